@@ -1,0 +1,1 @@
+//! Clock, event wheel, windows, random streams and statistics; knows no networks.

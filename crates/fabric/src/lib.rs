@@ -1,0 +1,1 @@
+//! What happens inside: routers, links, credits.

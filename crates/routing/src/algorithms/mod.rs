@@ -1,0 +1,1 @@
+//! The routing algorithms, one file each.

@@ -1,0 +1,94 @@
+//! The questions that every routing algorithm answers.
+
+use std::fmt::Debug;
+
+use units::{Draw, NodeId, PortId, RouterId, VcId};
+
+/// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RouteState(pub u32);
+
+/// A packet at a router, as a routing algorithm sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The node that the packet is for.
+    pub dst: NodeId,
+    /// What the packet carries; the algorithm may write it.
+    pub state: RouteState,
+    /// The port by which the packet came in (that of its node for a packet just injected).
+    pub in_port: PortId,
+    /// The class of virtual channels on which it came in (0 for a packet just injected).
+    pub vc: VcId,
+}
+
+/// How one of a route's ports is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Uniformly at random, from the router's stream: oblivious.
+    Random,
+    /// The least congested, ties at random: adaptive.
+    LeastLoaded,
+}
+
+/// The ports by which a packet may leave: `count` consecutive ones from `first`, all on class `vc`.
+///
+/// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
+/// algorithm has classes, a class has several lanes, and the router picks the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The first port.
+    pub first: PortId,
+    /// The number of ports, at least 1.
+    pub count: u16,
+    /// The class of virtual channels, below `Routing::classes`.
+    pub vc: VcId,
+    /// How one of several ports is chosen; of no consequence if `count` is 1.
+    pub choice: Choice,
+}
+
+impl Route {
+    /// A route by one port.
+    #[inline]
+    pub const fn only(port: PortId, vc: VcId) -> Self {
+        Self { first: port, count: 1, vc, choice: Choice::Random }
+    }
+}
+
+/// A routing algorithm bound to a topology. Pure: it holds tables, no state that changes during a run.
+pub trait Routing: Debug + Send + Sync {
+    /// The algorithm's name as the experiment file writes it.
+    fn kind(&self) -> &'static str;
+    /// The number of classes of virtual channels that the algorithm needs.
+    fn classes(&self) -> u8;
+    /// Whether its choices depend on congestion (`Choice::LeastLoaded` occurs).
+    fn adaptive(&self) -> bool;
+    /// What a packet carries from its source, drawn from the source's stream.
+    fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
+        RouteState::default()
+    }
+    /// The exact distribution of `start`: each state and its probability, which sum to 1.
+    fn starts(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
+        vec![(RouteState::default(), 1.0)]
+    }
+    /// The way on from a router. At the destination's router it is the destination's port.
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
+    /// The largest number of routers that a packet can traverse.
+    fn max_routers(&self) -> u32;
+}
+
+/// Why a routing cannot be built. `key` is the key under `[routing]` that is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RoutingError {
+    /// The key under `[routing]`.
+    pub key: &'static str,
+    /// What is wrong and what is allowed, as one sentence.
+    pub message: String,
+}
+
+impl RoutingError {
+    /// An error at a key.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
+    }
+}

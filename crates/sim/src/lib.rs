@@ -1,0 +1,1 @@
+//! The typed experiment, the built system, the run and its result.

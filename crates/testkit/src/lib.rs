@@ -1,0 +1,1 @@
+//! Contract suites and naive oracles that the tests of every variant join.

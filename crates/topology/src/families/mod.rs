@@ -1,0 +1,1 @@
+//! The families of topologies, one file each.

@@ -1,0 +1,152 @@
+//! The questions that every topology answers.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use units::{ChannelId, NodeId, PortId, RouterId};
+
+/// What a router's port is wired to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The port of another router (or of the same one).
+    Router(RouterId, PortId),
+    /// A node.
+    Node(NodeId),
+    /// Nothing: the edge of a mesh, the upward ports of a fat-tree's top level.
+    Unconnected,
+}
+
+/// A named set of channels that play the same part, such as `up`, `local` or `x+`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChannelClass(pub u8);
+
+impl ChannelClass {
+    /// Every topology's class 0: from a node into its router.
+    pub const INJECTION: Self = Self(0);
+    /// Every topology's class 1: from a router to a node.
+    pub const EJECTION: Self = Self(1);
+}
+
+/// A machine's shape. Routers, nodes and the ports of each router are numbered from 0 without gaps.
+///
+/// Wiring is reciprocal: if port p of router r leads to port q of router s, then port q of s leads to p of r. A channel
+/// is directed; the two directions of a wire are two channels.
+pub trait Topology: Debug + Send + Sync {
+    /// The family's name as the experiment file writes it.
+    fn kind(&self) -> &'static str;
+    /// The number of routers.
+    fn routers(&self) -> u32;
+    /// The number of nodes.
+    fn nodes(&self) -> u32;
+    /// The number of ports of a router, unconnected ones included.
+    fn ports(&self, router: RouterId) -> u16;
+    /// What a port is wired to.
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint;
+    /// The router and the port that a node hangs on.
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId);
+    /// The names of the classes of channels, by `ChannelClass`. The first is `injection`, the second `ejection`; the
+    /// experiment file may override a link's parameters by these names (`[link.up]`).
+    fn class_names(&self) -> &[&'static str];
+    /// The class of the channel that leaves by a port. Unspecified for an unconnected port.
+    fn class(&self, router: RouterId, port: PortId) -> ChannelClass;
+    /// The least number of channels from one router to another, in closed form where the family has one.
+    fn distance(&self, from: RouterId, to: RouterId) -> u32;
+    /// The largest distance between two routers that have nodes.
+    fn diameter(&self) -> u32;
+    /// The number of directed channels that cross the family's natural bisection in one direction, where it is known
+    /// in closed form.
+    fn bisection_channels(&self) -> Option<u64>;
+    /// The names of the components of a router's coordinates, such as `["level", "index"]`.
+    fn coordinate_names(&self) -> Vec<String>;
+    /// A router's coordinates, as many as `coordinate_names`.
+    fn coordinates(&self, router: RouterId) -> Vec<u32>;
+    /// The topology as itself, for the routings that are made for one family.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Router hops between two nodes: the number of routers that a packet traverses on a shortest path.
+    fn routers_between(&self, from: NodeId, to: NodeId) -> u32 {
+        self.distance(self.attachment(from).0, self.attachment(to).0) + 1
+    }
+}
+
+/// The numbering of a topology's directed channels: the output channels of all ports, router by router, then the
+/// injection channels of the nodes.
+#[derive(Clone, Debug)]
+pub struct Channels {
+    /// The first channel of each router, and one entry more: the number of ports of all routers together.
+    first: Vec<u32>,
+    nodes: u32,
+}
+
+impl Channels {
+    /// Numbers the channels of a topology.
+    pub fn new(topology: &dyn Topology) -> Self {
+        let mut first = Vec::with_capacity(topology.routers() as usize + 1);
+        let mut total = 0;
+        first.push(0);
+        for router in 0..topology.routers() {
+            total += u32::from(topology.ports(RouterId(router)));
+            first.push(total);
+        }
+        Self { first, nodes: topology.nodes() }
+    }
+
+    /// The channel that leaves a router by a port.
+    #[inline]
+    pub fn output(&self, router: RouterId, port: PortId) -> ChannelId {
+        ChannelId(self.first[router.index()] + u32::from(port.0))
+    }
+
+    /// The channel from a node into its router.
+    #[inline]
+    pub fn injection(&self, node: NodeId) -> ChannelId {
+        ChannelId(self.ports() + node.0)
+    }
+
+    /// The number of ports of all routers together: the first injection channel.
+    #[inline]
+    pub fn ports(&self) -> u32 {
+        self.first[self.first.len() - 1]
+    }
+
+    /// The number of channels, those of unconnected ports included.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.ports() + self.nodes
+    }
+
+    /// The router and port that an output channel leaves, or the node of an injection channel.
+    pub fn source(&self, channel: ChannelId) -> ChannelSource {
+        if channel.0 >= self.ports() {
+            return ChannelSource::Node(NodeId(channel.0 - self.ports()));
+        }
+        let router = self.first.partition_point(|&first| first <= channel.0) - 1;
+        ChannelSource::Router(RouterId(router as u32), PortId((channel.0 - self.first[router]) as u16))
+    }
+}
+
+/// Where a channel starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelSource {
+    /// At a router's output port.
+    Router(RouterId, PortId),
+    /// At a node.
+    Node(NodeId),
+}
+
+/// Why a topology cannot be built. `key` is the experiment file's key under `[topology]` that is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TopologyError {
+    /// The key under `[topology]`.
+    pub key: &'static str,
+    /// What is wrong and what is allowed, as one sentence.
+    pub message: String,
+}
+
+impl TopologyError {
+    /// An error at a key.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
+    }
+}

@@ -1,0 +1,31 @@
+//! The one question that models ask of a random stream.
+
+/// A source of uniform random bits.
+///
+/// The engine's streams implement it; patterns, injection processes and routings draw from it, so that they need not
+/// know where the bits come from. Which component owns which stream is the engine's business.
+pub trait Draw {
+    /// The next 64 uniform bits.
+    fn bits(&mut self) -> u64;
+
+    /// A uniform integer in `0..n`, without bias (Lemire's method). `n` must be at least 1.
+    #[inline]
+    fn below(&mut self, n: u32) -> u32 {
+        debug_assert!(n > 0, "below(0) has no value to give");
+        let n = u64::from(n);
+        loop {
+            let product = (self.bits() >> 32) * n;
+            let low = product & 0xffff_ffff;
+            // Rejects the few values that would make the first residues likelier than the others.
+            if low >= n || low >= (1_u64 << 32) % n {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// A uniform real in the open interval (0, 1), on a grid of 2^-53.
+    #[inline]
+    fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) * (1.0 / (1_u64 << 53) as f64)
+    }
+}

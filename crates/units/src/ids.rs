@@ -1,0 +1,48 @@
+//! Identifiers: one type for each kind of component, so that a port is never taken for a router.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($int:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $int);
+
+        impl $name {
+            /// The identifier as an index into a flat array.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// A router (switch), numbered from 0 over the whole network.
+    RouterId(u32)
+}
+id! {
+    /// A node (host, terminal), numbered from 0 over the whole network.
+    NodeId(u32)
+}
+id! {
+    /// A port of one router, numbered from 0 within it. A port is an input and an output.
+    PortId(u16)
+}
+id! {
+    /// A virtual channel of one channel, numbered from 0.
+    VcId(u8)
+}
+id! {
+    /// A directed channel: first the output channels of all router ports (router by router, port by port), then the
+    /// injection channels of all nodes.
+    ChannelId(u32)
+}

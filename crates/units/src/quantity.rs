@@ -1,0 +1,342 @@
+//! Quantities with a dimension, and the text that people write for them.
+//!
+//! The grammar is `NUMBER UNIT`, blanks between them optional: `"20 ns"`, `"10 Gb/s"`, `"4 KiB"`, `"1.5 us"`. Numbers
+//! are decimal and are converted exactly; a value that is not a whole number of the smallest unit is an error.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Why a text is not a quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// A number without a unit.
+    #[error("`{text}` has no unit; write {what} as for example \"{example}\"")]
+    NoUnit {
+        /// What was written.
+        text: String,
+        /// The dimension, in words.
+        what: &'static str,
+        /// A correct value.
+        example: &'static str,
+    },
+    /// A unit that this dimension does not know.
+    #[error("unknown unit `{unit}` for {what}; allowed: {allowed} (for example \"{example}\")")]
+    UnknownUnit {
+        /// The unit as written.
+        unit: String,
+        /// The dimension, in words.
+        what: &'static str,
+        /// The units that are known.
+        allowed: String,
+        /// A correct value.
+        example: &'static str,
+    },
+    /// No number where one is due.
+    #[error("`{text}` does not start with a number; write {what} as for example \"{example}\"")]
+    NotANumber {
+        /// What was written.
+        text: String,
+        /// The dimension, in words.
+        what: &'static str,
+        /// A correct value.
+        example: &'static str,
+    },
+    /// Finer than the smallest unit, or too large.
+    #[error("`{text}` is not a whole number of {smallest} between 0 and 2^63")]
+    Unrepresentable {
+        /// What was written.
+        text: String,
+        /// The smallest unit, in words.
+        smallest: &'static str,
+    },
+}
+
+/// What a dimension needs to be read and written: its units, largest first for writing.
+struct Dimension {
+    what: &'static str,
+    example: &'static str,
+    smallest: &'static str,
+    /// Name and size in the smallest unit; the first that divides a value is used to write it.
+    units: &'static [(&'static str, u64)],
+}
+
+impl Dimension {
+    fn parse(&self, text: &str) -> Result<u64, QuantityError> {
+        let trimmed = text.trim();
+        let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
+        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        if number.is_empty() || number.matches('.').count() > 1 || number == "." {
+            return Err(QuantityError::NotANumber { text: text.into(), what: self.what, example: self.example });
+        }
+        if unit.is_empty() {
+            return Err(QuantityError::NoUnit { text: text.into(), what: self.what, example: self.example });
+        }
+        let Some(&(_, scale)) = self.units.iter().find(|(name, _)| *name == unit) else {
+            return Err(QuantityError::UnknownUnit {
+                unit: unit.into(),
+                what: self.what,
+                allowed: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+                example: self.example,
+            });
+        };
+        scaled(&number, scale)
+            .ok_or_else(|| QuantityError::Unrepresentable { text: text.into(), smallest: self.smallest })
+    }
+
+    fn write(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, scale) = self
+            .units
+            .iter()
+            .find(|(_, scale)| value >= *scale && value.is_multiple_of(*scale))
+            .or(self.units.last())
+            .copied()
+            .unwrap_or(("", 1));
+        write!(f, "{} {name}", value / scale)
+    }
+}
+
+/// A decimal number times a scale, exactly; `None` if it is not a whole number below 2^63.
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let denominator = 10_u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;
+    let product = digits.checked_mul(u128::from(scale))?;
+    if product % denominator != 0 {
+        return None;
+    }
+    u64::try_from(product / denominator).ok().filter(|&value| value < 1 << 63)
+}
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $dimension:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u64);
+
+        impl std::str::FromStr for $name {
+            type Err = QuantityError;
+
+            fn from_str(text: &str) -> Result<Self, QuantityError> {
+                $dimension.parse(text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $dimension.write(self.0, f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Text(&$dimension)).map(Self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "format": $dimension.what,
+                    "examples": [$dimension.example],
+                })
+            }
+        }
+    };
+}
+
+/// Reads a quantity from a string, and says what is missing where a bare number stands.
+struct Text(&'static Dimension);
+
+impl Visitor<'_> for Text {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with its unit, as a string such as \"{}\"", self.0.what, self.0.example)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
+        self.0.parse(text).map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u64, E> {
+        Err(E::custom(QuantityError::NoUnit {
+            text: number.to_string(),
+            what: self.0.what,
+            example: self.0.example,
+        }))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<u64, E> {
+        Err(E::custom(QuantityError::NoUnit {
+            text: number.to_string(),
+            what: self.0.what,
+            example: self.0.example,
+        }))
+    }
+}
+
+static TIME: Dimension = Dimension {
+    what: "a time",
+    example: "20 ns",
+    smallest: "picoseconds",
+    units: &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
+};
+
+static SIZE: Dimension = Dimension {
+    what: "a size",
+    example: "256 B",
+    smallest: "bytes",
+    units: &[
+        ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+        ("KiB", 1 << 10),
+        ("kB", 1_000),
+        ("B", 1),
+    ],
+};
+
+static BANDWIDTH: Dimension = Dimension {
+    what: "a bandwidth",
+    example: "10 Gb/s",
+    smallest: "bits per second",
+    units: &[
+        ("Tb/s", 1_000_000_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Mb/s", 1_000_000),
+        ("kb/s", 1_000),
+        ("b/s", 1),
+        ("TB/s", 8_000_000_000_000),
+        ("GB/s", 8_000_000_000),
+        ("MB/s", 8_000_000),
+        ("kB/s", 8_000),
+        ("GiB/s", 8 << 30),
+        ("MiB/s", 8 << 20),
+        ("KiB/s", 8 << 10),
+        ("B/s", 8),
+    ],
+};
+
+quantity! {
+    /// A time or a duration, in picoseconds.
+    Time, TIME
+}
+quantity! {
+    /// A size, in bytes.
+    Bytes, SIZE
+}
+quantity! {
+    /// A bandwidth, in bits per second.
+    Bandwidth, BANDWIDTH
+}
+
+impl Time {
+    /// Nanoseconds, for people and plots.
+    pub fn as_ns(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
+impl Add for Time {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Bandwidth {
+    /// The time that a number of bytes takes at this bandwidth, rounded up to a picosecond, and whether it is exact.
+    ///
+    /// `None` if the bandwidth is 0 or the time exceeds 2^63 ps.
+    pub fn serialization(self, size: Bytes) -> Option<(Time, bool)> {
+        if self.0 == 0 {
+            return None;
+        }
+        let picobits = u128::from(size.0) * 8 * 1_000_000_000_000;
+        let time = picobits.div_ceil(u128::from(self.0));
+        let exact = picobits.is_multiple_of(u128::from(self.0));
+        u64::try_from(time).ok().filter(|&time| time < 1 << 63).map(|time| (Time(time), exact))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn units_mean_what_the_field_means_by_them() {
+        // Would catch `b` taken for byte, `k` for 1024, or a unit that is off by a power of ten.
+        assert_eq!("10 Gb/s".parse(), Ok(Bandwidth(10_000_000_000)));
+        assert_eq!("1 GB/s".parse(), Ok(Bandwidth(8_000_000_000)));
+        assert_eq!("4 KiB".parse(), Ok(Bytes(4096)));
+        assert_eq!("4kB".parse(), Ok(Bytes(4000)));
+        assert_eq!("1.5 us".parse(), Ok(Time(1_500_000)));
+        assert_eq!("12.8 ns".parse(), Ok(Time(12_800)));
+    }
+
+    #[test]
+    fn serialization_is_exact_or_says_that_it_is_not() {
+        // Table 1 of the hardware-collectives paper: 256 bytes at 10 Gb/s.
+        assert_eq!(Bandwidth(10_000_000_000).serialization(Bytes(256)), Some((Time(204_800), true)));
+        assert_eq!(Bandwidth(3_000_000_000).serialization(Bytes(64)), Some((Time(170_667), false)));
+        assert_eq!(Bandwidth(0).serialization(Bytes(1)), None);
+    }
+
+    #[test]
+    fn bad_text_is_refused_with_a_reason() {
+        for text in ["20", "ns", "", "1.2.3 ns", "-4 ns", "0.0001 ps", "99999999999999999999 s", "5 parsecs", "4 Gbps"] {
+            assert!(text.parse::<Time>().is_err(), "{text}");
+        }
+        assert!(matches!("20".parse::<Time>(), Err(QuantityError::NoUnit { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in 0_u64..1 << 62) {
+            prop_assert_eq!(Time(value).to_string().parse(), Ok(Time(value)));
+            prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+            prop_assert_eq!(Bandwidth(value).to_string().parse(), Ok(Bandwidth(value)));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,40}") {
+            let _ = text.parse::<Time>();
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Bandwidth>();
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! When a source generates its messages.

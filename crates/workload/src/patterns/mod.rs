@@ -1,0 +1,1 @@
+//! The traffic patterns, one file each.
