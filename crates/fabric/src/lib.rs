@@ -1,1 +1,3 @@
-//! What happens inside: routers, links, credits.
+//! What happens inside: routers, links and credits.
+
+pub mod catalogue;

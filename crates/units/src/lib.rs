@@ -11,4 +11,4 @@ mod quantity;
 
 pub use draw::Draw;
 pub use ids::{ChannelId, NodeId, PortId, RouterId, VcId};
-pub use quantity::{Bandwidth, Bytes, QuantityError, Time};
+pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};

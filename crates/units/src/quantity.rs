@@ -113,6 +113,37 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(product / denominator).ok().filter(|&value| value < 1 << 63)
 }
 
+/// Serde and JSON Schema for a type that is written as text.
+macro_rules! text_format {
+    ($name:ident, $dimension:ident, $parse:expr) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Text { dimension: &$dimension, parse: $parse })
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "format": $dimension.what,
+                    "examples": [$dimension.example],
+                })
+            }
+        }
+    };
+}
+
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident, $dimension:ident) => {
         $(#[$doc])*
@@ -133,62 +164,44 @@ macro_rules! quantity {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Text(&$dimension)).map(Self)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({
-                    "type": "string",
-                    "format": $dimension.what,
-                    "examples": [$dimension.example],
-                })
-            }
-        }
+        text_format!($name, $dimension, |text: &str| $dimension.parse(text).map($name));
     };
 }
 
 /// Reads a quantity from a string, and says what is missing where a bare number stands.
-struct Text(&'static Dimension);
+struct Text<P> {
+    dimension: &'static Dimension,
+    parse: P,
+}
 
-impl Visitor<'_> for Text {
-    type Value = u64;
+impl<P> Text<P> {
+    fn no_unit<E: de::Error, T>(&self, number: impl ToString) -> Result<T, E> {
+        let (what, example) = (self.dimension.what, self.dimension.example);
+        Err(E::custom(QuantityError::NoUnit { text: number.to_string(), what, example }))
+    }
+}
+
+impl<T, P: Fn(&str) -> Result<T, QuantityError>> Visitor<'_> for Text<P> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} with its unit, as a string such as \"{}\"", self.0.what, self.0.example)
+        write!(f, "{} with its unit, as a string such as \"{}\"", self.dimension.what, self.dimension.example)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
-        self.0.parse(text).map_err(E::custom)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u64, E> {
-        Err(E::custom(QuantityError::NoUnit {
-            text: number.to_string(),
-            what: self.0.what,
-            example: self.0.example,
-        }))
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.no_unit(number)
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<u64, E> {
-        Err(E::custom(QuantityError::NoUnit {
-            text: number.to_string(),
-            what: self.0.what,
-            example: self.0.example,
-        }))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.no_unit(number)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        self.no_unit(number)
     }
 }
 
@@ -199,7 +212,9 @@ static TIME: Dimension = Dimension {
     units: &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
 };
 
-static SIZE: Dimension = Dimension {
+static SIZE: Dimension = SIZE_UNITS;
+
+const SIZE_UNITS: Dimension = Dimension {
     what: "a size",
     example: "256 B",
     smallest: "bytes",
@@ -213,6 +228,8 @@ static SIZE: Dimension = Dimension {
         ("B", 1),
     ],
 };
+
+static DEPTH: Dimension = Dimension { what: "a depth", example: "4 packets", ..SIZE_UNITS };
 
 static BANDWIDTH: Dimension = Dimension {
     what: "a bandwidth",
@@ -247,6 +264,53 @@ quantity! {
     /// A bandwidth, in bits per second.
     Bandwidth, BANDWIDTH
 }
+
+/// The depth of a buffer: in bytes, or in packets of the experiment's largest size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// `"4 packets"`.
+    Packets(u32),
+    /// `"1 KiB"`.
+    Bytes(Bytes),
+}
+
+impl Capacity {
+    /// The depth in bytes, given the size of the largest packet; `None` if it does not fit in 32 bits.
+    pub fn in_bytes(self, packet: Bytes) -> Option<u32> {
+        let bytes = match self {
+            Self::Packets(packets) => packet.0.checked_mul(u64::from(packets))?,
+            Self::Bytes(bytes) => bytes.0,
+        };
+        u32::try_from(bytes).ok().filter(|&bytes| bytes < 1 << 31)
+    }
+}
+
+impl std::str::FromStr for Capacity {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let number = text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet"));
+        match number {
+            Some(number) => number
+                .trim()
+                .parse()
+                .map(Self::Packets)
+                .map_err(|_| QuantityError::Unrepresentable { text: text.into(), smallest: "packets (below 2^32)" }),
+            None => DEPTH.parse(text).map(|bytes| Self::Bytes(Bytes(bytes))),
+        }
+    }
+}
+
+impl fmt::Display for Capacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+text_format!(Capacity, DEPTH, |text: &str| text.parse::<Capacity>());
 
 impl Time {
     /// Nanoseconds, for people and plots.
@@ -318,7 +382,8 @@ mod tests {
 
     #[test]
     fn bad_text_is_refused_with_a_reason() {
-        for text in ["20", "ns", "", "1.2.3 ns", "-4 ns", "0.0001 ps", "99999999999999999999 s", "5 parsecs", "4 Gbps"] {
+        for text in ["20", "ns", "", "1.2.3 ns", "-4 ns", "0.0001 ps", "99999999999999999999 s", "5 parsecs", "4 Gbps"]
+        {
             assert!(text.parse::<Time>().is_err(), "{text}");
         }
         assert!(matches!("20".parse::<Time>(), Err(QuantityError::NoUnit { .. })));

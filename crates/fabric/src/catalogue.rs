@@ -1,0 +1,183 @@
+//! The router architectures, as the experiment file names them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Capacity, Time};
+
+/// The inside of every router.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RouterSpec {
+    /// Output-queued: packets go straight to a crosspoint buffer of their output; each output arbitrates for itself.
+    OutputQueued(OutputQueuedSpec),
+    /// Input-queued: one FIFO an input and virtual channel; its head blocks those behind (HOL blocking).
+    InputQueued(InputQueuedSpec),
+    /// Virtual-output-queued: an input keeps a queue for each output; iSLIP matches inputs to outputs.
+    VirtualOutputQueued(VirtualOutputQueuedSpec),
+    /// Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
+    InputOutputQueued(InputOutputQueuedSpec),
+}
+
+/// Output-queued router with crosspoint buffers (Kumar, Kalé, Stunkel, section 2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputQueuedSpec {
+    /// Depth of one crosspoint buffer, for each virtual channel.
+    pub buffer: Capacity,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head at the crosspoint, ready to leave.
+    pub delay: Time,
+    /// What a credit stands for.
+    pub credits: CreditRule,
+    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of the packets that wait for an output goes first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for OutputQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Capacity::Packets(4),
+            vcs: None,
+            delay: Time(90_000),
+            credits: CreditRule::default(),
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// Input-queued router: FIFOs at the inputs, nothing at the outputs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputQueuedSpec {
+    /// Depth of an input's FIFO, for each virtual channel.
+    pub buffer: Capacity,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head at the front of the queue, ready to leave.
+    pub delay: Time,
+    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of the packets that wait for an output goes first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for InputQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Capacity::Packets(16),
+            vcs: None,
+            delay: Time(90_000),
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// Virtual-output-queued router with iSLIP matching (McKeown 1999).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VirtualOutputQueuedSpec {
+    /// Memory of an input, for each virtual channel, shared by its queues.
+    pub buffer: Capacity,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head in the queue, ready to leave.
+    pub delay: Time,
+    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
+    #[schemars(range(min = 1, max = 64))]
+    pub iterations: Option<u8>,
+}
+
+impl Default for VirtualOutputQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Capacity::Packets(16),
+            vcs: None,
+            delay: Time(90_000),
+            credit_return: CreditReturn::default(),
+            iterations: None,
+        }
+    }
+}
+
+/// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputOutputQueuedSpec {
+    /// Depth of an input's FIFO, for each virtual channel.
+    pub buffer: Capacity,
+    /// Depth of an output's buffer, for each virtual channel.
+    pub output_buffer: Capacity,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head at the front of the input's queue, ready to cross.
+    pub delay: Time,
+    /// The crossbar's bandwidth at a port, as a multiple of the link's.
+    #[schemars(range(min = 1, max = 64))]
+    pub speedup: u8,
+    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of the packets that wait for an output goes first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for InputOutputQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Capacity::Packets(16),
+            output_buffer: Capacity::Packets(4),
+            vcs: None,
+            delay: Time(90_000),
+            speedup: 1,
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// What a credit of an output-queued router stands for: three readings of section 2 of the paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CreditRule {
+    /// One counter a link, as deep as one crosspoint: at most so much in the whole row of the input.
+    RowCounter,
+    /// A packet is sent when every crosspoint of the row is sure to have room for it.
+    #[default]
+    RowMinimum,
+    /// A counter for each crosspoint; the sender looks one router ahead to know which one it needs.
+    PerCrosspoint,
+}
+
+/// When a packet that leaves frees its buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CreditReturn {
+    /// As its head goes: what follows can never catch up with its tail.
+    Head,
+    /// As its tail goes.
+    #[default]
+    Tail,
+}
+
+/// Which of the packets that wait for an output goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// Each input in turn, from the one after the last that was served.
+    #[default]
+    RoundRobin,
+    /// The packet that was generated first; of equals, the one of the lowest input.
+    OldestFirst,
+    /// Any, uniformly.
+    Random,
+}
