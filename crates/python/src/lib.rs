@@ -1,1 +1,9 @@
-//! The Python extension module: convert, call, convert.
+//! The Python extension module `cutthrough._core`: convert, call, convert.
+
+use pyo3::prelude::*;
+
+/// What the package `cutthrough` is built on; private to it.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,62 @@
+# `make` sets up .venv and builds the command .venv/bin/cutthrough. Needs Rust, Python 3.11 or newer, a C compiler.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: all demo test lint format docs wheel lock clean
+all: $(VENV)/.built
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Cutthrough needs Python 3.11 or newer; make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+# The locked versions and hashes: the same environment on every machine.
+$(VENV)/.run: requirements/run.lock | $(BIN)/python
+	$(PIP) install --quiet --require-hashes --requirement $<
+	touch $@
+
+$(VENV)/.dev: requirements/dev.lock | $(VENV)/.run
+	$(PIP) install --quiet --require-hashes --requirement $<
+	touch $@
+
+$(VENV)/.built: $(SOURCES) | $(VENV)/.run
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	touch $@
+
+demo: all
+	$(BIN)/cutthrough run examples/fat_tree.toml --out results/demo
+
+# Optimised, with the checks of a debug build: the engine's invariants are on.
+test: all $(VENV)/.dev
+	cargo test --workspace --locked
+	$(BIN)/python -m pytest
+
+lint: all $(VENV)/.dev
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	cargo fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: all $(VENV)/.dev
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+wheel: $(VENV)/.run
+	$(BIN)/maturin build --release --locked --out dist
+
+# After a change of the dependencies in pyproject.toml; needs uv (`pip install uv`).
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock'
+lock:
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/run.lock
+	$(LOCK) pyproject.toml requirements/build.in --extra test --extra lint --extra doc -o requirements/dev.lock
+
+clean:
+	rm -rf $(VENV) target dist docs/_build
