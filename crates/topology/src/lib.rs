@@ -1,8 +1,14 @@
 //! Who is wired to whom: routers, nodes, ports, channels and their classes, coordinates and distances.
 //!
-//! A topology is pure shape: it knows no bandwidths, buffers or routes. Each family is one file under `families/`.
+//! A topology is pure shape: it knows no bandwidths, buffers or routes. Each family is one file under `families/`, and
+//! one line in the catalogue.
 
+mod catalogue;
+mod divisor;
 pub mod families;
 mod network;
 
-pub use network::{ChannelClass, ChannelSource, Channels, Endpoint, Topology, TopologyError};
+pub use catalogue::TopologySpec;
+pub use network::{
+    ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError,
+};

@@ -5,6 +5,13 @@ use std::fmt::Debug;
 
 use units::{ChannelId, NodeId, PortId, RouterId};
 
+/// The most nodes that a machine may have.
+pub const MAX_NODES: u32 = 1 << 24;
+/// The most routers that a machine may have.
+pub const MAX_ROUTERS: u32 = 1 << 24;
+/// The most ports that a router may have.
+pub const MAX_PORTS: u16 = u16::MAX;
+
 /// What a router's port is wired to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -46,7 +53,7 @@ pub trait Topology: Debug + Send + Sync {
     fn attachment(&self, node: NodeId) -> (RouterId, PortId);
     /// The names of the classes of channels, by `ChannelClass`. The first is `injection`, the second `ejection`; the
     /// experiment file may override a link's parameters by these names (`[link.up]`).
-    fn class_names(&self) -> &[&'static str];
+    fn class_names(&self) -> Vec<&str>;
     /// The class of the channel that leaves by a port. Unspecified for an unconnected port.
     fn class(&self, router: RouterId, port: PortId) -> ChannelClass;
     /// The least number of channels from one router to another, in closed form where the family has one.
@@ -54,12 +61,18 @@ pub trait Topology: Debug + Send + Sync {
     /// The largest distance between two routers that have nodes.
     fn diameter(&self) -> u32;
     /// The number of directed channels that cross the family's natural bisection in one direction, where it is known
-    /// in closed form.
+    /// in closed form. Each family says what its bisection cuts.
     fn bisection_channels(&self) -> Option<u64>;
     /// The names of the components of a router's coordinates, such as `["level", "index"]`.
     fn coordinate_names(&self) -> Vec<String>;
     /// A router's coordinates, as many as `coordinate_names`.
     fn coordinates(&self, router: RouterId) -> Vec<u32>;
+    /// The sizes of the dimensions if the routers fill a grid (a torus, a mesh), for the patterns that move along
+    /// dimensions. `Some` promises that a router's number is its coordinates in mixed radix, first dimension fastest,
+    /// and that every router has the same number of nodes, numbered router by router.
+    fn grid(&self) -> Option<Vec<u32>> {
+        None
+    }
     /// The topology as itself, for the routings that are made for one family.
     fn as_any(&self) -> &dyn Any;
 
@@ -149,4 +162,10 @@ impl TopologyError {
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self { key, message: message.into() }
     }
+}
+
+/// The product of sizes, or `None` if it is above a limit.
+pub(crate) fn product(sizes: impl IntoIterator<Item = u64>, limit: u32) -> Option<u32> {
+    let product = sizes.into_iter().try_fold(1_u64, u64::checked_mul)?;
+    u32::try_from(product).ok().filter(|&product| product <= limit)
 }

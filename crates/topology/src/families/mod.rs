@@ -1,1 +1,5 @@
 //! The families of topologies, one file each.
+
+pub mod fat_tree;
+pub mod single_switch;
+pub mod torus;

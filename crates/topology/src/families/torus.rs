@@ -1,0 +1,306 @@
+//! k-ary n-cubes: tori and meshes of any number of dimensions, each of a size of its own.
+//!
+//! Numbering:
+//!
+//! - Router r has the coordinates (c_0, c_1, ...) with `r = c_0 + s_0 * (c_1 + s_1 * (c_2 + ...))`: first dimension
+//!   fastest; s_d is the size of dimension d.
+//! - Port `2d` leads in the plus direction of dimension d, to c_d + 1, and port `2d + 1` in the minus direction. A plus
+//!   port leads to a minus port. At the edge of a mesh they are unconnected; in a torus they wrap.
+//! - With p nodes on each router and D dimensions, node x hangs on port `2D + x mod p` of router `x / p`.
+//!
+//! A dimension of size 2 of a torus has two parallel wires between its two routers, one from each one's plus port to the
+//! other's minus port; of a mesh it has one. A dimension of size 1 would have channels from a router to itself and is
+//! refused.
+//!
+//! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
+//! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts
+//! `sum over i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Aroca & Fernandez Anta,
+//! "Bisection (band)width of product networks", IEEE TPDS 2014).
+
+use std::any::Any;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{NodeId, PortId, RouterId};
+
+use crate::divisor::Divisor;
+use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, TopologyError, product};
+
+/// The names of the classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
+const NAMES: [&str; 26] = [
+    "injection",
+    "ejection",
+    "dim0",
+    "dim1",
+    "dim2",
+    "dim3",
+    "dim4",
+    "dim5",
+    "dim6",
+    "dim7",
+    "dim8",
+    "dim9",
+    "dim10",
+    "dim11",
+    "dim12",
+    "dim13",
+    "dim14",
+    "dim15",
+    "dim16",
+    "dim17",
+    "dim18",
+    "dim19",
+    "dim20",
+    "dim21",
+    "dim22",
+    "dim23",
+];
+
+/// A torus or a mesh: a grid of routers with wires to the neighbours in each dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GridSpec {
+    /// Routers in each dimension, each at least 2; the first dimension is numbered fastest.
+    #[schemars(length(min = 1, max = 24), inner(range(min = 2, max = 16777216)))]
+    pub dims: Vec<u64>,
+    /// Nodes on each router.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65533))]
+    pub nodes_per_router: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A k-ary n-cube: a torus, or a mesh if it does not wrap.
+#[derive(Clone, Debug)]
+pub struct Torus {
+    wraps: bool,
+    sizes: Vec<u32>,
+    routers: u32,
+    nodes_per_router: u16,
+    by_nodes: Divisor,
+    axes: Vec<Axis>,
+}
+
+/// One dimension, prepared for the reading of coordinates.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    size: u32,
+    /// The difference between the numbers of neighbours.
+    stride: u32,
+    by_size: Divisor,
+    by_stride: Divisor,
+}
+
+impl Torus {
+    /// Builds a torus; an error if a dimension has fewer than 2 routers, or if there would be more than `MAX_NODES`
+    /// nodes or `MAX_PORTS` ports.
+    pub fn new(spec: &GridSpec) -> Result<Self, TopologyError> {
+        Self::build(spec, true)
+    }
+
+    /// Builds a mesh, with the errors of `new`.
+    pub fn mesh(spec: &GridSpec) -> Result<Self, TopologyError> {
+        Self::build(spec, false)
+    }
+
+    fn build(spec: &GridSpec, wraps: bool) -> Result<Self, TopologyError> {
+        let (sizes, nodes_per_router) = check(spec)?;
+        let mut stride = 1;
+        let mut axes = Vec::with_capacity(sizes.len());
+        for &size in &sizes {
+            axes.push(Axis { size, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
+            stride *= size;
+        }
+        let by_nodes = Divisor::new(u32::from(nodes_per_router));
+        Ok(Self { wraps, sizes, routers: stride, nodes_per_router, by_nodes, axes })
+    }
+
+    /// The number of routers in each dimension.
+    #[inline]
+    pub fn dims(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Whether the dimensions wrap: a torus does, a mesh does not.
+    #[inline]
+    pub fn wraps(&self) -> bool {
+        self.wraps
+    }
+
+    /// The number of nodes on each router.
+    #[inline]
+    pub fn nodes_per_router(&self) -> u16 {
+        self.nodes_per_router
+    }
+
+    /// A router's coordinate in a dimension.
+    #[inline]
+    pub fn coordinate(&self, router: RouterId, dim: usize) -> u32 {
+        let axis = self.axes[dim];
+        axis.by_size.remainder(axis.by_stride.quotient(router.0))
+    }
+
+    /// The router at a place; `None` if there is not one coordinate below the size for each dimension.
+    pub fn router_at(&self, coordinates: &[u32]) -> Option<RouterId> {
+        let inside = |(axis, &coordinate): (&Axis, &u32)| coordinate < axis.size;
+        let valid = coordinates.len() == self.axes.len() && self.axes.iter().zip(coordinates).all(inside);
+        let number = self.axes.iter().zip(coordinates).map(|(axis, coordinate)| axis.stride * coordinate);
+        valid.then(|| RouterId(number.sum()))
+    }
+
+    /// The port in the plus direction of a dimension.
+    #[inline]
+    pub fn plus_port(dim: usize) -> PortId {
+        PortId(2 * dim as u16)
+    }
+
+    /// The port in the minus direction of a dimension.
+    #[inline]
+    pub fn minus_port(dim: usize) -> PortId {
+        PortId(2 * dim as u16 + 1)
+    }
+
+    /// The number of ports towards other routers, which is the first port of a node: twice the number of dimensions.
+    #[inline]
+    pub fn link_ports(&self) -> u16 {
+        2 * self.axes.len() as u16
+    }
+
+    /// The class of the channels of a dimension.
+    #[inline]
+    pub fn dim_class(dim: usize) -> ChannelClass {
+        ChannelClass(2 + dim as u8)
+    }
+
+    /// The router next to another in a dimension; `None` beyond the edge of a mesh.
+    fn neighbour(&self, router: RouterId, axis: Axis, plus: bool) -> Option<RouterId> {
+        let coordinate = axis.by_size.remainder(axis.by_stride.quotient(router.0));
+        let last = axis.size - 1;
+        let edge = coordinate == if plus { last } else { 0 };
+        if edge && !self.wraps {
+            return None;
+        }
+        Some(RouterId(match (plus, edge) {
+            (true, false) => router.0 + axis.stride,
+            (true, true) => router.0 - last * axis.stride,
+            (false, false) => router.0 - axis.stride,
+            (false, true) => router.0 + last * axis.stride,
+        }))
+    }
+}
+
+/// The sizes and the number of nodes on a router.
+fn check(spec: &GridSpec) -> Result<(Vec<u32>, u16), TopologyError> {
+    if spec.dims.is_empty() {
+        return Err(TopologyError::new("dims", "`dims` is empty; give at least one size, such as [8, 8, 8]"));
+    }
+    if let Some(size) = spec.dims.iter().find(|&&size| size < 2) {
+        let message = format!("`dims` has a size of {size}; each is at least 2 (leave out a dimension of size 1)");
+        return Err(TopologyError::new("dims", message));
+    }
+    if product(spec.dims.iter().copied(), MAX_NODES).is_none() {
+        let sizes = spec.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+        let message = format!("`dims` makes {sizes} routers; at most {MAX_NODES} (2^24) nodes are allowed");
+        return Err(TopologyError::new("dims", message));
+    }
+    let per_router = spec.nodes_per_router;
+    let most = MAX_PORTS - 2 * spec.dims.len() as u16;
+    if !(1..=u64::from(most)).contains(&per_router) {
+        let message = format!("`nodes_per_router` is {per_router}; from 1 to {most} are allowed");
+        return Err(TopologyError::new("nodes_per_router", message));
+    }
+    if product(spec.dims.iter().copied().chain([per_router]), MAX_NODES).is_none() {
+        let message = format!(
+            "`nodes_per_router` is {per_router}; with these `dims` that is too many nodes, at most {MAX_NODES} (2^24) are \
+             allowed"
+        );
+        return Err(TopologyError::new("nodes_per_router", message));
+    }
+    Ok((spec.dims.iter().map(|&size| size as u32).collect(), per_router as u16))
+}
+
+impl Topology for Torus {
+    fn kind(&self) -> &'static str {
+        if self.wraps { "torus" } else { "mesh" }
+    }
+
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn nodes(&self) -> u32 {
+        self.routers * u32::from(self.nodes_per_router)
+    }
+
+    fn ports(&self, _router: RouterId) -> u16 {
+        self.link_ports() + self.nodes_per_router
+    }
+
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
+        let Some(&axis) = self.axes.get(port.index() / 2) else {
+            let node = router.0 * u32::from(self.nodes_per_router) + u32::from(port.0 - self.link_ports());
+            return Endpoint::Node(NodeId(node));
+        };
+        // A plus port leads to a minus port and the reverse; they differ in the lowest bit.
+        match self.neighbour(router, axis, port.0.is_multiple_of(2)) {
+            Some(neighbour) => Endpoint::Router(neighbour, PortId(port.0 ^ 1)),
+            None => Endpoint::Unconnected,
+        }
+    }
+
+    #[inline]
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
+        let (router, place) = self.by_nodes.split(node.0);
+        (RouterId(router), PortId(self.link_ports() + place as u16))
+    }
+
+    fn class_names(&self) -> Vec<&str> {
+        NAMES[..2 + self.axes.len()].to_vec()
+    }
+
+    fn class(&self, _router: RouterId, port: PortId) -> ChannelClass {
+        if port.0 < self.link_ports() { Self::dim_class(port.index() / 2) } else { ChannelClass::EJECTION }
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let along = |dim: usize| {
+            let straight = self.coordinate(from, dim).abs_diff(self.coordinate(to, dim));
+            if self.wraps { straight.min(self.sizes[dim] - straight) } else { straight }
+        };
+        (0..self.axes.len()).map(along).sum()
+    }
+
+    fn diameter(&self) -> u32 {
+        self.sizes.iter().map(|&size| if self.wraps { size / 2 } else { size - 1 }).sum()
+    }
+
+    fn bisection_channels(&self) -> Option<u64> {
+        let mut sizes = self.sizes.clone();
+        sizes.sort_unstable_by(|one, other| other.cmp(one));
+        let mut slice = u64::from(self.routers);
+        let mut wires = 0;
+        for size in sizes {
+            slice /= u64::from(size);
+            wires += slice;
+            if size.is_multiple_of(2) {
+                break;
+            }
+        }
+        Some(if self.wraps { 2 * wires } else { wires })
+    }
+
+    fn coordinate_names(&self) -> Vec<String> {
+        NAMES[2..2 + self.axes.len()].iter().map(ToString::to_string).collect()
+    }
+
+    fn coordinates(&self, router: RouterId) -> Vec<u32> {
+        (0..self.axes.len()).map(|dim| self.coordinate(router, dim)).collect()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
