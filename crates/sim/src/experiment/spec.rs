@@ -1,0 +1,257 @@
+//! The typed experiment: every section, key, default and range of the file that this crate adds to its parts'.
+//!
+//! A doc comment here is the key's documentation everywhere: in the command line's help, the reference of the
+//! documentation and the messages of errors. A range on a quantity counts in its smallest unit (ps, B, b/s).
+
+use std::collections::BTreeMap;
+
+use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::{Bandwidth, Bytes, Time};
+
+use super::stub::{InjectionSpec, PatternSpec, RoutingSpec, TopologySpec};
+
+/// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentSpec {
+    /// What the experiment is called in tables and plots.
+    #[serde(default)]
+    pub title: String,
+    /// The seed of every random stream. All points of a sweep share it, so that they see the same random numbers.
+    #[serde(default = "one")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// The shape of the network.
+    pub topology: TopologySpec,
+    /// The channels between routers, and between routers and nodes.
+    pub link: LinkSpec,
+    /// The inside of every router.
+    #[serde(default = "default_router")]
+    pub router: RouterSpec,
+    /// Which way packets go; without it, what suits the topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<RoutingSpec>,
+    /// The interface between a node and the network.
+    #[serde(default)]
+    pub nic: NicSpec,
+    /// Who sends what, and when.
+    pub workload: WorkloadSpec,
+    /// Which task runs on which node.
+    #[serde(default)]
+    pub placement: PlacementSpec,
+    /// How long to simulate, and how sure to be.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn default_router() -> RouterSpec {
+    RouterSpec::OutputQueued(OutputQueuedSpec::default())
+}
+
+/// The channels: what holds for all of them, and what differs for a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkSpec {
+    /// Bandwidth of a channel.
+    #[schemars(extend("minimum" = 1))]
+    pub bandwidth: Bandwidth,
+    /// Delay of a channel, from the moment that a head leaves to the moment that it arrives. Not zero: the smallest
+    /// delay is how far the parts of a parallel run may be apart.
+    #[schemars(extend("minimum" = 1))]
+    pub delay: Time,
+    /// What differs for one class of channels, such as `[link.injection]`; the topology names the classes.
+    #[serde(flatten)]
+    pub classes: BTreeMap<String, LinkClassSpec>,
+}
+
+impl LinkSpec {
+    /// The bandwidth and the delay of a class of channels.
+    pub fn of_class(&self, class: &str) -> (Bandwidth, Time) {
+        let own = self.classes.get(class);
+        let bandwidth = own.and_then(|class| class.bandwidth).unwrap_or(self.bandwidth);
+        (bandwidth, own.and_then(|class| class.delay).unwrap_or(self.delay))
+    }
+}
+
+/// What differs for one class of channels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkClassSpec {
+    /// Bandwidth of a channel of this class; without it, that of `[link]`.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+    /// Delay of a channel of this class; without it, that of `[link]`.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+}
+
+/// The interface between a node and the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum NicSpec {
+    /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
+    Ideal(IdealNicSpec),
+}
+
+impl Default for NicSpec {
+    fn default() -> Self {
+        Self::Ideal(IdealNicSpec::default())
+    }
+}
+
+/// A network interface that adds latency and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IdealNicSpec {
+    /// Added to a message's latency at its sender.
+    pub send_overhead: Time,
+    /// Added to a message's latency at its receiver.
+    pub receive_overhead: Time,
+}
+
+/// Who sends what, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum WorkloadSpec {
+    /// Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate.
+    Traffic(TrafficSpec),
+}
+
+/// Synthetic traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficSpec {
+    /// Who sends to whom.
+    #[serde(default)]
+    pub pattern: PatternSpec,
+    /// Offered load of a node, as a share of its injection channel's bandwidth.
+    #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
+    pub load: f64,
+    /// When a node generates its messages.
+    #[serde(default)]
+    pub injection: InjectionSpec,
+    /// Size of a packet, and of the largest that a buffer is measured in.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default = "default_packet")]
+    pub packet_size: Bytes,
+    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_size: Option<Bytes>,
+}
+
+fn default_packet() -> Bytes {
+    Bytes(256)
+}
+
+impl TrafficSpec {
+    /// Size of a message.
+    pub fn message(&self) -> Bytes {
+        self.message_size.unwrap_or(self.packet_size)
+    }
+}
+
+/// Which task runs on which node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "strategy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PlacementSpec {
+    /// Task i on node i.
+    #[default]
+    Contiguous,
+}
+
+/// How long to simulate, and how sure to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureSpec {
+    /// Simulated time before the measured interval; `"auto"` finds the end of the transient.
+    pub warm_up: WarmUp,
+    /// Confidence level of the intervals.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub confidence: f64,
+    /// Half-width of the mean latency's confidence interval at which a run may end, as a share of the mean.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub precision: f64,
+    /// Least simulated time of the measured interval; without it, derived from the network.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_time: Option<Time>,
+    /// Simulated time at which a run ends even if it is not precise enough; without it, derived from the network.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Time>,
+    /// What to search for, instead of running at the given load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
+    /// How finely to search: the width of the interval of loads at which the search ends.
+    #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 0.5))]
+    pub resolution: f64,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> Self {
+        Self {
+            warm_up: WarmUp::Auto,
+            confidence: 0.95,
+            precision: 0.02,
+            min_time: None,
+            max_time: None,
+            search: None,
+            resolution: 0.01,
+        }
+    }
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Search {
+    /// The load at which the network saturates, by bisection.
+    Saturation,
+}
+
+/// The simulated time before the measured interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Until the transient is over, as the measurements themselves show.
+    #[default]
+    Auto,
+    /// A time that is given.
+    Fixed(Time),
+}
+
+impl Serialize for WarmUp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Fixed(time) => time.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WarmUp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Fixed).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for WarmUp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WarmUp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "string", "const": "auto" }, generator.subschema_for::<Time>()] })
+    }
+}
