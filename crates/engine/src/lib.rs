@@ -1,1 +1,13 @@
-//! Clock, event wheel, windows, random streams and statistics; knows no networks.
+//! Clock, event wheel, windows of lookahead, random streams and statistics. Knows no networks.
+//!
+//! Time is counted in *ticks*: the greatest common divisor of all times of an experiment, so that where everything
+//! keeps step one slot of the wheel is one instant and nothing is ever sorted.
+
+pub mod statistics;
+mod stream;
+mod wheel;
+mod windows;
+
+pub use stream::{Owner, Stream};
+pub use wheel::{Event, Instant, Wheel};
+pub use windows::{SpinBarrier, run_windows};
