@@ -23,9 +23,30 @@ pub trait Draw {
         }
     }
 
-    /// A uniform real in the open interval (0, 1), on a grid of 2^-53.
+    /// A uniform real in the open interval (0, 1), on a grid of 2^-52.
     #[inline]
     fn unit(&mut self) -> f64 {
-        ((self.bits() >> 11) as f64 + 0.5) * (1.0 / (1_u64 << 53) as f64)
+        // With one bit more the largest value would round to 1.
+        ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Draw;
+
+    struct Constant(u64);
+
+    impl Draw for Constant {
+        fn bits(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn unit_stays_inside_the_open_interval() {
+        // Would catch rounding to 1 at the top, which puts a draw behind the last of a cumulative distribution.
+        assert!(Constant(u64::MAX).unit() < 1.0);
+        assert!(Constant(0).unit() > 0.0);
     }
 }

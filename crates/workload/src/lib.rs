@@ -1,7 +1,14 @@
 //! Who sends what when, as data: traffic patterns and injection processes.
+//!
+//! A pattern says to whom a node's next message goes and, exactly, with which probability; an injection process says
+//! when the message is generated. Neither knows of networks beyond their shape, nor of simulated time beyond ticks.
 
-pub mod injection;
+mod catalogue;
+mod injection;
 mod pattern;
 pub mod patterns;
+mod stream;
 
+pub use catalogue::{PatternEntry, PatternSpec, list};
+pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
 pub use pattern::{Pattern, PatternError};

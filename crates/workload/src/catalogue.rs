@@ -1,0 +1,161 @@
+//! The traffic patterns, as the experiment file names them.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use topology::Topology;
+
+use crate::patterns::{
+    bit_complement, bit_reversal, hotspot, matrix, neighbor, random_permutation, shift, shuffle, tornado, transpose,
+    uniform,
+};
+use crate::{Pattern, PatternError};
+
+/// A traffic pattern: its name (`"uniform"`), or a table with its keys (`{ kind = "shift", offset = 5 }`).
+// With `remote = "Self"` the derived functions read and write the table only; the traits below add the bare name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "Pattern", transform = allow_bare_names)]
+pub enum PatternSpec {
+    /// Every other node is as likely as any.
+    Uniform(uniform::UniformSpec),
+    /// Node s sends to the node of the inverted bits of s.
+    BitComplement {},
+    /// Node s sends to the node of the bits of s in reverse order.
+    BitReversal {},
+    /// Node s sends to the node of s with its halves of bits exchanged; on a square grid, of exchanged coordinates.
+    Transpose {},
+    /// Node s sends to the node of the bits of s rotated left by one.
+    Shuffle {},
+    /// Almost half-way around each dimension of a torus or mesh, else around the numbering of the nodes.
+    Tornado {},
+    /// To the next node in each dimension of a torus or mesh, else in the numbering of the nodes.
+    #[serde(alias = "neighbour")]
+    Neighbor {},
+    /// Node s sends to node s + offset.
+    Shift(shift::ShiftSpec),
+    /// Every node has one partner, drawn once from the experiment's seed; none is its own.
+    RandomPermutation {},
+    /// A part of the messages goes to a few nodes, the rest is uniform.
+    Hotspot(hotspot::HotspotSpec),
+    /// The weight of each pair of nodes is read from a CSV file.
+    Matrix(matrix::MatrixSpec),
+}
+
+impl PatternSpec {
+    /// Builds the pattern for a topology's nodes. `seed` is the experiment's; `base` is the folder that the paths of
+    /// the experiment file start from.
+    ///
+    /// # Errors
+    /// If the pattern does not fit the number of nodes, a key is out of range, or a file cannot be used.
+    pub fn build(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
+        let nodes = topology.nodes();
+        Ok(match self {
+            Self::Uniform(spec) => Arc::new(uniform::Uniform::new(spec, nodes)?),
+            Self::BitComplement {} => Arc::new(bit_complement::build(nodes)?),
+            Self::BitReversal {} => Arc::new(bit_reversal::build(nodes)?),
+            Self::Transpose {} => Arc::new(transpose::build(nodes)?),
+            Self::Shuffle {} => Arc::new(shuffle::build(nodes)?),
+            Self::Tornado {} => Arc::new(tornado::build(topology)?),
+            Self::Neighbor {} => Arc::new(neighbor::build(topology)?),
+            Self::Shift(spec) => Arc::new(shift::build(spec, nodes)?),
+            Self::RandomPermutation {} => Arc::new(random_permutation::build(nodes, seed)?),
+            Self::Hotspot(spec) => Arc::new(hotspot::Hotspot::new(spec, nodes)?),
+            Self::Matrix(spec) => Arc::new(matrix::Matrix::read(spec, nodes, base)?),
+        })
+    }
+
+    /// The pattern's name as the experiment file writes it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Uniform(_) => uniform::KIND,
+            Self::BitComplement {} => bit_complement::KIND,
+            Self::BitReversal {} => bit_reversal::KIND,
+            Self::Transpose {} => transpose::KIND,
+            Self::Shuffle {} => shuffle::KIND,
+            Self::Tornado {} => tornado::KIND,
+            Self::Neighbor {} => neighbor::KIND,
+            Self::Shift(_) => shift::KIND,
+            Self::RandomPermutation {} => random_permutation::KIND,
+            Self::Hotspot(_) => hotspot::KIND,
+            Self::Matrix(_) => matrix::KIND,
+        }
+    }
+}
+
+impl Default for PatternSpec {
+    /// Uniform over the other nodes.
+    fn default() -> Self {
+        Self::Uniform(uniform::UniformSpec::default())
+    }
+}
+
+impl Serialize for PatternSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PatternSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+/// Reads a pattern from its name alone, as if it were a table without further keys, or from a table.
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = PatternSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a pattern: a name such as \"uniform\", or a table such as { kind = \"shift\", offset = 5 }")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<PatternSpec, E> {
+        PatternSpec::deserialize(MapDeserializer::new(std::iter::once(("kind", name))))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PatternSpec, A::Error> {
+        PatternSpec::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// One line of `cutthrough list patterns`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternEntry {
+    /// The name as the experiment file writes it.
+    pub name: String,
+    /// What the pattern does, in one sentence.
+    pub summary: String,
+}
+
+/// All patterns, in the order of their definition; the summaries are the documentation of the variants above.
+pub fn list() -> Vec<PatternEntry> {
+    let schema = schemars::schema_for!(PatternSpec);
+    let variants = schema.get("oneOf").and_then(|variants| variants.as_array()).into_iter().flatten();
+    variants
+        .filter_map(|variant| {
+            Some(PatternEntry {
+                name: variant.pointer("/properties/kind/const")?.as_str()?.to_owned(),
+                summary: variant.get("description")?.as_str()?.to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// Adds the bare names to the schema: those of the patterns that require no key but `kind`.
+fn allow_bare_names(schema: &mut Schema) {
+    let Some(variants) = schema.get_mut("oneOf").and_then(|variants| variants.as_array_mut()) else { return };
+    let names: Vec<_> = variants
+        .iter()
+        .filter(|variant| variant.pointer("/required/1").is_none())
+        .filter_map(|variant| variant.pointer("/properties/kind/const").cloned())
+        .collect();
+    variants.insert(0, schemars::json_schema!({ "type": "string", "enum": names }).to_value());
+}

@@ -1,0 +1,34 @@
+//! What the patterns that move along dimensions share.
+
+use topology::Topology;
+
+use super::Permutation;
+use crate::PatternError;
+
+/// The permutation that moves every node by `step(k)` places, cyclically, in each dimension of size k. Nodes of one
+/// router keep their order. A topology without dimensions counts as one dimension of all its nodes.
+///
+/// # Errors
+/// If no node would send.
+pub(super) fn moved(
+    kind: &'static str,
+    topology: &dyn Topology,
+    step: impl Fn(u32) -> u32,
+) -> Result<Permutation, PatternError> {
+    let nodes = topology.nodes();
+    let sizes = topology.grid().unwrap_or_else(|| vec![nodes]);
+    let routers: u32 = sizes.iter().product();
+    let nodes_per_router = (nodes / routers.max(1)).max(1);
+    Permutation::new(kind, nodes, |src| {
+        let mut rest = src / nodes_per_router;
+        let (mut router, mut stride) = (0, 1);
+        for &size in &sizes {
+            let place = (u64::from(rest % size) + u64::from(step(size))) % u64::from(size);
+            router += place as u32 * stride;
+            rest /= size;
+            // The product of all sizes is the number of routers, which fits; the last stride is not used.
+            stride = stride.wrapping_mul(size);
+        }
+        router * nodes_per_router + src % nodes_per_router
+    })
+}

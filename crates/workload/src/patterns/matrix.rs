@@ -1,0 +1,125 @@
+//! Matrix: the weight of each pair of nodes is read from a CSV file.
+//!
+//! The file is either a list of rows `src,dst,weight`, pairs that are left out weighing nothing, or a dense matrix of
+//! one row a source and one column a destination. A first line `src,dst,weight` marks a list; without it a file of as
+//! many columns as nodes is a matrix. Blank lines and lines that start with `#` are skipped.
+//!
+//! Only ratios count: the source with the largest sum of weights offers the full load, and the others in proportion
+//! ([`Pattern::weight`]). A source without weight does not send. A node may send to itself, through the network.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Draw, NodeId};
+
+use super::matrix_file::{self, Entry};
+use crate::{Pattern, PatternError};
+
+/// The name in the experiment file.
+pub const KIND: &str = "matrix";
+
+/// The keys of `matrix`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixSpec {
+    /// The CSV file; a relative path starts from the experiment file's folder.
+    pub path: PathBuf,
+}
+
+/// A sparse matrix of probabilities, 12 bytes an entry.
+#[derive(Debug)]
+pub struct Matrix {
+    /// The first entry of each source, and one more.
+    first: Vec<usize>,
+    destinations: Vec<NodeId>,
+    /// The probability of an entry's destination and all before it in its row; 1 in the last of a row.
+    cumulative: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Matrix {
+    /// Reads the matrix of a number of nodes. A relative path starts from `base`.
+    ///
+    /// # Errors
+    /// If the file is absent, empty, no text, too large or malformed; the message names file and line.
+    pub fn read(spec: &MatrixSpec, nodes: u32, base: &Path) -> Result<Self, PatternError> {
+        let path = base.join(&spec.path);
+        let entries = matrix_file::read(&path, nodes)?;
+        Self::new(&entries, nodes).map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
+    }
+
+    /// From entries in ascending order of source and destination, of positive weights.
+    fn new(entries: &[Entry], nodes: u32) -> Result<Self, String> {
+        let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };
+        let mut rest = entries;
+        for src in 0..nodes {
+            let (row, after) = rest.split_at(rest.partition_point(|entry| entry.src == src));
+            rest = after;
+            matrix.add_row(row);
+        }
+        let largest = matrix.weights.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return Err("all weights are 0, so that no node sends".to_owned());
+        }
+        if largest.is_infinite() {
+            return Err("the weights of a source add up to more than 1e308; scale them down".to_owned());
+        }
+        matrix.weights.iter_mut().for_each(|weight| *weight /= largest);
+        Ok(matrix)
+    }
+
+    fn add_row(&mut self, row: &[Entry]) {
+        let total: f64 = row.iter().map(|entry| entry.weight).sum();
+        let mut sum = 0.0;
+        for entry in row {
+            sum += entry.weight;
+            self.destinations.push(NodeId(entry.dst));
+            self.cumulative.push(sum / total);
+        }
+        self.first.push(self.destinations.len());
+        self.weights.push(total);
+    }
+
+    fn row(&self, src: NodeId) -> std::ops::Range<usize> {
+        self.first[src.index()]..self.first[src.index() + 1]
+    }
+}
+
+impl Pattern for Matrix {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn sends(&self, src: NodeId) -> bool {
+        self.weights[src.index()] > 0.0
+    }
+
+    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+        let row = self.row(src);
+        let drawn = draw.unit();
+        let place = self.cumulative[row.clone()].partition_point(|&up_to| up_to <= drawn);
+        self.destinations[row.start + place]
+    }
+
+    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+        if !self.sends(src) {
+            return Vec::new();
+        }
+        let mut before = 0.0;
+        let part = |place: usize| {
+            let part = self.cumulative[place] - before;
+            before = self.cumulative[place];
+            (self.destinations[place], part)
+        };
+        self.row(src).map(part).collect()
+    }
+
+    fn weight(&self, src: NodeId) -> f64 {
+        self.weights[src.index()]
+    }
+}
+
+#[cfg(test)]
+#[path = "matrix_tests.rs"]
+mod tests;

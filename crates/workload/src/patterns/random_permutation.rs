@@ -1,0 +1,37 @@
+//! Random permutation: every node sends to one partner, drawn once from the experiment's seed.
+//!
+//! Uniform over the permutations without fixed points, so that every node sends and every node receives. The same seed
+//! and number of nodes give the same permutation on every platform, whatever else the experiment draws.
+
+use units::Draw;
+
+use super::Permutation;
+use crate::PatternError;
+use crate::stream::Stream;
+
+/// The name in the experiment file.
+pub const KIND: &str = "random-permutation";
+
+/// Builds the pattern for a number of nodes.
+///
+/// # Errors
+/// If there is one node only, which has no partner.
+pub fn build(nodes: u32, seed: u64) -> Result<Permutation, PatternError> {
+    let mut to: Vec<u32> = (0..nodes).collect();
+    if nodes > 1 {
+        let mut stream = Stream::new(seed, KIND);
+        shuffle(&mut to, &mut stream);
+        // A random permutation has no fixed point with probability 1/e: on average 2.7 shuffles find one.
+        while to.iter().zip(0..).any(|(&dst, src)| dst == src) {
+            shuffle(&mut to, &mut stream);
+        }
+    }
+    Permutation::new(KIND, nodes, |src| to[src as usize])
+}
+
+/// Fisher and Yates.
+fn shuffle(values: &mut [u32], draw: &mut impl Draw) {
+    for last in (1..values.len()).rev() {
+        values.swap(last, draw.below(last as u32 + 1) as usize);
+    }
+}
