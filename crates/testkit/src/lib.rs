@@ -1,1 +1,3 @@
 //! Contract suites and naive oracles that the tests of every variant join.
+
+pub mod topology;

@@ -14,7 +14,7 @@
 //!
 //! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
 //! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts
-//! `sum over i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Aroca & Fernandez Anta,
+//! `sum over i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Arjona Aroca & Fernandez Anta,
 //! "Bisection (band)width of product networks", IEEE TPDS 2014).
 
 use std::any::Any;
@@ -27,32 +27,10 @@ use crate::divisor::Divisor;
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, TopologyError, product};
 
 /// The names of the classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
+#[rustfmt::skip]
 const NAMES: [&str; 26] = [
-    "injection",
-    "ejection",
-    "dim0",
-    "dim1",
-    "dim2",
-    "dim3",
-    "dim4",
-    "dim5",
-    "dim6",
-    "dim7",
-    "dim8",
-    "dim9",
-    "dim10",
-    "dim11",
-    "dim12",
-    "dim13",
-    "dim14",
-    "dim15",
-    "dim16",
-    "dim17",
-    "dim18",
-    "dim19",
-    "dim20",
-    "dim21",
-    "dim22",
+    "injection", "ejection", "dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7", "dim8", "dim9", "dim10",
+    "dim11", "dim12", "dim13", "dim14", "dim15", "dim16", "dim17", "dim18", "dim19", "dim20", "dim21", "dim22",
     "dim23",
 ];
 
