@@ -278,6 +278,10 @@ impl Topology for Torus {
         (0..self.axes.len()).map(|dim| self.coordinate(router, dim)).collect()
     }
 
+    fn grid(&self) -> Option<Vec<u32>> {
+        Some(self.sizes.clone())
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
