@@ -2,6 +2,14 @@
 //! the exact load that they put on every channel.
 
 pub mod algorithms;
+mod catalogue;
+mod deadlock;
+mod loads;
 mod route;
+mod walk;
 
+pub use catalogue::RoutingSpec;
+pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
+pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, Traffic, channel_loads};
 pub use route::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+pub use walk::RouteFault;

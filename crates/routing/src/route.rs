@@ -22,7 +22,7 @@ pub struct Hop {
 }
 
 /// How one of a route's ports is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Choice {
     /// Uniformly at random, from the router's stream: oblivious.
     Random,
@@ -30,11 +30,12 @@ pub enum Choice {
     LeastLoaded,
 }
 
-/// The ports by which a packet may leave: `count` consecutive ones from `first`, all on class `vc`.
+/// The ports by which a packet may leave, all on class `vc`: `count` consecutive ones from `first`, or, where the
+/// candidates are not consecutive, `count` entries of `Routing::port_lists` from `list`.
 ///
 /// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
 /// algorithm has classes, a class has several lanes, and the router picks the lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
     /// The first port.
     pub first: PortId,
@@ -44,13 +45,39 @@ pub struct Route {
     pub vc: VcId,
     /// How one of several ports is chosen; of no consequence if `count` is 1.
     pub choice: Choice,
+    /// `Route::CONSECUTIVE`, or where the ports begin in `Routing::port_lists` (only if `count` is above 1).
+    pub list: u32,
 }
 
 impl Route {
+    /// The value of `list` that says that the ports are consecutive.
+    pub const CONSECUTIVE: u32 = u32::MAX;
+
     /// A route by one port.
     #[inline]
     pub const fn only(port: PortId, vc: VcId) -> Self {
-        Self { first: port, count: 1, vc, choice: Choice::Random }
+        Self { first: port, count: 1, vc, choice: Choice::Random, list: Self::CONSECUTIVE }
+    }
+
+    /// A route by one of `count` consecutive ports.
+    #[inline]
+    pub const fn range(first: PortId, count: u16, vc: VcId, choice: Choice) -> Self {
+        Self { first, count, vc, choice, list: Self::CONSECUTIVE }
+    }
+
+    /// Candidate `i`, below `count`; `lists` are those of the routing that gave the route.
+    #[inline]
+    pub fn port(&self, i: u16, lists: &[PortId]) -> PortId {
+        if self.list == Self::CONSECUTIVE {
+            PortId(self.first.0 + i)
+        } else {
+            lists[self.list as usize + usize::from(i)]
+        }
+    }
+
+    /// All candidates.
+    pub fn ports(self, lists: &[PortId]) -> impl Iterator<Item = PortId> {
+        (0..self.count).map(move |i| self.port(i, lists))
     }
 }
 
@@ -66,12 +93,24 @@ pub trait Routing: Debug + Send + Sync {
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
         RouteState::default()
     }
-    /// The exact distribution of `start`: each state and its probability, which sum to 1.
+    /// The exact distribution of `start`: each state and its probability, which sum to 1. It is the same for all nodes
+    /// of one router.
     fn starts(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
     /// The way on from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
+    /// The ports of the routes that are not consecutive.
+    fn port_lists(&self) -> &[PortId] {
+        &[]
+    }
+    /// Whether `route` reads `Hop::in_port` or `Hop::vc`. If not, the analyses take together what arrives at a router
+    /// with the same destination and state by any port.
+    fn reads_arrival(&self) -> bool {
+        true
+    }
+    /// Whether every packet takes a shortest path.
+    fn minimal(&self) -> bool;
     /// The largest number of routers that a packet can traverse.
     fn max_routers(&self) -> u32;
 }

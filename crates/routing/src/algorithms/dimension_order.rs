@@ -1,0 +1,176 @@
+//! Dimension-order routing on tori and meshes: one dimension after the other, each the shorter way round.
+//!
+//! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring of a torus
+//! is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
+//! and router 0, in either direction. A packet goes on class 0 as long as the dateline is ahead of it in the current
+//! dimension, the dateline's own link included, and on class 1 once it is not, so from the start if it never crosses. So
+//! class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::torus::Torus;
+use units::{Draw, NodeId, PortId, RouterId, VcId};
+
+use crate::{Hop, Route, RouteState, Routing, RoutingError};
+
+/// Tori and meshes, one dimension after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DimensionOrderSpec {
+    /// The dimensions in the order in which they are travelled, each once; without it, ascending.
+    pub order: Option<Vec<u32>>,
+    /// Which way round an even ring to the router just opposite.
+    pub ties: RingTies,
+}
+
+/// Which way round an even ring to the router just opposite, which is equally far both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RingTies {
+    /// Either, with the same probability, drawn at the source for each packet.
+    #[default]
+    Split,
+    /// Always towards higher coordinates.
+    Positive,
+}
+
+/// A dimension, as the hot path needs it.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    size: u32,
+    plus: u16,
+}
+
+#[derive(Debug)]
+struct DimensionOrder {
+    torus: Torus,
+    split: bool,
+    /// In the order of travel.
+    legs: Vec<Leg>,
+    /// The coordinates of each router, in the order of travel.
+    coordinates: Vec<u32>,
+}
+
+impl DimensionOrderSpec {
+    /// The routing on a torus or mesh.
+    ///
+    /// # Errors
+    /// If `order` does not name each dimension once.
+    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+        let order = self.order_for(torus.dims().len() as u32)?;
+        let leg = |&dim: &u32| Leg { size: torus.dims()[dim as usize], plus: Torus::plus_port(dim as usize).0 };
+        let coordinates = (0..torus.routers()).flat_map(|router| {
+            let coordinate = move |&dim: &u32| torus.coordinate(RouterId(router), dim as usize);
+            order.iter().map(coordinate)
+        });
+        Ok(DimensionOrder {
+            split: torus.wraps() && self.ties == RingTies::Split,
+            legs: order.iter().map(leg).collect(),
+            coordinates: coordinates.collect(),
+            torus: torus.clone(),
+        })
+    }
+
+    fn order_for(&self, dims: u32) -> Result<Cow<'_, [u32]>, RoutingError> {
+        let Some(order) = &self.order else { return Ok((0..dims).collect()) };
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        if sorted.iter().copied().eq(0..dims) {
+            return Ok(Cow::Borrowed(order));
+        }
+        let message = format!("`order` is {order:?}; it names each of the dimensions 0 to {} once", dims - 1);
+        Err(RoutingError::new("order", message))
+    }
+}
+
+impl DimensionOrder {
+    fn coordinates(&self, router: RouterId) -> &[u32] {
+        &self.coordinates[router.index() * self.legs.len()..][..self.legs.len()]
+    }
+
+    /// The legs on which a packet has to choose its way round, as bits.
+    fn tied(&self, src: NodeId, dst: NodeId) -> u32 {
+        if !self.split {
+            return 0;
+        }
+        let (from, to) = (self.torus.attachment(src).0, self.torus.attachment(dst).0);
+        let ends = self.coordinates(from).iter().zip(self.coordinates(to));
+        let tied = self.legs.iter().zip(ends).map(|(leg, (&from, &to))| 2 * from.abs_diff(to) == leg.size);
+        tied.enumerate().fold(0, |bits, (leg, tied)| bits | u32::from(tied) << leg)
+    }
+}
+
+impl Routing for DimensionOrder {
+    fn kind(&self) -> &'static str {
+        "dimension-order"
+    }
+
+    fn classes(&self) -> u8 {
+        if self.torus.wraps() { 2 } else { 1 }
+    }
+
+    fn adaptive(&self) -> bool {
+        false
+    }
+
+    /// Bit i of the state is set if the packet goes in the minus direction on its i-th leg although both are equally far.
+    fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
+        let tied = self.tied(src, dst);
+        // No draw without need, so that a stream is read as little as possible.
+        RouteState(if tied == 0 { 0 } else { tied & (draw.bits() >> 32) as u32 })
+    }
+
+    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+        let tied = self.tied(src, dst);
+        let probability = 1.0 / f64::from(1_u32 << tied.count_ones());
+        // Counts through the subsets of the bits.
+        let next = |&bits: &u32| (bits != tied).then(|| (bits | !tied).wrapping_add(1) & tied);
+        std::iter::successors(Some(0), next).map(|bits| (RouteState(bits), probability)).collect()
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let (router, node_port) = self.torus.attachment(hop.dst);
+        let ends = self.coordinates(at).iter().zip(self.coordinates(router));
+        for (number, (leg, (&here, &there))) in self.legs.iter().zip(ends).enumerate() {
+            if here == there {
+                continue;
+            }
+            let bit = 1 << number;
+            let minus_at_tie = hop.state.0 & bit != 0;
+            // What is halfway now is nearer one way after this hop.
+            hop.state.0 &= !bit;
+            return leg.step(here, there, self.torus.wraps(), minus_at_tie);
+        }
+        Route::only(node_port, VcId(0))
+    }
+
+    fn reads_arrival(&self) -> bool {
+        false
+    }
+
+    fn minimal(&self) -> bool {
+        true
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.torus.diameter() + 1
+    }
+}
+
+impl Leg {
+    /// The next hop within a dimension, between two different coordinates.
+    #[inline]
+    fn step(self, here: u32, there: u32, wraps: bool, minus_at_tie: bool) -> Route {
+        let beyond = there > here;
+        let ahead = if beyond { there - here } else { there + self.size - here };
+        let nearer = 2 * ahead < self.size + u32::from(!minus_at_tie);
+        let plus = if wraps { nearer } else { beyond };
+        // The dateline is ahead if the way round leads past it.
+        let class = wraps && plus == beyond;
+        Route::only(PortId(self.plus + u16::from(!plus)), VcId(u8::from(class)))
+    }
+}

@@ -1,0 +1,107 @@
+//! The routing algorithms, as the experiment file names them.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::fat_tree::FatTree;
+use topology::families::torus::Torus;
+
+use crate::algorithms::dimension_order::DimensionOrderSpec;
+use crate::algorithms::shortest_path::ShortestPathSpec;
+use crate::algorithms::up_down::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use crate::{Routing, RoutingError};
+
+/// Which way packets go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RoutingSpec {
+    /// Fat-trees: up to a nearest common ancestor by the least congested port, then down.
+    AdaptiveUpDown(AdaptiveUpDownSpec),
+    /// Fat-trees: up to a nearest common ancestor by random ports, then down.
+    RandomUpDown(RandomUpDownSpec),
+    /// Fat-trees: up to a nearest common ancestor by the ports that the destination's digits name, then down.
+    DModK(DModKSpec),
+    /// Tori and meshes: one dimension after the other, the shorter way round; two classes of virtual channels on a torus.
+    DimensionOrder(DimensionOrderSpec),
+    /// Any topology: shortest paths from tables.
+    ShortestPath(ShortestPathSpec),
+}
+
+impl RoutingSpec {
+    /// Every algorithm, with the defaults of its keys.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
+            Self::RandomUpDown(RandomUpDownSpec::default()),
+            Self::DModK(DModKSpec::default()),
+            Self::DimensionOrder(DimensionOrderSpec::default()),
+            Self::ShortestPath(ShortestPathSpec::default()),
+        ]
+    }
+
+    /// The routing of a topology whose experiment names none.
+    pub fn default_for(topology: &dyn Topology) -> Self {
+        match topology.kind() {
+            "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
+            "torus" | "mesh" => Self::DimensionOrder(DimensionOrderSpec::default()),
+            _ => Self::ShortestPath(ShortestPathSpec::default()),
+        }
+    }
+
+    /// The algorithm's name as the experiment file writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::AdaptiveUpDown(_) => "adaptive-up-down",
+            Self::RandomUpDown(_) => "random-up-down",
+            Self::DModK(_) => "d-mod-k",
+            Self::DimensionOrder(_) => "dimension-order",
+            Self::ShortestPath(_) => "shortest-path",
+        }
+    }
+
+    /// The kinds of topology that the algorithm is made for; none if it fits all.
+    pub fn families(&self) -> &'static [&'static str] {
+        match self {
+            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
+            Self::DimensionOrder(_) => &["torus", "mesh"],
+            Self::ShortestPath(_) => &[],
+        }
+    }
+
+    /// Whether the algorithm is made for a topology.
+    pub fn fits(&self, topology: &dyn Topology) -> bool {
+        self.families().is_empty() || self.families().contains(&topology.kind())
+    }
+
+    /// Builds the routing of a topology.
+    ///
+    /// # Errors
+    /// If the algorithm is not made for the topology, or if a key does not fit it.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, RoutingError> {
+        let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(topology));
+        let torus = || topology.as_any().downcast_ref::<Torus>().ok_or_else(|| self.misfit(topology));
+        Ok(match self {
+            Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
+            Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
+            Self::DModK(spec) => Arc::new(spec.build(tree()?)),
+            Self::DimensionOrder(spec) => Arc::new(spec.build(torus()?)?),
+            Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
+        })
+    }
+
+    fn misfit(&self, topology: &dyn Topology) -> RoutingError {
+        let fitting: Vec<String> =
+            Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
+        let message = format!(
+            "routing \"{}\" is for topologies of kind {}, not {}; for {}: {}",
+            self.kind(),
+            self.families().join(" and "),
+            topology.kind(),
+            topology.kind(),
+            fitting.join(", ")
+        );
+        RoutingError::new("kind", message)
+    }
+}

@@ -1,0 +1,247 @@
+//! Whether a routing can deadlock: the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
+//! 1987).
+//!
+//! A vertex is a class of virtual channels of a channel between routers; there is an edge from one to the next if some
+//! packet that holds the one may wait for the other. Injection channels have no predecessors and ejection channels no
+//! successors, so that no cycle contains one, and they are left out. If the graph has no cycle, no set of packets can wait
+//! in a circle, whatever the flow control counts (a packet, a queue or a whole row of crosspoints), since a
+//! channel may wait for everything that any of its packets may wait for.
+//!
+//! For an oblivious routing a cycle means that traffic exists which deadlocks. For an adaptive one this graph holds all
+//! moves that are allowed, so that its freedom from cycles is sufficient, not necessary: Duato's condition, which asks
+//! for it of an escape subset only, would accept more. It is not implemented, since no routing here needs it.
+//!
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach.
+
+use std::fmt;
+
+use topology::{ChannelSource, Channels, Endpoint, Topology};
+use units::{ChannelId, NodeId, RouterId, VcId};
+
+use crate::Routing;
+use crate::walk::{Move, RouteFault, Sources, Walk};
+
+/// A class of virtual channels of one channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldChannel {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The class.
+    pub vc: VcId,
+    /// Where it leads from and to, with coordinates, and its class of channels, for a reader.
+    pub name: String,
+}
+
+/// Channels each of which can wait for the next, and the last for the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyCycle {
+    /// The channels in order.
+    pub channels: Vec<HeldChannel>,
+}
+
+impl fmt::Display for DependencyCycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for held in &self.channels {
+            writeln!(f, "{} waits for", held.name)?;
+        }
+        write!(f, "the first of these")
+    }
+}
+
+/// A cycle of the channel dependency graph, if it has one.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn dependency_cycle(topology: &dyn Topology, routing: &dyn Routing) -> Result<Option<DependencyCycle>, RouteFault> {
+    let graph = DependencyGraph::new(topology, routing)?;
+    let Some(start) = graph.vertex_on_cycle() else { return Ok(None) };
+    let channels = graph.shortest_cycle(start).into_iter().map(|vertex| graph.held(topology, vertex)).collect();
+    Ok(Some(DependencyCycle { channels }))
+}
+
+/// Channel classes as vertices, channel by channel; a row of bits for each, over the ports and classes of the router at
+/// the channel's end.
+struct DependencyGraph<'a> {
+    walk: Walk<'a>,
+    classes: usize,
+    /// Words in a row.
+    words: usize,
+    rows: Vec<u64>,
+}
+
+impl<'a> DependencyGraph<'a> {
+    fn new(topology: &dyn Topology, routing: &'a dyn Routing) -> Result<Self, RouteFault> {
+        let walk = Walk::new(topology, routing);
+        let classes = usize::from(routing.classes());
+        let most_ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(0);
+        let words = (usize::from(most_ports) * classes).div_ceil(64);
+        let between_routers =
+            (0..walk.channels().ports()).any(|channel| matches!(walk.end(ChannelId(channel)), Endpoint::Router(..)));
+        // A single switch has no channel between routers, but so many ports that its rows would be long.
+        let rows = if between_routers { walk.channels().ports() as usize * classes * words } else { 0 };
+        let mut graph = Self { walk, classes, words, rows: vec![0; rows] };
+        let sources = Sources::new(topology, routing);
+        for dst in (0..topology.nodes()).map(NodeId) {
+            graph.walk.begin(dst);
+            for &(src, router, port) in &sources.groups {
+                for (state, _) in routing.starts(src, dst) {
+                    graph.walk.enter(router, port, state);
+                }
+            }
+            graph.walk.explore()?;
+            if between_routers {
+                graph.add_dependencies();
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Adds what the walk has found: whoever comes to a stop may wait for every move from it.
+    fn add_dependencies(&mut self) {
+        let mut wanted = vec![0_u64; self.words];
+        let stops = self.walk.stops.len();
+        let mut masks = Vec::with_capacity(stops * self.words);
+        for stop in 0..stops {
+            wanted.fill(0);
+            for step in self.walk.moves(stop) {
+                let bit = self.bit(self.walk.stops[stop].router, *step);
+                wanted[bit / 64] |= 1 << (bit % 64);
+            }
+            masks.extend_from_slice(&wanted);
+        }
+        for stop in 0..stops {
+            for step in self.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
+                let row = (step.channel.index() * self.classes + usize::from(step.vc.0)) * self.words;
+                let mask = &masks[step.to as usize * self.words..][..self.words];
+                for (held, wanted) in self.rows[row..row + self.words].iter_mut().zip(mask) {
+                    *held |= wanted;
+                }
+            }
+        }
+    }
+
+    /// The bit of a move, in the rows of the channels that lead to its router.
+    fn bit(&self, router: RouterId, step: Move) -> usize {
+        let first = self.walk.channels().output(router, units::PortId(0));
+        (step.channel.index() - first.index()) * self.classes + usize::from(step.vc.0)
+    }
+
+    /// The vertices that a vertex may wait for.
+    fn successors(&self, vertex: usize) -> impl Iterator<Item = usize> {
+        let base = match self.walk.end(ChannelId((vertex / self.classes) as u32)) {
+            Endpoint::Router(router, _) => self.walk.channels().output(router, units::PortId(0)).index() * self.classes,
+            Endpoint::Node(_) | Endpoint::Unconnected => 0,
+        };
+        let row = &self.rows[vertex * self.words..][..self.words];
+        row.iter().enumerate().flat_map(move |(word, &bits)| {
+            let set = move |bit: &usize| bits >> bit & 1 == 1;
+            let low = if bits == 0 { 64 } else { 0 };
+            (low..64).filter(set).map(move |bit| base + word * 64 + bit)
+        })
+    }
+
+    fn vertices(&self) -> usize {
+        if self.words == 0 { 0 } else { self.rows.len() / self.words }
+    }
+
+    /// A vertex that lies on a cycle: what is left when vertices without predecessors are taken away one by one leads
+    /// there by any path of predecessors.
+    fn vertex_on_cycle(&self) -> Option<usize> {
+        let vertices = self.vertices();
+        let mut predecessors = vec![0_u32; vertices];
+        for vertex in 0..vertices {
+            for next in self.successors(vertex) {
+                predecessors[next] += 1;
+            }
+        }
+        let mut free: Vec<usize> = (0..vertices).filter(|&vertex| predecessors[vertex] == 0).collect();
+        while let Some(vertex) = free.pop() {
+            for next in self.successors(vertex) {
+                predecessors[next] -= 1;
+                if predecessors[next] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+        self.loop_among(&predecessors)
+    }
+
+    /// Follows predecessors within what is left until a vertex comes twice.
+    fn loop_among(&self, left: &[u32]) -> Option<usize> {
+        let start = left.iter().position(|&count| count > 0)?;
+        let mut before = vec![usize::MAX; left.len()];
+        for vertex in (0..left.len()).filter(|&vertex| left[vertex] > 0) {
+            for next in self.successors(vertex) {
+                before[next] = vertex;
+            }
+        }
+        let mut seen = vec![false; left.len()];
+        let mut vertex = start;
+        while !seen[vertex] {
+            seen[vertex] = true;
+            vertex = before[vertex];
+        }
+        Some(vertex)
+    }
+
+    /// A shortest cycle through a vertex that lies on one, by breadth-first search.
+    fn shortest_cycle(&self, start: usize) -> Vec<usize> {
+        let mut before = vec![usize::MAX; self.vertices()];
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some(vertex) = queue.pop_front() {
+            for next in self.successors(vertex) {
+                if before[next] == usize::MAX {
+                    before[next] = vertex;
+                    queue.push_back(next);
+                }
+            }
+            if before[start] != usize::MAX {
+                break;
+            }
+        }
+        let mut cycle = vec![start];
+        let mut vertex = before[start];
+        while vertex != start {
+            cycle.push(vertex);
+            vertex = before[vertex];
+        }
+        cycle.reverse();
+        cycle
+    }
+
+    fn held(&self, topology: &dyn Topology, vertex: usize) -> HeldChannel {
+        let (channel, vc) = (ChannelId((vertex / self.classes) as u32), VcId((vertex % self.classes) as u8));
+        let name = format!("{}, virtual-channel class {vc},", channel_name(topology, self.walk.channels(), channel));
+        HeldChannel { channel, vc, name }
+    }
+}
+
+/// A channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port 2`.
+pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> String {
+    let (router, port) = match channels.source(channel) {
+        ChannelSource::Node(node) => {
+            let (router, port) = topology.attachment(node);
+            return format!("injection channel from node {node} to {} port {port}", router_name(topology, router));
+        }
+        ChannelSource::Router(router, port) => (router, port),
+    };
+    let from = format!("from {} port {port}", router_name(topology, router));
+    let names = topology.class_names();
+    let class = || names[usize::from(topology.class(router, port).0)];
+    match topology.endpoint(router, port) {
+        Endpoint::Router(next, in_port) => {
+            format!("{} channel {from} to {} port {in_port}", class(), router_name(topology, next))
+        }
+        Endpoint::Node(node) => format!("{} channel {from} to node {node}", class()),
+        Endpoint::Unconnected => format!("unconnected channel {from}"),
+    }
+}
+
+fn router_name(topology: &dyn Topology, router: RouterId) -> String {
+    let (names, values) = (topology.coordinate_names(), topology.coordinates(router));
+    if names.len() != values.len() || names.len() < 2 {
+        return format!("router {router}");
+    }
+    let coordinates: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name} {value}")).collect();
+    format!("router {router} ({})", coordinates.join(", "))
+}

@@ -1,0 +1,241 @@
+//! The exact expected load of every channel, without simulation.
+//!
+//! The unit is an injection link's bandwidth, and the offered load is 1.0: a channel of load 2 and of an injection
+//! link's bandwidth carries what is offered up to load 1/2. The smallest such ratio is a bound on the throughput that
+//! no router architecture and no flow control can exceed (Dally and Towles, section 3.3).
+//!
+//! Candidates of `Choice::Random` share a flow evenly, which is exact. So do those of `Choice::LeastLoaded`. In a
+//! fat-tree this is the best that any adaptive choice can reach: the up channels out of a subtree carry together all
+//! that leaves it, whoever chooses among them, and so do the down channels into it; the largest of their loads is at
+//! least their mean, which the even split gives to each. For adaptive shortest paths on other topologies it is an
+//! estimate.
+//!
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological order,
+//! flows from all sources together.
+
+use topology::{ChannelClass, Channels, Endpoint, Topology};
+use units::{ChannelId, NodeId, PortId, RouterId};
+
+use crate::Routing;
+use crate::walk::{Move, RouteFault, Sources, Walk};
+
+/// Whom a node sends to, and how much to each: fractions of its injection link's bandwidth at offered load 1.0. They
+/// sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection and its
+/// ejection channel.
+pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
+
+/// A channel's bandwidth, in units of an injection link's.
+pub type RelativeCapacity<'a> = dyn Fn(ChannelId) -> f64 + 'a;
+
+/// Channels whose utilisation is this close to the largest, as a fraction of it, bind with it.
+const BINDING: f64 = 1e-9;
+
+/// Entries of the table of flows that is held at a time: 128 MiB.
+const TABLE: usize = 1 << 24;
+
+/// The load of every channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelLoads {
+    /// By channel, in units of an injection link's bandwidth, at offered load 1.0.
+    pub load: Vec<f64>,
+}
+
+/// The loads of the channels of one class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassLoad {
+    /// The class.
+    pub class: ChannelClass,
+    /// Its name.
+    pub name: String,
+    /// The number of its channels.
+    pub channels: u32,
+    /// The largest load.
+    pub max: f64,
+    /// The mean load.
+    pub mean: f64,
+}
+
+/// The expected load of every channel under a traffic.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn channel_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    traffic: &Traffic<'_>,
+) -> Result<ChannelLoads, RouteFault> {
+    let sources = Sources::new(topology, routing);
+    let mut flows = Flows {
+        routing,
+        walk: Walk::new(topology, routing),
+        load: vec![0.0; Channels::new(topology).count() as usize],
+        flow: Vec::new(),
+        pending: Vec::new(),
+        ready: Vec::new(),
+    };
+    let nodes = topology.nodes();
+    let block = u32::try_from((TABLE / sources.groups.len().max(1)).max(1)).unwrap_or(u32::MAX);
+    let mut first = 0;
+    while first < nodes {
+        let end = nodes.min(first.saturating_add(block));
+        let table = flows.gather(&sources, traffic, first..end);
+        for (dst, row) in (first..end).zip(table.chunks(sources.groups.len())) {
+            flows.send(&sources, NodeId(dst), row)?;
+        }
+        first = end;
+    }
+    Ok(ChannelLoads { load: flows.load })
+}
+
+struct Flows<'a> {
+    routing: &'a dyn Routing,
+    walk: Walk<'a>,
+    load: Vec<f64>,
+    /// By stop: what comes to it.
+    flow: Vec<f64>,
+    /// By stop: the moves to it that have not been made.
+    pending: Vec<u32>,
+    /// Stops to which all has come.
+    ready: Vec<u32>,
+}
+
+impl Flows<'_> {
+    /// What each group of sources sends to each of the destinations: a row for each destination. Charges the injection
+    /// channels on the way.
+    fn gather(&mut self, sources: &Sources, traffic: &Traffic<'_>, dsts: std::ops::Range<u32>) -> Vec<f64> {
+        let groups = sources.groups.len();
+        let mut table = vec![0.0; groups * dsts.len()];
+        for (node, &group) in (0..).map(NodeId).zip(&sources.of_node) {
+            let injection = self.walk.channels().injection(node).index();
+            for (dst, weight) in traffic(node) {
+                if dsts.contains(&dst.0) {
+                    table[(dst.0 - dsts.start) as usize * groups + group as usize] += weight;
+                    self.load[injection] += weight;
+                }
+            }
+        }
+        table
+    }
+
+    /// Sends the flows to one destination, by the group of their sources.
+    fn send(&mut self, sources: &Sources, dst: NodeId, row: &[f64]) -> Result<(), RouteFault> {
+        self.walk.begin(dst);
+        self.flow.clear();
+        for (&(src, router, port), &weight) in sources.groups.iter().zip(row) {
+            if weight > 0.0 {
+                self.enter((src, router, port), dst, weight);
+            }
+        }
+        self.walk.explore()?;
+        self.flow.resize(self.walk.stops.len(), 0.0);
+        self.push()
+    }
+
+    fn enter(&mut self, (src, router, port): (NodeId, RouterId, PortId), dst: NodeId, weight: f64) {
+        for (state, probability) in self.routing.starts(src, dst) {
+            let stop = self.walk.enter(router, port, state) as usize;
+            if stop >= self.flow.len() {
+                self.flow.resize(stop + 1, 0.0);
+            }
+            self.flow[stop] += weight * probability;
+        }
+    }
+
+    /// Moves all flows on, each stop once, when all that comes to it has come.
+    fn push(&mut self) -> Result<(), RouteFault> {
+        let stops = self.walk.stops.len();
+        self.pending.clear();
+        self.pending.resize(stops, 0);
+        for stop in 0..stops {
+            for step in self.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
+                self.pending[step.to as usize] += 1;
+            }
+        }
+        self.ready.clear();
+        self.ready.extend((0..stops as u32).filter(|&stop| self.pending[stop as usize] == 0));
+        let mut done = 0;
+        while let Some(stop) = self.ready.pop() {
+            done += 1;
+            self.push_from(stop as usize);
+        }
+        if done == stops {
+            return Ok(());
+        }
+        // Whoever still waits for a flow lies on a loop, or behind one.
+        let stuck = self.pending.iter().position(|&pending| pending > 0).unwrap_or(0);
+        Err(self.walk.wanders(self.walk.stops[stuck].router))
+    }
+
+    fn push_from(&mut self, stop: usize) {
+        let moves = self.walk.moves(stop);
+        let share = self.flow[stop] / moves.len() as f64;
+        for step in moves {
+            self.load[step.channel.index()] += share;
+            if step.to == Move::DELIVERED {
+                continue;
+            }
+            let to = step.to as usize;
+            self.flow[to] += share;
+            self.pending[to] -= 1;
+            if self.pending[to] == 0 {
+                self.ready.push(step.to);
+            }
+        }
+    }
+}
+
+impl ChannelLoads {
+    /// The largest and the mean load of each class of channels, by class; classes without channels are left out.
+    pub fn class_summary(&self, topology: &dyn Topology) -> Vec<ClassLoad> {
+        let empty = |(class, name): (u8, &str)| ClassLoad {
+            class: ChannelClass(class),
+            name: name.into(),
+            channels: 0,
+            max: 0.0,
+            mean: 0.0,
+        };
+        let mut classes: Vec<ClassLoad> = (0..).zip(topology.class_names()).map(empty).collect();
+        let channels = Channels::new(topology);
+        for (channel, &load) in (0..).map(ChannelId).zip(&self.load) {
+            let Some(class) = class_of(topology, &channels, channel) else { continue };
+            let class = &mut classes[usize::from(class.0)];
+            class.channels += 1;
+            class.max = class.max.max(load);
+            class.mean += load;
+        }
+        classes.retain(|class| class.channels > 0);
+        for class in &mut classes {
+            class.mean /= f64::from(class.channels);
+        }
+        classes
+    }
+
+    /// The largest offered load, at most 1, at which no channel is asked for more than its capacity.
+    pub fn throughput_bound(&self, capacity: &RelativeCapacity<'_>) -> f64 {
+        1.0 / self.utilisation(capacity).fold(1.0, f64::max)
+    }
+
+    /// The channels that are the first to be full as the offered load grows; none if nothing is sent.
+    pub fn binding_channels(&self, capacity: &RelativeCapacity<'_>) -> Vec<ChannelId> {
+        let most = self.utilisation(capacity).fold(0.0, f64::max);
+        let binds = |&(_, utilisation): &(ChannelId, f64)| utilisation > 0.0 && utilisation >= most * (1.0 - BINDING);
+        (0..).map(ChannelId).zip(self.utilisation(capacity)).filter(binds).map(|(channel, _)| channel).collect()
+    }
+
+    /// Load over capacity, channel by channel.
+    fn utilisation(&self, capacity: &RelativeCapacity<'_>) -> impl Iterator<Item = f64> {
+        let ratio = move |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
+        (0..).map(ChannelId).zip(&self.load).map(ratio)
+    }
+}
+
+/// The class of a channel; none if it is not connected.
+fn class_of(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> Option<ChannelClass> {
+    match channels.source(channel) {
+        topology::ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
+        topology::ChannelSource::Router(router, port) => {
+            let connected = topology.endpoint(router, port) != Endpoint::Unconnected;
+            connected.then(|| topology.class(router, port))
+        }
+    }
+}

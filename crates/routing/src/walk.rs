@@ -1,0 +1,240 @@
+//! All that can happen to the packets for one destination: which routers they reach in which state, and by which
+//! channels they go on. The deadlock check and the channel loads both read it.
+
+use topology::{Channels, Endpoint, Topology};
+use units::{ChannelId, NodeId, PortId, RouterId, VcId};
+
+use crate::{Hop, RouteState, Routing};
+
+/// A routing that breaks its contract: a defect of the algorithm, not of its input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteFault {
+    /// A candidate port does not exist or is not connected.
+    #[error("a packet for node {dst} is sent by port {port} of router {router}, which leads nowhere")]
+    DeadEnd {
+        /// The packet's destination.
+        dst: NodeId,
+        /// Where the packet is.
+        router: RouterId,
+        /// The port.
+        port: PortId,
+    },
+    /// A class that is not below `Routing::classes`.
+    #[error("a packet for node {dst} is sent on class {vc} at router {router}, of {classes} classes")]
+    NoSuchClass {
+        /// The packet's destination.
+        dst: NodeId,
+        /// Where the packet is.
+        router: RouterId,
+        /// The class.
+        vc: VcId,
+        /// The number of classes.
+        classes: u8,
+    },
+    /// A packet is delivered to a node that it is not for.
+    #[error("a packet for node {dst} is delivered to node {node}")]
+    Misdelivered {
+        /// The packet's destination.
+        dst: NodeId,
+        /// Where it arrives.
+        node: NodeId,
+    },
+    /// A packet can traverse more routers than `Routing::max_routers`, or circle for ever.
+    #[error("a packet for node {dst} at router {router} can traverse more than {max_routers} routers")]
+    Wanders {
+        /// The packet's destination.
+        dst: NodeId,
+        /// A router on its way.
+        router: RouterId,
+        /// What the routing promises.
+        max_routers: u32,
+    },
+}
+
+/// A way on from a stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Move {
+    pub channel: ChannelId,
+    pub vc: VcId,
+    /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
+    pub to: u32,
+}
+
+impl Move {
+    pub const DELIVERED: u32 = u32::MAX;
+}
+
+/// Packets at a router that will fare alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    pub router: RouterId,
+    state: RouteState,
+    in_port: PortId,
+    vc: VcId,
+    routers: u32,
+    /// The next stop of this router, or `NONE`.
+    next: u32,
+    moves: (u32, u32),
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The walk of the packets for one destination. Its arrays are reused from one destination to the next.
+pub(crate) struct Walk<'a> {
+    routing: &'a dyn Routing,
+    channels: Channels,
+    wiring: Vec<Endpoint>,
+    ports: Vec<u16>,
+    merge: bool,
+    dst: NodeId,
+    pub stops: Vec<Stop>,
+    moves: Vec<Move>,
+    first_stop: Vec<u32>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(topology: &dyn Topology, routing: &'a dyn Routing) -> Self {
+        let ports: Vec<u16> = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).collect();
+        let wiring = (0..topology.routers()).flat_map(|router| {
+            let router = RouterId(router);
+            (0..topology.ports(router)).map(move |port| topology.endpoint(router, PortId(port)))
+        });
+        Self {
+            routing,
+            channels: Channels::new(topology),
+            wiring: wiring.collect(),
+            merge: !routing.reads_arrival(),
+            dst: NodeId(0),
+            stops: Vec::new(),
+            moves: Vec::new(),
+            first_stop: vec![NONE; ports.len()],
+            ports,
+        }
+    }
+
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// What a channel that leaves a router leads to.
+    pub fn end(&self, channel: ChannelId) -> Endpoint {
+        self.wiring[channel.index()]
+    }
+
+    /// The moves from a stop.
+    pub fn moves(&self, stop: usize) -> &[Move] {
+        let (first, end) = self.stops[stop].moves;
+        &self.moves[first as usize..end as usize]
+    }
+
+    /// Forgets everything and turns to a destination.
+    pub fn begin(&mut self, dst: NodeId) {
+        for stop in &self.stops {
+            self.first_stop[stop.router.index()] = NONE;
+        }
+        self.stops.clear();
+        self.moves.clear();
+        self.dst = dst;
+    }
+
+    /// The stop of packets that enter a router from its node at a port.
+    pub fn enter(&mut self, router: RouterId, port: PortId, state: RouteState) -> u32 {
+        self.stop(router, Hop { dst: self.dst, state, in_port: port, vc: VcId(0) }, 1)
+    }
+
+    /// Follows all that has entered to its destination.
+    pub fn explore(&mut self) -> Result<(), RouteFault> {
+        let mut stop = 0;
+        while stop < self.stops.len() {
+            self.expand(stop)?;
+            stop += 1;
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, stop: usize) -> Result<(), RouteFault> {
+        let Stop { router, state, in_port, vc, routers, .. } = self.stops[stop];
+        let mut hop = Hop { dst: self.dst, state, in_port, vc };
+        let route = self.routing.route(router, &mut hop);
+        if route.vc.0 >= self.routing.classes() {
+            let classes = self.routing.classes();
+            return Err(RouteFault::NoSuchClass { dst: self.dst, router, vc: route.vc, classes });
+        }
+        let lists = self.routing.port_lists();
+        let first = self.moves.len() as u32;
+        for port in route.ports(lists) {
+            let (channel, end) = self.end_of(router, port)?;
+            let to = match end {
+                Endpoint::Router(next, in_port) => self.stop(next, Hop { in_port, vc: route.vc, ..hop }, routers + 1),
+                Endpoint::Node(node) if node == self.dst => Move::DELIVERED,
+                Endpoint::Node(node) => return Err(RouteFault::Misdelivered { dst: self.dst, node }),
+                Endpoint::Unconnected => return Err(RouteFault::DeadEnd { dst: self.dst, router, port }),
+            };
+            self.moves.push(Move { channel, vc: route.vc, to });
+        }
+        if routers > self.routing.max_routers() {
+            return Err(self.wanders(router));
+        }
+        self.stops[stop].moves = (first, self.moves.len() as u32);
+        Ok(())
+    }
+
+    pub fn wanders(&self, router: RouterId) -> RouteFault {
+        RouteFault::Wanders { dst: self.dst, router, max_routers: self.routing.max_routers() }
+    }
+
+    fn end_of(&self, router: RouterId, port: PortId) -> Result<(ChannelId, Endpoint), RouteFault> {
+        if port.0 >= self.ports[router.index()] {
+            return Err(RouteFault::DeadEnd { dst: self.dst, router, port });
+        }
+        let channel = self.channels.output(router, port);
+        Ok((channel, self.wiring[channel.index()]))
+    }
+
+    /// The stop of these packets: the one that exists, or a new one.
+    fn stop(&mut self, router: RouterId, hop: Hop, routers: u32) -> u32 {
+        let head = self.first_stop[router.index()];
+        let mut candidate = head;
+        while candidate != NONE {
+            let stop = &self.stops[candidate as usize];
+            if stop.state == hop.state && (self.merge || (stop.in_port == hop.in_port && stop.vc == hop.vc)) {
+                return candidate;
+            }
+            candidate = stop.next;
+        }
+        let new = self.stops.len() as u32;
+        let Hop { state, in_port, vc, .. } = hop;
+        self.stops.push(Stop { router, state, in_port, vc, routers, next: head, moves: (0, 0) });
+        self.first_stop[router.index()] = new;
+        new
+    }
+}
+
+/// The nodes that stand for all nodes in an analysis, and whom they stand for.
+///
+/// If routes do not depend on the port of arrival, the packets of all nodes of a router fare alike, and one node stands
+/// for them.
+pub(crate) struct Sources {
+    /// A node of each group, with its router and port.
+    pub groups: Vec<(NodeId, RouterId, PortId)>,
+    /// The group of each node.
+    pub of_node: Vec<u32>,
+}
+
+impl Sources {
+    pub fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
+        let mut groups = Vec::new();
+        let mut of_router = vec![NONE; topology.routers() as usize];
+        let mut of_node = Vec::with_capacity(topology.nodes() as usize);
+        for node in (0..topology.nodes()).map(NodeId) {
+            let (router, port) = topology.attachment(node);
+            let known = of_router[router.index()];
+            if known == NONE || routing.reads_arrival() {
+                of_router[router.index()] = groups.len() as u32;
+                groups.push((node, router, port));
+            }
+            of_node.push(of_router[router.index()]);
+        }
+        Self { groups, of_node }
+    }
+}
