@@ -14,6 +14,8 @@ pub enum Owner {
     Router(u32),
     /// A node's traffic.
     Node(u32),
+    /// A node's choices of ways through its router.
+    Injector(u32),
     /// A traffic pattern that is drawn once, before the run.
     Pattern,
 }
@@ -29,6 +31,7 @@ impl Stream {
             Owner::Router(id) => (1, u64::from(id)),
             Owner::Node(id) => (2, u64::from(id)),
             Owner::Pattern => (3, 0),
+            Owner::Injector(id) => (4, u64::from(id)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {
@@ -65,8 +68,7 @@ mod tests {
     fn streams_of_different_owners_and_seeds_differ() {
         // Would catch a seed that ignores the kind or the number of its owner.
         let owners = [Owner::Router(0), Owner::Router(1), Owner::Node(0), Owner::Node(1), Owner::Pattern];
-        let mut first: Vec<u64> =
-            (0..3).flat_map(|seed| owners.map(|owner| Stream::new(seed, owner).bits())).collect();
+        let mut first: Vec<u64> = (0..3).flat_map(|seed| owners.map(|owner| Stream::new(seed, owner).bits())).collect();
         first.sort_unstable();
         first.dedup();
         assert_eq!(first.len(), 15);

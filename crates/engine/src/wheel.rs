@@ -84,6 +84,12 @@ impl<const LANES: usize> Wheel<LANES> {
         self.shift == 0
     }
 
+    /// The time of the instant that is being handled, in ticks.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// Adds an event. Its time may not lie before the instant that is being handled; at that very instant it is
     /// handed out as a further instant of the same time.
     #[inline]

@@ -18,6 +18,54 @@ pub enum RouterSpec {
     InputOutputQueued(InputOutputQueuedSpec),
 }
 
+/// The keys that every architecture has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommonKeys {
+    /// Depth of the buffer that a credit stands for.
+    pub buffer: Capacity,
+    /// Virtual channels of a link, if given.
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head ready to leave.
+    pub delay: Time,
+    /// When a packet that leaves frees its buffer.
+    pub credit_return: CreditReturn,
+}
+
+macro_rules! common {
+    ($spec:expr) => {{
+        let spec = $spec;
+        CommonKeys { buffer: spec.buffer, vcs: spec.vcs, delay: spec.delay, credit_return: spec.credit_return }
+    }};
+}
+
+impl RouterSpec {
+    /// The keys that every architecture has.
+    pub fn common(&self) -> CommonKeys {
+        match self {
+            Self::OutputQueued(spec) => common!(spec),
+            Self::InputQueued(spec) => common!(spec),
+            Self::VirtualOutputQueued(spec) => common!(spec),
+            Self::InputOutputQueued(spec) => common!(spec),
+        }
+    }
+
+    /// The architecture's name as the experiment file writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OutputQueued(_) => "output-queued",
+            Self::InputQueued(_) => "input-queued",
+            Self::VirtualOutputQueued(_) => "virtual-output-queued",
+            Self::InputOutputQueued(_) => "input-output-queued",
+        }
+    }
+}
+
+impl Default for RouterSpec {
+    fn default() -> Self {
+        Self::OutputQueued(OutputQueuedSpec::default())
+    }
+}
+
 /// Output-queued router with crosspoint buffers (Kumar, Kalé, Stunkel, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -162,10 +210,11 @@ pub enum CreditRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CreditReturn {
-    /// As its head goes: what follows can never catch up with its tail.
+    /// As its head goes: memory is freed as the packet drains, and what follows cannot catch up with its tail. (Where
+    /// the way in is faster than the way out, later by the difference.)
+    #[default]
     Head,
     /// As its tail goes.
-    #[default]
     Tail,
 }
 

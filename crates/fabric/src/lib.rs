@@ -1,3 +1,19 @@
 //! What happens inside: routers, links and credits.
+//!
+//! Switching is virtual cut-through at the granularity of packets: a packet moves only when all of it has room at the
+//! next buffer, so following its head and its serialization time is exact to the flit.
 
 pub mod catalogue;
+mod fabric;
+mod packet;
+mod partition;
+mod partition_map;
+mod plan;
+pub mod routers;
+mod tally;
+
+pub use fabric::{Fabric, Mail};
+pub use partition::{Demand, Partition, Traffic};
+pub use partition_map::PartitionMap;
+pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
+pub use tally::{Batch, Tally};

@@ -1,0 +1,217 @@
+//! One partition of a run: its routers, its sources, and the order of things within an instant.
+
+use std::sync::Arc;
+
+use engine::Instant;
+use routing::RouteState;
+use units::NodeId;
+
+use crate::fabric::{Fabric, Mail, lane};
+use crate::packet::{NONE, Packet, UNDECIDED};
+use crate::partition_map::PartitionMap;
+use crate::plan::Plan;
+use crate::routers::arbiter::Bits;
+use crate::routers::{Landing, Routers};
+
+/// What a source wants to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// When it was generated, in ticks; may lie in the future.
+    pub birth: u64,
+    /// The node that it is for.
+    pub dst: NodeId,
+    /// The packet's size in bytes.
+    pub bytes: u32,
+    /// What it carries for its routing.
+    pub state: RouteState,
+}
+
+/// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
+/// behind it is regenerated from the node's stream.
+pub trait Traffic: Send {
+    /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
+    /// before has been sent. `None` if the node never sends again.
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand>;
+}
+
+/// One partition of a run.
+#[derive(Debug)]
+pub struct Partition<R, T> {
+    fabric: Fabric,
+    routers: R,
+    traffic: T,
+    /// The packet at the head of each node's queue.
+    heads: Vec<u32>,
+    instant: Instant<{ lane::COUNT }>,
+    /// Lists of the instant that is being handled, kept for their memory.
+    spare: (Vec<u32>, Vec<u32>),
+}
+
+impl<R: Routers, T: Traffic> Partition<R, T> {
+    /// A partition at time 0, its sources about to start.
+    pub fn new(
+        plan: &Arc<Plan>,
+        map: &PartitionMap,
+        part: usize,
+        routers: impl FnOnce(&Fabric) -> R,
+        traffic: T,
+    ) -> Self {
+        let fabric = Fabric::new(Arc::clone(plan), map, part);
+        let routers = routers(&fabric);
+        let nodes = fabric.nodes.len();
+        let mut partition = Self {
+            fabric,
+            routers,
+            traffic,
+            heads: vec![NONE; nodes],
+            instant: Instant::default(),
+            spare: Default::default(),
+        };
+        for node in 0..nodes {
+            partition.next_demand(node, 0);
+        }
+        partition
+    }
+
+    /// Handles everything that happens before a time, in ticks.
+    pub fn run_until(&mut self, until: u64) {
+        let mut instant = std::mem::take(&mut self.instant);
+        while self.fabric.wheel.next(until, &mut instant) {
+            self.handle(&instant);
+        }
+        self.instant = instant;
+    }
+
+    /// One instant: credits and arrivals, then arbitration and departures.
+    #[inline]
+    fn handle(&mut self, instant: &Instant<{ lane::COUNT }>) {
+        let now = instant.now;
+        let fabric = &mut self.fabric;
+        for event in &instant.lanes[lane::CREDIT] {
+            fabric.take_credit(event.target, event.arg);
+        }
+        for event in &instant.lanes[lane::FREE] {
+            self.routers.freed(fabric, event.target, event.arg, now);
+        }
+        for event in &instant.lanes[lane::ARRIVAL] {
+            fabric.mark_arrival(event.target, event.arg);
+        }
+        for event in &instant.lanes[lane::WAKE] {
+            fabric.woken(event.target);
+        }
+        let (mut routers, mut nodes) = std::mem::take(&mut self.spare);
+        std::mem::swap(&mut routers, &mut fabric.dirty_routers);
+        std::mem::swap(&mut nodes, &mut fabric.dirty_nodes);
+        for &router in &routers {
+            self.handle_router(router as usize, now);
+        }
+        for &node in &nodes {
+            self.inject(node as usize, now);
+        }
+        routers.clear();
+        nodes.clear();
+        self.spare = (routers, nodes);
+    }
+
+    #[inline]
+    fn handle_router(&mut self, router: usize, now: u64) {
+        let fabric = &mut self.fabric;
+        fabric.unmark_router(router);
+        for word in 0..fabric.words {
+            let arrived = std::mem::take(&mut fabric.arrived[router * fabric.words + word]);
+            for bit in Bits(arrived) {
+                let port = word * 64 + bit;
+                let (packet, vc) = fabric.arrival[fabric.routers[router].base as usize + port];
+                self.routers.land(fabric, Landing { router, port: port as u16, vc, packet }, now);
+            }
+        }
+        self.routers.serve(fabric, router, now);
+    }
+
+    /// Sends a node's next packet, if it can be sent.
+    #[inline]
+    fn inject(&mut self, node: usize, now: u64) {
+        let packet = self.heads[node];
+        if packet == NONE {
+            return;
+        }
+        let sender = self.fabric.ports() + node;
+        let ready = self.fabric.senders[sender].free_at.max(self.fabric.pool[packet].birth);
+        if ready > now {
+            self.fabric.wake_at(sender, ready);
+            return;
+        }
+        let Some(vc) = self.fabric.ready_vc(sender, packet) else {
+            self.fabric.block(sender);
+            return;
+        };
+        self.fabric.tally.injected(&self.fabric.pool[packet]);
+        self.fabric.transmit(sender, packet, vc, now);
+        self.next_demand(node, now);
+    }
+
+    /// Draws what a node sends next, and wakes it when that is due.
+    fn next_demand(&mut self, node: usize, now: u64) {
+        let Some(demand) = self.traffic.next(node, now) else {
+            self.heads[node] = NONE;
+            return;
+        };
+        let fabric = &mut self.fabric;
+        self.heads[node] = fabric.pool.put(Packet {
+            birth: demand.birth,
+            src: fabric.nodes[node],
+            dst: demand.dst.0,
+            state: demand.state,
+            bytes: demand.bytes,
+            next: NONE,
+            out: UNDECIDED,
+            class: 0,
+            hops: 0,
+        });
+        let sender = fabric.ports() + node;
+        let ready = fabric.senders[sender].free_at.max(demand.birth);
+        fabric.wake_at(sender, ready);
+    }
+
+    /// Takes in what another partition has sent to this one.
+    pub fn take_in(&mut self, mail: &mut Mail) {
+        self.fabric.take_in(mail);
+    }
+
+    /// What is to be sent to another partition.
+    pub fn outbox(&mut self, partition: usize) -> &mut Mail {
+        &mut self.fabric.outbox[partition]
+    }
+
+    /// What has been counted.
+    pub fn tally(&mut self) -> &mut crate::tally::Tally {
+        &mut self.fabric.tally
+    }
+
+    /// The shared state.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The routers' state.
+    pub fn routers(&self) -> &R {
+        &self.routers
+    }
+
+    /// The births of the packets at the heads of the nodes' queues, in ticks.
+    pub fn next_births(&self) -> impl Iterator<Item = u64> + '_ {
+        self.heads.iter().filter(|&&packet| packet != NONE).map(|&packet| self.fabric.pool[packet].birth)
+    }
+
+    /// Starts the counts of bytes on each channel anew.
+    pub fn clear_channels(&mut self) {
+        for sender in &mut self.fabric.senders {
+            sender.sent = 0;
+        }
+    }
+
+    /// Bytes sent on each channel since the counts were cleared.
+    pub fn channel_bytes(&self) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
+        (0..self.fabric.senders.len()).map(|s| (self.fabric.source(s), self.fabric.senders[s].sent))
+    }
+}

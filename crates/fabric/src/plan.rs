@@ -1,0 +1,290 @@
+//! What is fixed before a run: the network's shape, its times in ticks, its buffers. Shared by all partitions.
+
+use std::sync::Arc;
+
+use routing::Routing;
+use topology::{ChannelClass, Channels, Topology};
+use units::{Bandwidth, Bytes, ChannelId, RouterId, Time};
+
+use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+
+/// A link's bandwidth and delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkParameters {
+    /// Bandwidth, of each direction.
+    pub bandwidth: Bandwidth,
+    /// From a packet's head at one end to its head at the other; that of a credit on its way back.
+    pub delay: Time,
+}
+
+/// What a fabric is built from.
+#[derive(Clone, Debug)]
+pub struct FabricSpec {
+    /// The machine's shape.
+    pub topology: Arc<dyn Topology>,
+    /// The way through it.
+    pub routing: Arc<dyn Routing>,
+    /// The links, by `ChannelClass`.
+    pub links: Vec<LinkParameters>,
+    /// The inside of the routers.
+    pub router: RouterSpec,
+    /// The largest packet.
+    pub packet: Bytes,
+    /// Other sizes that packets have, so that time's grain divides their times too.
+    pub other_packets: Vec<Bytes>,
+    /// Whether sources generate at any time, not only at multiples of a packet's time: then the grain is a picosecond.
+    pub continuous: bool,
+    /// The experiment's seed.
+    pub seed: u64,
+}
+
+/// Why a fabric cannot be built. `key` is a dotted key of the experiment file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FabricError {
+    /// The dotted key, such as `router.buffer`.
+    pub key: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl FabricError {
+    fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into() }
+    }
+}
+
+/// A link's times, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub bandwidth: Bandwidth,
+    pub delay: u64,
+    /// Serialization of the largest packet.
+    pub full: u64,
+}
+
+/// The plan of a run: all that partitions share and nobody changes.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) topology: Arc<dyn Topology>,
+    pub(crate) routing: Arc<dyn Routing>,
+    pub(crate) channels: Channels,
+    pub(crate) links: Vec<Link>,
+    pub(crate) router: RouterSpec,
+    pub(crate) packet: u32,
+    /// Virtual channels of every link.
+    pub(crate) vcs: u8,
+    /// Virtual channels of a class.
+    pub(crate) lanes: u8,
+    /// Bits for a virtual channel in an index of (port, virtual channel).
+    pub(crate) vc_shift: u32,
+    /// The most ports that a router has.
+    pub(crate) max_ports: u16,
+    /// Depth in bytes that a credit counter starts with.
+    pub(crate) depth: u32,
+    /// Depth in bytes of an output's buffer for each virtual channel; 0 if the architecture has none.
+    pub(crate) output_depth: u32,
+    /// The router's delay, in ticks.
+    pub(crate) delay: u64,
+    pub(crate) tick: Time,
+    pub(crate) seed: u64,
+}
+
+/// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
+const LONGEST: u64 = 1 << 50;
+
+impl Plan {
+    /// Works the plan out, or says what does not fit together.
+    ///
+    /// # Errors
+    /// A buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
+    /// bandwidth, times beyond 1,000 s.
+    pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
+        let router = spec.router.common();
+        let classes = spec.routing.classes();
+        let vcs = router.vcs.unwrap_or(classes);
+        if vcs < classes {
+            return Err(FabricError::new(
+                "router.vcs",
+                format!(
+                    "{vcs} virtual channels are too few: `{}` on this {} needs at least {classes} to be free of deadlock",
+                    spec.routing.kind(),
+                    spec.topology.kind()
+                ),
+            ));
+        }
+        let depth = holds_a_packet("router.buffer", router.buffer, spec.packet)?;
+        let output_depth = match &spec.router {
+            RouterSpec::InputOutputQueued(s) => holds_a_packet("router.output_buffer", s.output_buffer, spec.packet)?,
+            _ => 0,
+        };
+        let tick = grain(&spec, router.delay)?;
+        let links = spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
+        let channels = Channels::new(&*spec.topology);
+        let max_ports = (0..spec.topology.routers()).map(|r| spec.topology.ports(RouterId(r))).max().unwrap_or(0);
+        Ok(Self {
+            links,
+            channels,
+            max_ports,
+            packet: spec.packet.0 as u32,
+            vcs,
+            lanes: vcs / classes,
+            vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
+            depth,
+            output_depth,
+            delay: router.delay.0 / tick.0,
+            tick,
+            topology: spec.topology,
+            routing: spec.routing,
+            router: spec.router,
+            seed: spec.seed,
+        })
+    }
+
+    /// The grain of time: every time of the run is a multiple of it.
+    pub fn tick(&self) -> Time {
+        self.tick
+    }
+
+    /// The network's shape.
+    pub fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    /// The routing.
+    pub fn routing(&self) -> &Arc<dyn Routing> {
+        &self.routing
+    }
+
+    /// The numbering of the channels.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// The window of lookahead: the smallest delay of any channel, in ticks.
+    pub fn window(&self) -> u64 {
+        self.links.iter().map(|link| link.delay).min().unwrap_or(1)
+    }
+
+    /// The time of a packet on a class of channels, in ticks, rounded up.
+    pub fn serialization(&self, class: ChannelClass, bytes: u32) -> u64 {
+        let link = self.links[class.0 as usize];
+        if bytes == self.packet {
+            return link.full;
+        }
+        let time = link.bandwidth.serialization(Bytes(u64::from(bytes))).map_or(0, |(time, _)| time.0);
+        time.div_ceil(self.tick.0).max(1)
+    }
+
+    /// Delay of a class of channels, in ticks.
+    pub fn link_delay(&self, class: ChannelClass) -> u64 {
+        self.links[class.0 as usize].delay
+    }
+
+    /// The router's delay, in ticks.
+    pub fn router_delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// Virtual channels of every link.
+    pub fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    /// How far ahead an event lies at the most, but for sources that idle.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.links.iter().map(|link| link.full + link.delay + self.delay).max().unwrap_or(1)
+    }
+
+    /// What a credit stands for; one counter a link but for the output-queued router's readings.
+    pub(crate) fn credit_rule(&self) -> CreditRule {
+        match &self.router {
+            RouterSpec::OutputQueued(spec) => spec.credits,
+            _ => CreditRule::RowCounter,
+        }
+    }
+
+    /// When a packet that leaves a buffer frees it, in ticks after its head has left.
+    ///
+    /// `Head` must not let the next packet come in faster than this one goes out: where the way in is faster than the
+    /// way out, the credit waits for the difference.
+    pub(crate) fn free_after(&self, time_in: u64, time_out: u64) -> u64 {
+        match self.router.common().credit_return {
+            CreditReturn::Head => time_out.saturating_sub(time_in),
+            CreditReturn::Tail => time_out,
+        }
+    }
+
+    /// The class of links of a channel; that of an unconnected port is class 0.
+    pub(crate) fn class_of(&self, channel: ChannelId) -> ChannelClass {
+        match self.channels.source(channel) {
+            topology::ChannelSource::Router(router, port) => self.topology.class(router, port),
+            topology::ChannelSource::Node(_) => ChannelClass::INJECTION,
+        }
+    }
+}
+
+fn holds_a_packet(key: &str, buffer: units::Capacity, packet: Bytes) -> Result<u32, FabricError> {
+    let depth = buffer
+        .in_bytes(packet)
+        .ok_or_else(|| FabricError::new(key, format!("{buffer} is too deep: at most 2 GiB are allowed")))?;
+    if u64::from(depth) < packet.0 {
+        return Err(FabricError::new(
+            key,
+            format!("{buffer} is less than one packet of {packet}: virtual cut-through needs room for a whole packet"),
+        ));
+    }
+    Ok(depth)
+}
+
+/// The greatest common divisor of all times.
+fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
+    if router_delay.0 > LONGEST {
+        return Err(FabricError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
+    }
+    if spec.continuous {
+        return Ok(Time(1));
+    }
+    let mut grain = router_delay.0;
+    for link in &spec.links {
+        grain = gcd(grain, link.delay.0);
+        for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
+            grain = gcd(grain, serialization(*link, size)?);
+        }
+    }
+    if let RouterSpec::InputOutputQueued(s) = &spec.router {
+        for link in &spec.links {
+            let time = serialization(*link, spec.packet)?;
+            grain = gcd(grain, time.div_ceil(u64::from(s.speedup)));
+        }
+    }
+    Ok(Time(grain.max(1)))
+}
+
+fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, FabricError> {
+    if link.delay.0 == 0 {
+        return Err(FabricError::new(
+            "link.delay",
+            "a link without delay joins its ends into one instant, which is refused; write at least \"1 ps\"",
+        ));
+    }
+    if link.delay.0 > LONGEST {
+        return Err(FabricError::new("link.delay", format!("{} is too long: at most 1000 s", link.delay)));
+    }
+    let full = serialization(link, packet)?.div_ceil(tick.0);
+    Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
+}
+
+fn serialization(link: LinkParameters, size: Bytes) -> Result<u64, FabricError> {
+    match link.bandwidth.serialization(size) {
+        Some((time, _)) if time.0 <= LONGEST && time.0 > 0 => Ok(time.0),
+        _ => Err(FabricError::new(
+            "link.bandwidth",
+            format!("{} is too slow: a packet of {size} would take more than 1000 s", link.bandwidth),
+        )),
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

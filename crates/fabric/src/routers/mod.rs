@@ -1,0 +1,47 @@
+//! The router architectures, one file each, composed from shared stages.
+
+pub mod arbiter;
+pub mod output_queued;
+
+use crate::fabric::Fabric;
+
+/// The inside of all routers of a partition.
+///
+/// Within an instant, `freed` and `land` come first (credits and arrivals, in the order of ports), then `serve` once
+/// for every router that is concerned: arbitration and departures.
+pub trait Routers: Send {
+    /// Space that was booked to fall free now (`lane::FREE`).
+    fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64);
+    /// A packet has landed at an input: find its way and queue it.
+    fn land(&mut self, fabric: &mut Fabric, landing: Landing, now: u64);
+    /// Send what can be sent.
+    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64);
+    /// Every packet that waits at the front of a queue, for invariants and for the watchdog.
+    fn waiting(&self, fabric: &Fabric) -> Vec<Waiting>;
+    /// Bytes held for the input buffers of each (port, virtual channel), by input number.
+    fn held(&self, fabric: &Fabric) -> Vec<u64>;
+}
+
+/// A packet that has just passed a router's delay.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    /// The router, in this partition's numbering.
+    pub router: usize,
+    /// The port by which it came in.
+    pub port: u16,
+    /// The virtual channel on which it came in.
+    pub vc: u32,
+    /// The packet.
+    pub packet: u32,
+}
+
+/// A packet that waits at the front of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: u32,
+    /// The input, (port, virtual channel) in one number, whose buffer it holds.
+    pub input: u32,
+    /// The sender that it waits for.
+    pub sender: u32,
+}

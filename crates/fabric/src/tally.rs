@@ -1,0 +1,116 @@
+//! What a partition counts while it runs. Whole numbers only, so that the sum over partitions does not depend on their
+//! number or order.
+
+use engine::statistics::Histogram;
+
+use crate::packet::Packet;
+
+/// Counts of one partition: those of the current batch, and those of the measured interval.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Counts since the last `take_batch`.
+    pub batch: Batch,
+    /// Packets born in this span of ticks are measured.
+    measured: std::ops::Range<u64>,
+    /// Latencies of measured packets, in ticks from generation to the tail's delivery.
+    pub latency: Histogram,
+    /// Routers traversed by measured packets, summed.
+    pub hops: u64,
+    /// Packets that sources have put into the network since the start, less those delivered.
+    pub in_flight: i64,
+    /// Bytes delivered since `clear_sources`, by source: counted as the head leaves the last router.
+    pub by_source: Vec<u64>,
+    /// Measured packets that have entered the network and are not delivered.
+    pub measured_in_flight: i64,
+    /// Packets delivered since the start.
+    pub total_delivered: u64,
+}
+
+/// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Packets delivered.
+    pub packets: u64,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Their latencies summed, in ticks.
+    pub latency: u64,
+    /// The routers that they have traversed, summed.
+    pub hops: u64,
+}
+
+impl Batch {
+    /// Adds another partition's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.latency += other.latency;
+        self.hops += other.hops;
+    }
+}
+
+impl Tally {
+    /// Nothing counted, nothing measured yet.
+    pub fn new(nodes: u32) -> Self {
+        Self {
+            batch: Batch::default(),
+            measured: u64::MAX..u64::MAX,
+            latency: Histogram::new(),
+            hops: 0,
+            in_flight: 0,
+            by_source: vec![0; nodes as usize],
+            measured_in_flight: 0,
+            total_delivered: 0,
+        }
+    }
+
+    /// Measures packets that are born in a span of time, which may not have begun.
+    pub fn measure(&mut self, span: std::ops::Range<u64>) {
+        self.measured = span;
+    }
+
+    /// Ends the span in which packets are measured.
+    pub fn measure_until(&mut self, end: u64) {
+        self.measured.end = end;
+    }
+
+    /// The counts since the last call.
+    pub fn take_batch(&mut self) -> Batch {
+        std::mem::take(&mut self.batch)
+    }
+
+    /// Starts the counts by source anew.
+    pub fn clear_sources(&mut self) {
+        self.by_source.fill(0);
+    }
+
+    #[inline]
+    fn is_measured(&self, birth: u64) -> bool {
+        birth >= self.measured.start && birth < self.measured.end
+    }
+
+    /// A packet has entered the network.
+    #[inline]
+    pub(crate) fn injected(&mut self, packet: &Packet) {
+        self.in_flight += 1;
+        self.measured_in_flight += i64::from(self.is_measured(packet.birth));
+    }
+
+    /// A packet's head leaves its last router; its tail will be there at `at`.
+    #[inline]
+    pub(crate) fn delivered(&mut self, packet: &Packet, at: u64) {
+        let latency = at - packet.birth;
+        self.in_flight -= 1;
+        self.total_delivered += 1;
+        self.batch.packets += 1;
+        self.batch.bytes += u64::from(packet.bytes);
+        self.batch.latency += latency;
+        self.batch.hops += u64::from(packet.hops);
+        self.by_source[packet.src as usize] += u64::from(packet.bytes);
+        if self.is_measured(packet.birth) {
+            self.latency.record(latency);
+            self.hops += u64::from(packet.hops);
+            self.measured_in_flight -= 1;
+        }
+    }
+}
