@@ -7,6 +7,7 @@ mod catalogue;
 mod divisor;
 pub mod families;
 mod network;
+mod shorthand;
 
 pub use catalogue::TopologySpec;
 pub use network::{

@@ -23,6 +23,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError, product};
+use crate::shorthand::Settings;
 
 /// A fat-tree of equal switches: the k-ary n-tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +35,14 @@ pub struct FatTreeSpec {
     /// Levels of switches. There are k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24.
     #[schemars(range(min = 1, max = 20))]
     pub n: u64,
+}
+
+impl FatTreeSpec {
+    /// Reads the shorthand `k=4,n=4`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+        let settings = Settings::read(text, &["k", "n"])?;
+        Ok(Self { k: settings.number("k")?, n: settings.number("n")? })
+    }
 }
 
 /// A k-ary n-tree.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{NodeId, PortId, RouterId};
 
 use crate::network::{ChannelClass, Endpoint, Topology, TopologyError};
+use crate::shorthand::Settings;
 
 /// The most ports of a single switch.
 pub const MAX_SWITCH_PORTS: u16 = 4096;
@@ -21,6 +22,13 @@ pub struct SingleSwitchSpec {
     /// Ports of the switch, each with a node.
     #[schemars(range(min = 1, max = 4096))]
     pub ports: u64,
+}
+
+impl SingleSwitchSpec {
+    /// Reads the shorthand `8` or `ports=8`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+        Ok(Self { ports: Settings::read(text, &["ports"])?.number("ports")? })
+    }
 }
 
 /// A single switch.

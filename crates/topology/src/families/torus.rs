@@ -25,6 +25,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, TopologyError, product};
+use crate::shorthand::Settings;
 
 /// The names of the classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
 #[rustfmt::skip]
@@ -49,6 +50,14 @@ pub struct GridSpec {
 
 fn one() -> u64 {
     1
+}
+
+impl GridSpec {
+    /// Reads the shorthand `8x8x8` or `8x8x8,nodes_per_router=2`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+        let settings = Settings::read(text, &["dims", "nodes_per_router"])?;
+        Ok(Self { dims: settings.numbers("dims")?, nodes_per_router: settings.number_or("nodes_per_router", one())? })
+    }
 }
 
 /// A k-ary n-cube: a torus, or a mesh if it does not wrap.

@@ -1,0 +1,64 @@
+//! The shorthand of a machine on the command line: `kind:VALUE` or `kind:key=value,key=value`.
+
+use crate::network::TopologyError;
+
+/// The settings after a kind's colon, by key.
+pub(crate) struct Settings<'a> {
+    values: Vec<(&'static str, &'a str)>,
+}
+
+impl<'a> Settings<'a> {
+    /// Reads `key=value,key=value`; a first setting without a key is that of the first of `keys`.
+    pub(crate) fn read(text: &'a str, keys: &[&'static str]) -> Result<Self, TopologyError> {
+        let mut values: Vec<(&'static str, &str)> = Vec::new();
+        for (place, setting) in text.split(',').enumerate() {
+            let (key, value) = match setting.split_once('=') {
+                Some((key, value)) => (key.trim(), value.trim()),
+                None if place == 0 => (keys[0], setting.trim()),
+                None => ("", setting.trim()),
+            };
+            let Some(&key) = keys.iter().find(|&&known| known == key) else {
+                let message = format!("`{}` is not one of the settings {}", short(setting), keys.join("=, ") + "=");
+                return Err(TopologyError::new(keys[0], message));
+            };
+            if values.iter().any(|&(given, _)| given == key) {
+                return Err(TopologyError::new(key, format!("`{key}` is given twice")));
+            }
+            values.push((key, value));
+        }
+        Ok(Self { values })
+    }
+
+    /// A setting's text, if it is given.
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
+        self.values.iter().find(|&&(given, _)| given == key).map(|&(_, value)| value)
+    }
+
+    /// A whole number that must be given.
+    pub(crate) fn number(&self, key: &'static str) -> Result<u64, TopologyError> {
+        let missing = || TopologyError::new(key, format!("`{key}` is missing, as in {key}=4"));
+        number(key, self.text(key).ok_or_else(missing)?)
+    }
+
+    /// A whole number, or a default if it is not given.
+    pub(crate) fn number_or(&self, key: &'static str, default: u64) -> Result<u64, TopologyError> {
+        self.text(key).map_or(Ok(default), |text| number(key, text))
+    }
+
+    /// A list of whole numbers with `x` between them, such as `8x8x8`.
+    pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, TopologyError> {
+        self.text(key).unwrap_or("").split('x').map(|text| number(key, text)).collect()
+    }
+}
+
+fn number(key: &'static str, text: &str) -> Result<u64, TopologyError> {
+    let message = || format!("`{key}` has `{}`, which is not a whole number (below 2^64)", short(text));
+    text.parse().map_err(|_| TopologyError::new(key, message()))
+}
+
+/// A piece of the user's text, printable and not too long to be quoted in an error.
+pub(crate) fn short(text: &str) -> String {
+    const MOST: usize = 40;
+    let start: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() { start + "..." } else { start }
+}

@@ -1,0 +1,140 @@
+//! The catalogue: the experiment file's tables, their schema, and the command line's shorthand.
+
+// The helpers of tests are tests too.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use topology::families::fat_tree::FatTreeSpec;
+use topology::families::file::FileSpec;
+use topology::families::single_switch::SingleSwitchSpec;
+use topology::families::torus::GridSpec;
+use topology::{TopologyError, TopologySpec};
+
+fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
+    GridSpec { dims: dims.to_vec(), nodes_per_router }
+}
+
+#[test]
+fn tables_and_shorthands_say_the_same() {
+    let switch = TopologySpec::SingleSwitch(SingleSwitchSpec { ports: 8 });
+    let tree = TopologySpec::FatTree(FatTreeSpec { k: 4, n: 3 });
+    let mesh = TopologySpec::Mesh(grid(&[8, 4], 2));
+    let file = TopologySpec::File(FileSpec { path: "a,b.edges".into() });
+    for (expected, table, shorthands) in [
+        (switch, json!({"kind": "single-switch", "ports": 8}), ["single-switch:8", "single-switch:ports=8"]),
+        (tree, json!({"kind": "fat-tree", "k": 4, "n": 3}), ["fat-tree:k=4,n=3", "fat-tree: n = 3, k = 4"]),
+        (
+            TopologySpec::Torus(grid(&[8, 8, 8], 1)),
+            json!({"kind": "torus", "dims": [8, 8, 8]}),
+            ["torus:8x8x8", "torus:dims=8x8x8,nodes_per_router=1"],
+        ),
+        (
+            mesh,
+            json!({"kind": "mesh", "dims": [8, 4], "nodes_per_router": 2}),
+            ["mesh:8x4,nodes_per_router=2", "mesh:nodes_per_router=2,dims=8x4"],
+        ),
+        (file, json!({"kind": "file", "path": "a,b.edges"}), ["file:a,b.edges"; 2]),
+    ] {
+        assert_eq!(serde_json::from_value::<TopologySpec>(table).unwrap(), expected);
+        for shorthand in shorthands {
+            assert_eq!(shorthand.parse::<TopologySpec>().unwrap(), expected, "{shorthand}");
+        }
+    }
+}
+
+#[test]
+fn what_is_built_is_what_is_named() {
+    // Would catch a line of the catalogue that builds a neighbour's family.
+    for (kind, example) in TopologySpec::KINDS {
+        let spec: TopologySpec = example.parse().unwrap();
+        assert_eq!(serde_json::to_value(&spec).unwrap()["kind"], kind);
+        match spec.build(Path::new("nowhere")) {
+            Ok(topology) => assert_eq!(topology.kind(), kind),
+            Err(error) => assert_eq!((kind, error.key), ("file", "path")),
+        }
+    }
+}
+
+#[test]
+fn unknown_keys_and_wrong_types_are_refused() {
+    for table in [
+        json!({"kind": "torus", "dims": [8], "wrap": true}),
+        json!({"kind": "torus", "dims": 8}),
+        json!({"kind": "torus", "dims": [-8]}),
+        json!({"kind": "torus"}),
+        json!({"kind": "fat-tree", "k": 4}),
+        json!({"kind": "fat-tree", "k": "4", "n": 4}),
+        json!({"kind": "single-switch", "ports": 1.5}),
+        json!({"kind": "file"}),
+        json!({"kind": "taurus"}),
+        json!({"dims": [8]}),
+    ] {
+        assert!(serde_json::from_value::<TopologySpec>(table.clone()).is_err(), "{table}");
+    }
+}
+
+#[test]
+fn bad_shorthands_are_refused_at_their_key() {
+    for (text, key) in [
+        ("", "kind"),
+        ("taurus:8", "kind"),
+        ("Torus:8", "kind"),
+        ("torus", "dims"),
+        ("torus:", "dims"),
+        ("torus:8x", "dims"),
+        ("torus:8xeight", "dims"),
+        ("torus:-8", "dims"),
+        ("torus:8x8,2", "dims"),
+        ("torus:8x8,wrap=1", "dims"),
+        ("torus:8,dims=8", "dims"),
+        ("fat-tree:k=4", "n"),
+        ("fat-tree:n=4", "k"),
+        ("fat-tree:k=4,n=", "n"),
+        ("single-switch:99999999999999999999", "ports"),
+    ] {
+        let error: TopologyError = text.parse::<TopologySpec>().unwrap_err();
+        assert_eq!(error.key, key, "{text}: {error}");
+    }
+}
+
+/// The schema of a family's key.
+fn schema(kind: &str, key: &str) -> Value {
+    let schema = serde_json::to_value(schemars::schema_for!(TopologySpec)).unwrap();
+    let of_kind = |variant: &&Value| variant["properties"]["kind"]["const"] == kind;
+    schema["oneOf"].as_array().unwrap().iter().find(of_kind).unwrap()["properties"][key].clone()
+}
+
+#[test]
+fn the_schema_states_the_range_that_is_built() {
+    // The numbers in the schema's attributes are literals; this keeps them equal to the limits that the code checks.
+    let switch = |ports| TopologySpec::SingleSwitch(SingleSwitchSpec { ports });
+    let torus = |size| TopologySpec::Torus(grid(&[size], 1));
+    check_range(&schema("single-switch", "ports"), switch);
+    check_range(&schema("fat-tree", "k"), |k| TopologySpec::FatTree(FatTreeSpec { k, n: 1 }));
+    check_range(&schema("fat-tree", "n"), |n| TopologySpec::FatTree(FatTreeSpec { k: 2, n }));
+    check_range(&schema("torus", "dims")["items"], torus);
+    check_range(&schema("mesh", "nodes_per_router"), |nodes| TopologySpec::Mesh(grid(&[2], nodes)));
+    let dims = schema("mesh", "dims");
+    assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(24)));
+}
+
+fn check_range(schema: &Value, spec: impl Fn(u64) -> TopologySpec) {
+    let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_u64().unwrap());
+    let builds = |value: u64| spec(value).build(Path::new("")).is_ok();
+    assert!(builds(least) && builds(most), "{schema}");
+    assert!(!builds(least - 1) && !builds(most + 1), "{schema}");
+}
+
+proptest! {
+    #[test]
+    fn no_shorthand_panics(text in "(single-switch|fat-tree|torus|mesh|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
+        if let Ok(spec) = text.parse::<TopologySpec>() {
+            // What a shorthand means is a table that reads back.
+            let table = serde_json::to_value(&spec).unwrap();
+            prop_assert_eq!(serde_json::from_value::<TopologySpec>(table).unwrap(), spec);
+        }
+    }
+}
