@@ -67,7 +67,7 @@ pub fn bisection(topology: &dyn Topology, separates: Bisection) -> u64 {
     let half = halved.len() as u32 / 2;
     let mask = halved.fold(0_u32, |mask, vertex| mask | 1 << vertex);
     let wires = wires(topology, vertices);
-    let crossing = |side: u32| wires.iter().filter(|(one, other)| (side >> one ^ side >> other) & 1 == 1).count();
+    let crossing = |side: u32| wires.iter().filter(|(one, other)| ((side >> one) ^ (side >> other)) & 1 == 1).count();
     (0..1_u32 << vertices).filter(|side| (side & mask).count_ones() == half).map(crossing).min().unwrap_or(0) as u64
 }
 
