@@ -1,9 +1,25 @@
 //! The experiment: from the file that people write to typed points that can be built.
+//!
+//! What a file may hold is defined once, by the types of `spec` and of the parts' catalogues. Their JSON Schema gives
+//! the shapes that `validate` compares a file with, so that every error names its line, its key and what is allowed,
+//! and that `reference` documents.
 
+mod error;
+mod load;
+mod locate;
+mod reference;
+mod schema;
 mod spec;
-mod stub;
+mod sweep;
+mod tree;
+mod validate;
 
+pub use error::{Diagnosis, ExperimentError, Position};
+pub use load::{Experiment, MAX_FILE, Point};
+pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
+pub use schema::schema;
 pub use spec::{
     ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, PlacementSpec, Search, TrafficSpec,
     WarmUp, WorkloadSpec,
 };
+pub use sweep::MAX_POINTS;

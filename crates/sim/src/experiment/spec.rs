@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
+use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use topology::TopologySpec;
 use units::{Bandwidth, Bytes, Time};
-
-use super::stub::{InjectionSpec, PatternSpec, RoutingSpec, TopologySpec};
+use workload::{InjectionSpec, PatternSpec};
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,24 @@ pub struct ExperimentSpec {
     /// How long to simulate, and how sure to be.
     #[serde(default)]
     pub measure: MeasureSpec,
+}
+
+impl ExperimentSpec {
+    /// Keys that are right each for itself but not together: the path of the one to show, and what is wrong.
+    pub(super) fn contradiction(&self) -> Option<(&'static str, String)> {
+        let MeasureSpec { min_time, max_time, .. } = &self.measure;
+        if let (Some(min), Some(max)) = (min_time, max_time)
+            && min > max
+        {
+            return Some((
+                "measure.min_time",
+                format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
+            ));
+        }
+        let WorkloadSpec::Traffic(traffic) = &self.workload;
+        let error = traffic.injection.check(traffic.load).err()?;
+        Some(("workload.load", error.to_string()))
+    }
 }
 
 fn one() -> u64 {

@@ -1,0 +1,86 @@
+//! From places in the texts of an experiment to files, lines and columns, and from paths of keys to places.
+
+use super::error::Position;
+use super::tree::{Entry, Node, Place, Table, Value};
+
+/// The texts that an experiment was read from.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    /// The file's name, as errors show it.
+    pub name: String,
+    /// The file's text.
+    pub text: String,
+    /// The options that override it, as `KEY=VALUE`.
+    pub options: Vec<String>,
+}
+
+impl Sources {
+    /// The name of a place's source, and where in the file it is.
+    pub fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
+        let Some(place) = place else { return (self.name.clone(), None) };
+        if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index)) {
+            return (format!("--set {option}"), None);
+        }
+        (self.name.clone(), Some(position_in(&self.text, place)))
+    }
+}
+
+fn position_in(text: &str, place: Place) -> Position {
+    let start = floor_boundary(text, place.start);
+    let end = floor_boundary(text, place.end.max(start));
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+    let line = text[line_start..line_end].trim_end_matches('\r');
+    Position {
+        line: text[..start].matches('\n').count() + 1,
+        column: text[line_start..start].chars().count() + 1,
+        width: text[start..end.min(line_end)].trim_end().chars().count().max(1),
+        text: line.to_owned(),
+    }
+}
+
+/// The last place at or before an index at which a character starts.
+fn floor_boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0)
+}
+
+/// The steps of a path such as `topology.dims[1]`: keys, and indices of lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+fn steps(path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let (key, indices) = part.split_once('[').unwrap_or((part, ""));
+        steps.push(Step::Key(key.to_owned()));
+        let indices = indices.split(['[', ']']).filter_map(|index| index.parse().ok());
+        steps.extend(indices.map(Step::Index));
+    }
+    steps
+}
+
+/// The place of the value at a path, or of the deepest part of the path that was written; `None` if not even the first
+/// was.
+pub(super) fn find(root: &Table, path: &str) -> Option<Place> {
+    let steps = steps(path);
+    let Some(Step::Key(first)) = steps.first() else { return None };
+    let mut node = &root.get(first)?.node;
+    for step in &steps[1..] {
+        match child(node, step) {
+            Some(next) => node = next,
+            None => break,
+        }
+    }
+    Some(node.place)
+}
+
+fn child<'a>(node: &'a Node, step: &Step) -> Option<&'a Node> {
+    match (&node.value, step) {
+        (Value::Table(table), Step::Key(key)) => table.get(key).map(|Entry { node, .. }| node),
+        (Value::List(items), Step::Index(index)) => items.get(*index),
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! The documentation of every section and key, from the same definitions that read them.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::schema::{Choice, Key, Kind, Name, Shape, TableShape, file_shape};
+use super::validate::{quantity_range, range};
+
+/// A section of the experiment file, or one kind of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SectionDoc {
+    /// The section's path, such as `router` or `workload.pattern`; empty for the keys at the top level.
+    pub section: String,
+    /// The key that picks a kind and the kind, such as `kind` and `output-queued`, if the section has kinds.
+    pub kind: Option<(String, String)>,
+    /// What it is.
+    pub doc: String,
+    /// Its keys, the one that picks the kind aside.
+    pub keys: Vec<KeyDoc>,
+}
+
+/// A key of a section.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyDoc {
+    /// The key.
+    pub key: String,
+    /// The type of its value, in words.
+    pub value: String,
+    /// The default as TOML; none if the key is required, or if its absence has a meaning of its own.
+    pub default: Option<String>,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// The values in words, if not all of the type are allowed.
+    pub range: Option<String>,
+    /// The values, if they are words.
+    pub values: Vec<ValueDoc>,
+    /// What it is.
+    pub doc: String,
+}
+
+/// A word that a key takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ValueDoc {
+    /// The word.
+    pub name: String,
+    /// What it means.
+    pub doc: String,
+}
+
+/// The documentation of all sections and their kinds, in the order of their definition.
+pub fn reference() -> Vec<SectionDoc> {
+    let mut sections = Vec::new();
+    table(file_shape(), "", None, &mut sections);
+    sections
+}
+
+fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, sections: &mut Vec<SectionDoc>) {
+    let tag = kind.map(|(choice, _)| choice.tag.as_str());
+    let scalar = |key: &&Key| Some(key.name.as_str()) != tag && !is_section(&key.shape);
+    sections.push(SectionDoc {
+        section: path.to_owned(),
+        kind: kind.map(|(choice, kind)| (choice.tag.clone(), kind.name.name.clone())),
+        doc: kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc).clone(),
+        keys: shape.keys.iter().filter(scalar).map(key_doc).collect(),
+    });
+    for key in shape.keys.iter().filter(|key| is_section(&key.shape)) {
+        let path = if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) };
+        nested(&key.shape, &path, &key.doc, sections);
+    }
+    if let Some(others) = &shape.others
+        && is_section(others)
+    {
+        nested(others, &format!("{path}.NAME"), "", sections);
+    }
+}
+
+fn nested(shape: &Shape, path: &str, doc: &str, sections: &mut Vec<SectionDoc>) {
+    match shape {
+        Shape::Table(shape) => {
+            let doc = if doc.is_empty() { shape.doc.clone() } else { doc.to_owned() };
+            table(&TableShape { doc, ..shape.clone() }, path, None, sections);
+        }
+        Shape::Choice(choice) => {
+            for kind in &choice.kinds {
+                table(&kind.table, path, Some((choice, kind)), sections);
+            }
+        }
+        Shape::Either(shapes) => shapes.iter().for_each(|shape| nested(shape, path, doc, sections)),
+        _ => {}
+    }
+}
+
+/// Whether a value has keys of its own to document.
+fn is_section(shape: &Shape) -> bool {
+    match shape {
+        Shape::Table(_) | Shape::Choice(_) => true,
+        Shape::Either(shapes) => shapes.iter().any(is_section),
+        _ => false,
+    }
+}
+
+fn key_doc(key: &Key) -> KeyDoc {
+    KeyDoc {
+        key: key.name.clone(),
+        value: type_of(&key.shape),
+        default: key.default.as_ref().map(Json::to_string),
+        required: key.required,
+        range: range_of(&key.shape).filter(|range| !range.is_empty()),
+        values: words(&key.shape).into_iter().map(|name| ValueDoc { name: name.name, doc: name.doc }).collect(),
+        doc: key.doc.clone(),
+    }
+}
+
+fn type_of(shape: &Shape) -> String {
+    match shape {
+        Shape::Table(_) | Shape::Choice(_) => "table".into(),
+        Shape::Quantity(quantity) => quantity.what.trim_start_matches("a ").to_owned(),
+        Shape::Text => "string".into(),
+        Shape::Names(_) => "word".into(),
+        Shape::Integer(_) => "whole number".into(),
+        Shape::Number(_) => "number".into(),
+        Shape::Boolean => "true or false".into(),
+        Shape::List(list) => format!("list of {}", type_of(&list.items)),
+        Shape::Either(shapes) => shapes.iter().map(type_of).collect::<Vec<_>>().join(" or "),
+        Shape::Any => "any value".into(),
+    }
+}
+
+fn range_of(shape: &Shape) -> Option<String> {
+    match shape {
+        // A bound that is only the machine integer's is no range that a reader cares for.
+        Shape::Integer(bounds) => Some(range(bounds)),
+        Shape::Number(bounds) => Some(range(bounds)),
+        Shape::Quantity(quantity) if quantity.bounds.min.is_some() => Some(quantity_range(quantity)),
+        Shape::List(list) => range_of(&list.items),
+        Shape::Either(shapes) => shapes.iter().find_map(range_of),
+        _ => None,
+    }
+}
+
+fn words(shape: &Shape) -> Vec<Name> {
+    match shape {
+        Shape::Names(names) => names.clone(),
+        Shape::Either(shapes) => shapes.iter().flat_map(words).collect(),
+        _ => Vec::new(),
+    }
+}

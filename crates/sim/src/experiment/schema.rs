@@ -1,0 +1,356 @@
+//! What an experiment file may hold: the JSON Schema that the Rust types give, and the same as shapes that the
+//! validator and the reference walk.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use schemars::{JsonSchema, SchemaGenerator, schema_for};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use units::{Bandwidth, Bytes, Capacity, QuantityError, Time};
+
+use super::spec::ExperimentSpec;
+
+/// The whole file: a point's experiment, and the values that other points take.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used; the loader expands the sweep into points")]
+struct FileSpec {
+    #[serde(flatten)]
+    experiment: ExperimentSpec,
+    /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
+    /// every combination, the last one changing fastest.
+    #[serde(default)]
+    sweep: BTreeMap<String, AxisSpec>,
+}
+
+/// The values that one key takes in turn.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[serde(untagged)]
+enum AxisSpec {
+    /// The values themselves.
+    Values(#[schemars(length(min = 1))] Vec<Json>),
+    /// Values at equal distances.
+    Range(RangeSpec),
+}
+
+/// Values at equal distances, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangeSpec {
+    /// The first value.
+    from: Json,
+    /// The last value, if a whole number of steps leads to it; else the limit.
+    to: Json,
+    /// The distance between two values, greater than 0.
+    step: Json,
+}
+
+/// The JSON Schema of an experiment file.
+pub fn schema() -> Json {
+    schema_for!(FileSpec).to_value()
+}
+
+/// The shape of an experiment file.
+pub(super) fn file_shape() -> &'static TableShape {
+    static SHAPE: LazyLock<TableShape> = LazyLock::new(|| {
+        let root = schema();
+        Converter { root: &root }.table(&root, 0)
+    });
+    &SHAPE
+}
+
+/// What a value may be.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    Table(TableShape),
+    /// One of several tables, told apart by the value of a key.
+    Choice(Choice),
+    Quantity(Quantity),
+    Text,
+    /// One of several words.
+    Names(Vec<Name>),
+    Integer(Bounds<i128>),
+    Number(Bounds<f64>),
+    Boolean,
+    List(ListShape),
+    Either(Vec<Shape>),
+    /// Anything; what the value is for decides.
+    Any,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct TableShape {
+    pub doc: String,
+    pub keys: Vec<Key>,
+    /// What keys of other names hold, if there may be any.
+    pub others: Option<Box<Shape>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub name: String,
+    pub doc: String,
+    pub shape: Shape,
+    pub required: bool,
+    pub default: Option<Json>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    /// The key that tells the kinds apart.
+    pub tag: String,
+    pub kinds: Vec<Kind>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    pub name: Name,
+    /// The keys, that which tells the kinds apart included.
+    pub table: TableShape,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub name: String,
+    /// Other names for the same, from the schema's `x-aliases`.
+    pub aliases: Vec<String>,
+    pub doc: String,
+}
+
+impl Name {
+    pub fn is(&self, written: &str) -> bool {
+        self.name == written || self.aliases.iter().any(|alias| alias == written)
+    }
+}
+
+/// A quantity with a unit; its bounds count in the smallest unit.
+#[derive(Clone, Debug)]
+pub(super) struct Quantity {
+    pub what: String,
+    pub example: String,
+    pub bounds: Bounds<u64>,
+    pub parse: fn(&str) -> Result<u64, QuantityError>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ListShape {
+    pub items: Box<Shape>,
+    pub min: usize,
+    pub max: usize,
+}
+
+/// Bounds, each with whether it is itself allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds<T> {
+    pub min: Option<(T, bool)>,
+    pub max: Option<(T, bool)>,
+}
+
+impl<T: PartialOrd + Copy> Bounds<T> {
+    pub fn allow(&self, value: T) -> bool {
+        self.min.is_none_or(|(min, itself)| if itself { value >= min } else { value > min })
+            && self.max.is_none_or(|(max, itself)| if itself { value <= max } else { value < max })
+    }
+
+    fn of(schema: &Json, read: fn(&Json) -> Option<T>) -> Self {
+        let bound = |inclusive: &str, exclusive: &str| {
+            let inclusive = schema.get(inclusive).and_then(read).map(|value| (value, true));
+            schema.get(exclusive).and_then(read).map(|value| (value, false)).or(inclusive)
+        };
+        Self { min: bound("minimum", "exclusiveMinimum"), max: bound("maximum", "exclusiveMaximum") }
+    }
+}
+
+/// The dimensions that the schema names by `format`: their words and examples stand in the types of `units`.
+fn quantities() -> &'static [Quantity] {
+    static ALL: LazyLock<Vec<Quantity>> = LazyLock::new(|| {
+        vec![
+            quantity::<Time>(|text| Time::from_str(text).map(|time| time.0)),
+            quantity::<Bytes>(|text| Bytes::from_str(text).map(|size| size.0)),
+            quantity::<Bandwidth>(|text| Bandwidth::from_str(text).map(|bandwidth| bandwidth.0)),
+            quantity::<Capacity>(|text| {
+                Capacity::from_str(text).map(|depth| match depth {
+                    Capacity::Packets(packets) => u64::from(packets),
+                    Capacity::Bytes(bytes) => bytes.0,
+                })
+            }),
+        ]
+    });
+    &ALL
+}
+
+fn quantity<T: JsonSchema>(parse: fn(&str) -> Result<u64, QuantityError>) -> Quantity {
+    let schema = T::json_schema(&mut SchemaGenerator::default()).to_value();
+    let example = schema.pointer("/examples/0");
+    let (what, example) = (text(schema.get("format")), text(example));
+    Quantity { what, example, bounds: Bounds { min: None, max: None }, parse }
+}
+
+fn text(value: Option<&Json>) -> String {
+    value.and_then(Json::as_str).unwrap_or_default().to_owned()
+}
+
+/// Reads shapes from a JSON Schema whose definitions stand in its root.
+struct Converter<'a> {
+    root: &'a Json,
+}
+
+impl Converter<'_> {
+    /// Deeper nesting than any file needs: ends the walk of a type that contains itself.
+    const DEEPEST: usize = 16;
+
+    fn shape(&self, schema: &Json, depth: usize) -> Shape {
+        if depth > Self::DEEPEST {
+            return Shape::Any;
+        }
+        let schema = &self.without_reference(schema);
+        let branches = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array);
+        if let Some(branches) = branches {
+            return self.branches(schema, branches, depth);
+        }
+        if let Some(names) = names(schema) {
+            return Shape::Names(names);
+        }
+        match kind_of(schema) {
+            "object" => Shape::Table(self.table(schema, depth)),
+            "array" => Shape::List(ListShape {
+                items: Box::new(schema.get("items").map_or(Shape::Any, |items| self.shape(items, depth + 1))),
+                min: schema.get("minItems").and_then(Json::as_u64).map_or(0, |min| min as usize),
+                max: schema.get("maxItems").and_then(Json::as_u64).map_or(usize::MAX, |max| max as usize),
+            }),
+            "string" => text_shape(schema),
+            "integer" => Shape::Integer(integer_bounds(schema)),
+            "number" => Shape::Number(Bounds::of(schema, Json::as_f64)),
+            "boolean" => Shape::Boolean,
+            _ => Shape::Any,
+        }
+    }
+
+    fn table(&self, schema: &Json, depth: usize) -> TableShape {
+        let required: Vec<&str> =
+            schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+        let key = |(name, schema): (&String, &Json)| {
+            let default = schema.get("default").filter(|default| !default.is_null()).cloned();
+            let required = required.contains(&name.as_str());
+            let doc = text(schema.get("description"));
+            Key { name: name.clone(), doc, shape: self.shape(schema, depth + 1), required, default }
+        };
+        let keys = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(key).collect();
+        let others = schema.get("additionalProperties").filter(|others| others.is_object());
+        let others = others.map(|others| Box::new(self.shape(others, depth + 1)));
+        TableShape { doc: text(schema.get("description")), keys, others }
+    }
+
+    /// A reference replaced by what it refers to, which the keys beside it override.
+    fn without_reference(&self, schema: &Json) -> Json {
+        let mut schema = schema.clone();
+        for _ in 0..Self::DEEPEST {
+            let Some(beside) = schema.as_object_mut() else { break };
+            let Some(reference) = beside.remove("$ref") else { break };
+            let pointer = reference.as_str().map(|reference| reference.trim_start_matches('#')).unwrap_or_default();
+            let target = self.root.pointer(pointer).and_then(Json::as_object).cloned().unwrap_or_default();
+            for (key, value) in target {
+                beside.entry(key).or_insert(value);
+            }
+        }
+        schema
+    }
+
+    /// One of several: bounds that stand beside them hold for each, and those that are tables become a choice.
+    fn branches(&self, schema: &Json, branches: &[Json], depth: usize) -> Shape {
+        let resolved: Vec<Json> = branches
+            .iter()
+            .map(|branch| with_bounds_of(schema, self.without_reference(branch)))
+            .filter(|branch| kind_of(branch) != "null")
+            .collect();
+        let mut words = Vec::new();
+        let mut tables = Vec::new();
+        let mut shapes = Vec::new();
+        for branch in &resolved {
+            match (names(branch), kind_of(branch)) {
+                (Some(names), _) => words.extend(names),
+                (None, "object") if tag(branch).is_some() => tables.push(branch),
+                _ => shapes.push(self.shape(branch, depth + 1)),
+            }
+        }
+        if let Some(tag) = tables.first().and_then(|table| tag(table)) {
+            let kinds = tables.iter().map(|table| self.kind(tag, table, depth)).collect();
+            shapes.insert(0, Shape::Choice(Choice { tag: tag.to_owned(), kinds }));
+        }
+        if !words.is_empty() {
+            shapes.insert(0, Shape::Names(words));
+        }
+        if shapes.len() == 1 { shapes.remove(0) } else { Shape::Either(shapes) }
+    }
+
+    fn kind(&self, tag: &str, schema: &Json, depth: usize) -> Kind {
+        let tag = &schema["properties"][tag];
+        let (name, doc) = (text(tag.get("const")), text(schema.get("description")));
+        Kind { name: Name { name, aliases: aliases(schema), doc }, table: self.table(schema, depth) }
+    }
+}
+
+/// The key whose value is fixed, by which a variant is known.
+fn tag(schema: &Json) -> Option<&str> {
+    let mut properties = schema.get("properties")?.as_object()?.iter();
+    properties.find(|(_, property)| property.get("const").is_some()).map(|(name, _)| name.as_str())
+}
+
+fn names(schema: &Json) -> Option<Vec<Name>> {
+    let name = |name: &Json| {
+        let (name, doc) = (text(Some(name)), text(schema.get("description")));
+        Name { name, aliases: aliases(schema), doc }
+    };
+    match schema.get("const") {
+        Some(only) => Some(vec![name(only)]),
+        None => Some(schema.get("enum")?.as_array()?.iter().map(name).collect()),
+    }
+}
+
+fn aliases(schema: &Json) -> Vec<String> {
+    let aliases = schema.get("x-aliases").and_then(Json::as_array).into_iter().flatten();
+    aliases.filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
+/// The type of a schema's values, or the first that is not null.
+fn kind_of(schema: &Json) -> &str {
+    match schema.get("type") {
+        Some(Json::String(kind)) => kind,
+        Some(Json::Array(kinds)) => {
+            kinds.iter().filter_map(Json::as_str).find(|&kind| kind != "null").unwrap_or("null")
+        }
+        _ => "",
+    }
+}
+
+fn with_bounds_of(schema: &Json, mut branch: Json) -> Json {
+    for bound in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] {
+        if let (Some(value), Some(branch)) = (schema.get(bound), branch.as_object_mut()) {
+            branch.insert(bound.to_owned(), value.clone());
+        }
+    }
+    branch
+}
+
+fn text_shape(schema: &Json) -> Shape {
+    let format = text(schema.get("format"));
+    match quantities().iter().find(|quantity| quantity.what == format) {
+        Some(quantity) => Shape::Quantity(Quantity { bounds: Bounds::of(schema, Json::as_u64), ..quantity.clone() }),
+        None => Shape::Text,
+    }
+}
+
+/// The schema's bounds, or else those of the machine's integer that holds the value.
+fn integer_bounds(schema: &Json) -> Bounds<i128> {
+    let given = Bounds::of(schema, |bound| bound.as_i64().map(i128::from).or(bound.as_u64().map(i128::from)));
+    let format = text(schema.get("format"));
+    let bits: u32 = format.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(64);
+    let (min, max) = if format.starts_with('u') {
+        // TOML's integers have 63 bits and a sign.
+        (0, (1_i128 << bits.min(63)) - 1)
+    } else {
+        (-(1_i128 << (bits.min(64) - 1)), (1_i128 << (bits.min(64) - 1)) - 1)
+    };
+    Bounds { min: given.min.or(Some((min, true))), max: given.max.or(Some((max, true))) }
+}

@@ -1,0 +1,172 @@
+//! The experiment as it was written: a tree of values that know their place in the text.
+
+use serde_json::{Map, Number, Value as Json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::Fault;
+
+/// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub source: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    /// A date or a time of day, which no key takes.
+    Date(String),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// The entries of a table, in the order in which they were written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+impl Table {
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        let index = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(index))
+    }
+
+    /// Sets the value at a path, and makes the tables on the way. A name that stands for a table on the way (such as
+    /// `pattern = "shift"`) becomes that table; any other value on the way is replaced.
+    pub fn set(&mut self, path: &[String], key_place: Place, node: Node) {
+        let Some((key, rest)) = path.split_first() else { return };
+        let index = self.entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
+            let table = Node { place: key_place, value: Value::Table(Self::default()) };
+            self.entries.push(Entry { key: key.clone(), key_place, node: table });
+            self.entries.len() - 1
+        });
+        let entry = &mut self.entries[index];
+        if rest.is_empty() {
+            (entry.key_place, entry.node) = (key_place, node);
+            return;
+        }
+        let mut table = entry.node.take_table(key_place);
+        table.set(rest, key_place, node);
+        entry.node.value = Value::Table(table);
+    }
+}
+
+impl Node {
+    /// Takes the table out of a node, so that it can be changed and put back.
+    fn take_table(&mut self, key_place: Place) -> Table {
+        match std::mem::replace(&mut self.value, Value::Boolean(false)) {
+            Value::Table(table) => table,
+            Value::Text(name) => {
+                let kind = Node { place: self.place, value: Value::Text(name) };
+                Table { entries: vec![Entry { key: "kind".into(), key_place: self.place, node: kind }] }
+            }
+            _ => {
+                self.place = key_place;
+                Table::default()
+            }
+        }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as text, for messages.
+    pub fn written(&self) -> String {
+        self.to_json().to_string()
+    }
+
+    /// What kind of value it is, in words.
+    pub fn what(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number with a fraction",
+            Value::Boolean(_) => "true or false",
+            Value::Date(_) => "a date",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    pub fn to_json(&self) -> Json {
+        match &self.value {
+            Value::Text(text) | Value::Date(text) => Json::String(text.clone()),
+            Value::Integer(number) => Number::from_i128(*number).map_or(Json::Null, Json::Number),
+            Value::Float(number) => Number::from_f64(*number).map_or(Json::Null, Json::Number),
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            Value::Table(table) => table.to_json(),
+        }
+    }
+
+    /// Takes over a parsed value.
+    pub fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, Fault> {
+        let place = Place { source, start: parsed.span().start, end: parsed.span().end };
+        let value = match parsed.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+                .map(Value::Integer)
+                .map_err(|_| Fault::new(place, "", format!("the number {number} is too large")))?,
+            DeValue::Float(number) => {
+                let value: f64 = number.as_str().parse().unwrap_or(f64::NAN);
+                if !value.is_finite() {
+                    return Err(Fault::new(place, "", format!("{number} is not a finite number")));
+                }
+                Value::Float(value)
+            }
+            DeValue::Boolean(value) => Value::Boolean(*value),
+            DeValue::Datetime(date) => Value::Date(date.to_string()),
+            DeValue::Array(items) => {
+                Value::List(items.iter().map(|item| Self::from_toml(item, source)).collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => Value::Table(Table::from_toml(table, source)?),
+        };
+        Ok(Self { place, value })
+    }
+}
+
+impl Table {
+    pub fn to_json(&self) -> Json {
+        Json::Object(self.entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect::<Map<_, _>>())
+    }
+
+    /// Takes over a parsed table; the parser sorts keys by name, so they are put back into the order of the text.
+    pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, Fault> {
+        let mut entries = Vec::with_capacity(parsed.len());
+        for (key, value) in parsed {
+            let key_place = Place { source, start: key.span().start, end: key.span().end };
+            let node = Node::from_toml(value, source)?;
+            entries.push(Entry { key: key.get_ref().to_string(), key_place, node });
+        }
+        entries.sort_by_key(|entry| entry.key_place);
+        Ok(Self { entries })
+    }
+}

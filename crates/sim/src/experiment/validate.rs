@@ -1,0 +1,355 @@
+//! Compares what was written with the shapes that the schema allows, and says what is wrong in the user's words.
+
+use std::fmt::Display;
+
+use units::Bytes;
+
+use super::error::Fault;
+use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, file_shape};
+use super::tree::{Entry, Node, Place, Table, Value};
+
+/// All that is wrong with a file, its sweep aside.
+pub(super) fn faults(root: &Table) -> Vec<Fault> {
+    let mut validator = Validator { faults: Vec::new() };
+    validator.table(file_shape(), root, &Context { path: "", place: None, kind: None, home: None });
+    validator.faults
+}
+
+/// What is wrong with a value of the sweep: a list of values, or a range.
+pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<Fault> {
+    let mut validator = Validator { faults: Vec::new() };
+    let sweep = file_shape().keys.iter().find(|key| key.name == "sweep").map(|key| &key.shape);
+    if let Some(Shape::Table(TableShape { others: Some(axis), .. })) = sweep {
+        validator.value(axis, node, path);
+    }
+    validator.faults
+}
+
+struct Validator {
+    faults: Vec<Fault>,
+}
+
+/// The table that is looked at.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    path: &'a str,
+    /// Where it was written; the file as a whole has no place.
+    place: Option<Place>,
+    /// The key that tells its kind, and the kind.
+    kind: Option<(&'a str, &'a str)>,
+    /// The choice that its kind is one of.
+    home: Option<&'a Choice>,
+}
+
+impl Context<'_> {
+    fn join(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn name(&self) -> String {
+        match (self.path, self.kind) {
+            ("", _) => "at the top level".into(),
+            (path, Some((tag, kind))) => format!("in [{path}] of {tag} \"{kind}\""),
+            (path, None) => format!("in [{path}]"),
+        }
+    }
+}
+
+impl Validator {
+    fn value(&mut self, shape: &Shape, node: &Node, path: &str) {
+        match (shape, &node.value) {
+            (Shape::Any, _) | (Shape::Text, Value::Text(_)) | (Shape::Boolean, Value::Boolean(_)) => {}
+            (Shape::Table(shape), Value::Table(table)) => {
+                self.table(shape, table, &Context { path, place: Some(node.place), kind: None, home: None });
+            }
+            (Shape::Choice(choice), Value::Table(table)) => self.choice(choice, table, node.place, path),
+            (Shape::Names(names), Value::Text(text)) => self.name(names, text, node, path),
+            (Shape::Quantity(quantity), _) => self.quantity(quantity, node, path),
+            (Shape::Integer(bounds), Value::Integer(number)) => self.bounds(bounds, *number, node, path),
+            (Shape::Number(bounds), Value::Integer(number)) => self.bounds(bounds, *number as f64, node, path),
+            (Shape::Number(bounds), Value::Float(number)) => self.bounds(bounds, *number, node, path),
+            (Shape::List(list), Value::List(items)) => self.list(list, items, node, path),
+            (Shape::Either(shapes), _) => self.either(shapes, node, path),
+            _ => {
+                let message = format!("`{path}` must be {}, not {}", expected(shape), node.what());
+                self.fault(Fault::new(node.place, path, message));
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    fn table(&mut self, shape: &TableShape, table: &Table, context: &Context<'_>) {
+        let before = self.faults.len();
+        for entry in &table.entries {
+            let path = context.join(&entry.key);
+            match (shape.keys.iter().find(|key| key.name == entry.key), &shape.others) {
+                (Some(key), _) => self.value(&key.shape, &entry.node, &path),
+                // A word or number where keys of other names hold tables is a misspelt key.
+                (None, Some(others)) if matches!(entry.node.value, Value::Table(_)) => {
+                    self.value(others, &entry.node, &path);
+                }
+                (None, _) => self.unknown_key(shape, entry, context),
+            }
+        }
+        // A missing key next to an unknown one is the same mistake: a misspelling.
+        if self.faults[before..].iter().any(|fault| fault.message.starts_with("unknown")) {
+            return;
+        }
+        for key in shape.keys.iter().filter(|key| key.required && table.get(&key.name).is_none()) {
+            self.missing(key, context);
+        }
+    }
+
+    fn unknown_key(&mut self, shape: &TableShape, entry: &Entry, context: &Context<'_>) {
+        let section = context.path.is_empty() && matches!(entry.node.value, Value::Table(_));
+        let message = if section {
+            format!("unknown section [{}]", entry.key)
+        } else {
+            format!("unknown key `{}` {}", entry.key, context.name())
+        };
+        let allowed = shape.keys.iter().map(|key| key.name.as_str());
+        let mut fault = Fault::new(entry.key_place, context.join(&entry.key), message).allowing(&entry.key, allowed);
+        if fault.help.is_none() {
+            fault.help = elsewhere(&entry.key, context);
+        }
+        self.fault(fault);
+    }
+
+    fn missing(&mut self, key: &Key, context: &Context<'_>) {
+        let path = context.join(&key.name);
+        let section = context.path.is_empty() && matches!(key.shape, Shape::Table(_) | Shape::Choice(_));
+        let message = if section {
+            format!("missing section [{}]", key.name)
+        } else {
+            format!("missing key `{}` {}", key.name, context.name())
+        };
+        let help = match (&key.shape, section) {
+            (Shape::Choice(choice), true) => {
+                format!("write [{}] with {} = {}", key.name, choice.tag, one_of(choice.kinds.iter().map(|k| &k.name)))
+            }
+            (_, true) => format!("write [{}]: {}", key.name, key.doc),
+            (shape, false) => format!("`{}` is {}: {}", key.name, expected(shape), key.doc),
+        };
+        self.fault(Fault::new(context.place, path, message).with_help(help.trim_end_matches(['.', ':', ' '])));
+    }
+
+    fn choice(&mut self, choice: &Choice, table: &Table, place: Place, path: &str) {
+        let names = || choice.kinds.iter().map(|kind| kind.name.name.as_str());
+        let tag_path = format!("{path}.{}", choice.tag);
+        let Some(Entry { node, .. }) = table.get(&choice.tag) else {
+            let message = format!("missing key `{}` in [{path}]", choice.tag);
+            return self.fault(Fault::new(place, tag_path, message).allowing("", names()));
+        };
+        let Some(written) = node.as_text() else {
+            let message = format!("`{tag_path}` must be a string, not {}", node.what());
+            return self.fault(Fault::new(node.place, tag_path, message).allowing("", names()));
+        };
+        let Some(kind) = choice.kinds.iter().find(|kind| kind.name.is(written)) else {
+            let message = format!("unknown {} `{written}` in [{path}]", choice.tag);
+            return self.fault(Fault::new(node.place, tag_path, message).allowing(written, names()));
+        };
+        let kind_name = Some((choice.tag.as_str(), kind.name.name.as_str()));
+        self.table(&kind.table, table, &Context { path, place: Some(place), kind: kind_name, home: Some(choice) });
+    }
+
+    fn name(&mut self, names: &[Name], written: &str, node: &Node, path: &str) {
+        if !names.iter().any(|name| name.is(written)) {
+            let message = format!("unknown value `{written}` for `{path}`");
+            let allowed = names.iter().map(|name| name.name.as_str());
+            self.fault(Fault::new(node.place, path, message).allowing(written, allowed));
+        }
+    }
+
+    fn quantity(&mut self, quantity: &Quantity, node: &Node, path: &str) {
+        let number = match &node.value {
+            Value::Text(text) => text.clone(),
+            // The parser of the quantity says best what a bare number lacks.
+            Value::Integer(_) | Value::Float(_) => node.written(),
+            _ => {
+                let message = format!("`{path}` must be {}, not {}", quantity_words(quantity), node.what());
+                return self.fault(Fault::new(node.place, path, message));
+            }
+        };
+        match (quantity.parse)(&number) {
+            Err(error) => self.fault(Fault::new(node.place, path, format!("`{path}`: {error}"))),
+            Ok(_) if node.as_text().is_none() => {}
+            Ok(value) if quantity.bounds.allow(value) => {}
+            Ok(_) => {
+                let message = format!("`{path}` is \"{number}\"; it must be {}", quantity_range(quantity));
+                self.fault(Fault::new(node.place, path, message));
+            }
+        }
+    }
+
+    fn bounds<T: PartialOrd + Copy + Display>(&mut self, bounds: &Bounds<T>, value: T, node: &Node, path: &str) {
+        if !bounds.allow(value) {
+            let message = format!("`{path}` is {value}; it must be {}", range(bounds));
+            self.fault(Fault::new(node.place, path, message));
+        }
+    }
+
+    fn list(&mut self, list: &ListShape, items: &[Node], node: &Node, path: &str) {
+        if !(list.min..=list.max).contains(&items.len()) {
+            let message = format!("`{path}` has {} entries; it must have {}", items.len(), count(list));
+            return self.fault(Fault::new(node.place, path, message));
+        }
+        for (index, item) in items.iter().enumerate() {
+            self.value(&list.items, item, &format!("{path}[{index}]"));
+        }
+    }
+
+    /// A value that may be of several shapes is judged by the one that is meant.
+    fn either(&mut self, shapes: &[Shape], node: &Node, path: &str) {
+        if let Value::Text(text) = &node.value {
+            return self.either_text(shapes, text, node, path);
+        }
+        match shapes.iter().find(|shape| takes(shape, &node.value)) {
+            Some(shape) => self.value(shape, node, path),
+            None => {
+                let message = format!("`{path}` must be {}, not {}", expected_of(shapes), node.what());
+                self.fault(Fault::new(node.place, path, message));
+            }
+        }
+    }
+
+    fn either_text(&mut self, shapes: &[Shape], text: &str, node: &Node, path: &str) {
+        let mut names = Vec::new();
+        for shape in shapes {
+            match shape {
+                Shape::Names(own) if own.iter().any(|name| name.is(text)) => return,
+                Shape::Names(own) => names.extend(own),
+                Shape::Choice(choice) if choice.kinds.iter().any(|kind| kind.name.is(text)) => {
+                    return self.bare_kind(choice, text, node, path);
+                }
+                Shape::Choice(choice) => names.extend(choice.kinds.iter().map(|kind| &kind.name)),
+                Shape::Text => return,
+                Shape::Quantity(quantity) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                    return self.quantity(quantity, node, path);
+                }
+                _ => {}
+            }
+        }
+        let message = format!("unknown value `{text}` for `{path}`");
+        let mut allowed: Vec<&str> = Vec::new();
+        for name in names {
+            if !allowed.contains(&name.name.as_str()) {
+                allowed.push(&name.name);
+            }
+        }
+        let mut fault = Fault::new(node.place, path, message).allowing(text, allowed);
+        let quantity = shapes.iter().find(|shape| matches!(shape, Shape::Quantity(_)));
+        fault.allowed.extend(quantity.map(expected));
+        self.fault(fault);
+    }
+
+    /// The name of a kind where its table may stand too: right if the kind requires no keys.
+    fn bare_kind(&mut self, choice: &Choice, name: &str, node: &Node, path: &str) {
+        let kind = choice.kinds.iter().find(|kind| kind.name.is(name));
+        let required = kind.into_iter().flat_map(|kind| &kind.table.keys).filter(|key| key.required);
+        let lacking: Vec<&str> = required.map(|key| key.name.as_str()).filter(|&key| key != choice.tag).collect();
+        if let Some(first) = lacking.first() {
+            let keys: String = lacking.iter().map(|key| format!(", {key} = ...")).collect();
+            let help = format!("write {{ {} = \"{name}\"{keys} }}", choice.tag);
+            let message = format!("`{path}` needs the key `{first}` for {} \"{name}\"", choice.tag);
+            self.fault(Fault::new(node.place, path, message).with_help(help));
+        }
+    }
+}
+
+/// Where a key that is unknown here is known: under other kinds of the same table, or in other sections.
+fn elsewhere(key: &str, context: &Context<'_>) -> Option<String> {
+    let has = |table: &TableShape| table.keys.iter().any(|own| own.name == key);
+    if let Some(choice) = context.home {
+        let kinds: Vec<&Name> = choice.kinds.iter().filter(|kind| has(&kind.table)).map(|kind| &kind.name).collect();
+        if !kinds.is_empty() {
+            return Some(format!("`{key}` goes with {} = {}", choice.tag, one_of(kinds)));
+        }
+    }
+    let section = file_shape().keys.iter().find(|section| match &section.shape {
+        Shape::Table(table) => has(table),
+        Shape::Choice(choice) => choice.kinds.iter().any(|kind| has(&kind.table)),
+        _ => false,
+    })?;
+    Some(format!("`{key}` belongs to [{}]", section.name))
+}
+
+fn one_of<'a>(names: impl IntoIterator<Item = &'a Name>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("\"{}\"", name.name)).collect();
+    names.join(" | ")
+}
+
+/// Whether a value that is not text is of a shape's type.
+fn takes(shape: &Shape, value: &Value) -> bool {
+    match shape {
+        Shape::Any => true,
+        Shape::Table(_) | Shape::Choice(_) => matches!(value, Value::Table(_)),
+        Shape::Integer(_) => matches!(value, Value::Integer(_)),
+        // A bare number for a quantity gets the message about its missing unit.
+        Shape::Number(_) | Shape::Quantity(_) => matches!(value, Value::Integer(_) | Value::Float(_)),
+        Shape::Boolean => matches!(value, Value::Boolean(_)),
+        Shape::List(_) => matches!(value, Value::List(_)),
+        Shape::Text | Shape::Names(_) => false,
+        Shape::Either(shapes) => shapes.iter().any(|shape| takes(shape, value)),
+    }
+}
+
+/// What a shape takes, in words, as in "must be ...".
+pub(super) fn expected(shape: &Shape) -> String {
+    match shape {
+        Shape::Table(_) => "a table".into(),
+        Shape::Choice(choice) => format!("a table with `{}`", choice.tag),
+        Shape::Quantity(quantity) => quantity_words(quantity),
+        Shape::Text => "a string".into(),
+        Shape::Names(names) => one_of(names),
+        Shape::Integer(bounds) => format!("a whole number {}", range(bounds)),
+        Shape::Number(bounds) => format!("a number {}", range(bounds)).trim_end().to_owned(),
+        Shape::Boolean => "true or false".into(),
+        Shape::List(list) => format!("a list of {}, each {}", count(list), expected(&list.items)),
+        Shape::Either(shapes) => expected_of(shapes),
+        Shape::Any => "a value".into(),
+    }
+}
+
+fn expected_of(shapes: &[Shape]) -> String {
+    shapes.iter().map(expected).collect::<Vec<_>>().join(", or ")
+}
+
+fn quantity_words(quantity: &Quantity) -> String {
+    format!("{} as a string with its unit, such as \"{}\"", quantity.what, quantity.example)
+}
+
+pub(super) fn quantity_range(quantity: &Quantity) -> String {
+    match (quantity.bounds.min, quantity.bounds.max) {
+        (Some((1, true)), None) => "greater than 0".into(),
+        _ => format!("{} (in the smallest unit)", range(&quantity.bounds)),
+    }
+}
+
+/// Bounds in words, as in "it must be ...".
+pub(super) fn range<T: Copy + Display + PartialOrd>(bounds: &Bounds<T>) -> String {
+    let least =
+        bounds.min.map(|(min, itself)| if itself { format!("at least {min}") } else { format!("greater than {min}") });
+    let most =
+        bounds.max.map(|(max, itself)| if itself { format!("at most {max}") } else { format!("less than {max}") });
+    match (bounds.min, bounds.max) {
+        (Some((min, true)), Some((max, true))) => format!("from {min} to {max}"),
+        _ => [least, most].into_iter().flatten().collect::<Vec<_>>().join(" and "),
+    }
+}
+
+fn count(list: &ListShape) -> String {
+    match (list.min, list.max) {
+        (0, usize::MAX) => "any number of entries".into(),
+        (min, usize::MAX) => format!("at least {min}"),
+        (min, max) if min == max => format!("exactly {min}"),
+        (min, max) => format!("from {min} to {max}"),
+    }
+}
+
+/// What errors say of sizes of files.
+pub(super) fn size(bytes: usize) -> String {
+    Bytes(bytes as u64).to_string()
+}
