@@ -1,1 +1,35 @@
-"""A laboratory for HPC and AI interconnects."""
+"""A laboratory for HPC and AI interconnects.
+
+    import cutthrough as ct
+
+    results = ct.run("examples/fat_tree.toml")
+    results.to_pandas()                     # a table: one row a point
+    results.plot().savefig("curve.png")     # the load-latency curve
+    ct.Torus([8, 8, 8]).hops(0, 5)          # what a topology knows
+
+The same experiments run from the command line: `cutthrough run examples/fat_tree.toml`.
+"""
+
+from cutthrough._core import Experiment, __version__
+from cutthrough.api import analyze, check, load, run
+from cutthrough.errors import ExperimentError, Interrupted, RunError
+from cutthrough.results import Results
+from cutthrough.topologies import FatTree, Mesh, SingleSwitch, Topology, Torus
+
+__all__ = [
+    "Experiment",
+    "ExperimentError",
+    "FatTree",
+    "Interrupted",
+    "Mesh",
+    "Results",
+    "RunError",
+    "SingleSwitch",
+    "Topology",
+    "Torus",
+    "__version__",
+    "analyze",
+    "check",
+    "load",
+    "run",
+]

@@ -1,0 +1,88 @@
+"""The compiled half of Cutthrough. Private: use what `cutthrough` exports."""
+
+from typing import final
+
+__version__: str
+
+class ExperimentError(ValueError):
+    """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
+
+class RunError(RuntimeError):
+    """A simulation ended without a result, such as in a deadlock; `str()` says what was seen."""
+
+class Cancelled(Exception):
+    """A run was cancelled through its `Progress`."""
+
+@final
+class Progress:
+    """How far a run is, and a way to end it early. Safe to use from several threads."""
+
+    def __init__(self) -> None: ...
+    @property
+    def fraction(self) -> float:
+        """The part that is done, 0 to 1: an estimate that never falls."""
+    @property
+    def phase(self) -> str:
+        """What is under way, in a word or two."""
+    def cancel(self) -> None:
+        """Makes the run raise `Cancelled` soon."""
+
+@final
+class Experiment:
+    """A checked experiment: one point, or the points of a sweep."""
+
+    @staticmethod
+    def load(text: str, name: str, base_dir: str, overrides: list[tuple[str, str]]) -> Experiment:
+        """Reads TOML. `name` stands in messages; paths in the file start from `base_dir`.
+
+        Raises ExperimentError.
+        """
+    @property
+    def title(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    def points(self) -> str:
+        """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
+    def resolved(self) -> str:
+        """The whole file as TOML, with every default written out, sweep included."""
+    def resolved_point(self, point: int) -> str:
+        """One point as TOML, with every default written out."""
+    def check(self) -> str:
+        """JSON: sizes, cost, deadlock freedom."""
+    def analyze(self, point: int) -> str:
+        """JSON: exact channel loads of a point. Raises ExperimentError where there are none."""
+    def run(self, point: int, threads: int, progress: Progress) -> str:
+        """JSON: what a point measures. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free."""
+
+@final
+class Topology:
+    """A machine's shape, from a shorthand (`torus:8x8x8`) or a table in TOML."""
+
+    def __init__(self, shape: str) -> None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def routers(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def diameter(self) -> int: ...
+    @property
+    def bisection_channels(self) -> int | None: ...
+    def spec(self) -> str:
+        """JSON: the table of `[topology]`."""
+    def distance(self, router: int, other: int) -> int: ...
+    def hops(self, node: int, other: int) -> int: ...
+    def router_of(self, node: int) -> int: ...
+    def coordinates(self, router: int) -> list[int]: ...
+    def coordinate_names(self) -> list[str]: ...
+    def channels(self) -> list[tuple[int, int, str]]: ...
+
+def catalogue() -> str:
+    """JSON: for each kind of part, the variants that an experiment file can name."""
+
+def schema() -> str:
+    """The JSON Schema of the experiment file."""
+
+def reference() -> str:
+    """The reference of the experiment file's keys, as Markdown."""

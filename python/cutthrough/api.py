@@ -1,0 +1,116 @@
+"""The functions of `import cutthrough as ct`.
+
+>>> import cutthrough as ct
+>>> results = ct.run(
+...     topology=ct.SingleSwitch(8),
+...     router={"kind": "output-queued"},
+...     workload={"kind": "traffic", "pattern": "uniform"},
+...     sweep={"workload.load": [0.2, 0.5]},
+... )
+>>> [point["saturated"] for point in results]
+[False, False]
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from cutthrough import experiments, sweeps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough import _core
+    from cutthrough.experiments import Source
+    from cutthrough.results import Results
+    from cutthrough.sweeps import Watcher
+
+__all__ = ["analyze", "check", "load", "run"]
+
+
+def run(
+    source: Source | None = None,
+    *,
+    set: Mapping[str, Any] | None = None,
+    jobs: int = 0,
+    threads: int = 1,
+    watcher: Watcher | None = None,
+    **sections: Any,
+) -> Results:
+    """Simulates every point of an experiment.
+
+    Args:
+        source: A file, or its content as nested mappings; without it, `sections` are the experiment.
+        set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
+        jobs: Points to run at once; 0 for as many as there are cores.
+        threads: Threads inside each point. The results are the same for any number.
+        watcher: Told about ten times a second how far the run is.
+        sections: Top-level entries of the experiment, such as `topology={"kind": "fat-tree", "k": 4, "n": 4}`.
+
+    Returns:
+        The points with what was measured.
+
+    Raises:
+        ExperimentError: The experiment is wrong; the message shows where and what is allowed.
+        RunError: A simulation ended without a result, such as in a deadlock.
+        Interrupted: Ctrl-C was pressed; it holds the finished points.
+    """
+    return sweeps.run(load(source, set=set, **sections), sweeps.Effort(jobs, threads), watcher)
+
+
+def analyze(
+    source: Source | None = None,
+    *,
+    set: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> list[dict[str, Any]]:
+    """Computes exact channel loads, without simulation.
+
+    Returns:
+        One mapping for each combination of the sweep's keys other than the load: these keys, `throughput_bound` (a
+        load), `class_loads` (maximum and mean of each class of channels, per unit of load) and `binding_channels`.
+
+    Raises:
+        ExperimentError: The experiment is wrong, or has no exact channel loads (adaptive routing).
+    """
+    return analyze_points(load(source, set=set, **sections))
+
+
+def check(
+    source: Source | None = None,
+    *,
+    set: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> dict[str, Any]:
+    """Checks an experiment without simulating it: sizes, cost, freedom from deadlock.
+
+    Raises:
+        ExperimentError: The experiment is wrong; the message shows where and what is allowed.
+    """
+    report: dict[str, Any] = json.loads(load(source, set=set, **sections).check())
+    return report
+
+
+def load(
+    source: Source | None = None,
+    *,
+    set: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> _core.Experiment:
+    """Reads an experiment without running it.
+
+    Raises:
+        ExperimentError: The experiment is wrong; the message shows where and what is allowed.
+    """
+    return experiments.load(source, set, **sections)
+
+
+def analyze_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
+    """What `analyze` returns, of an experiment that is loaded."""
+    # Loads of channels are per unit of load: points that differ in the load have the same.
+    first: dict[str, tuple[dict[str, Any], int]] = {}
+    for index, point in enumerate(json.loads(experiment.points())):
+        keys = {key: value for key, value in point["keys"].items() if key != "workload.load"}
+        first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
+    return [{**keys, **json.loads(experiment.analyze(index))} for keys, index in first.values()]

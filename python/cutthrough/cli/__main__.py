@@ -1,0 +1,5 @@
+"""`python -m cutthrough.cli`."""
+
+from cutthrough.cli import main
+
+main()

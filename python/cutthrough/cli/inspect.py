@@ -1,0 +1,105 @@
+"""The commands that do not simulate: `check`, `analyze`, `list`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cutthrough import _core, api, experiments, reports
+from cutthrough.cli.common import (
+    WRONG_INPUT,
+    FileArgument,
+    JsonOption,
+    SetOption,
+    complain,
+    out,
+    parse_sets,
+    print_json,
+)
+from cutthrough.reproduce import catalogue as papers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command()(check)
+    app.command()(analyze)
+    app.command("list")(list_)
+
+
+def check(
+    file: FileArgument,
+    set_: SetOption = [],  # noqa: B006  (typer copies it)
+    json_output: JsonOption = False,
+) -> None:
+    """Check an experiment without running it.
+
+    Prints the file with every default written out, the size of the network, an estimate of the cost, and whether the
+    routing can deadlock. A mistake is shown with its line and what is allowed.
+
+    Example: `cutthrough check examples/torus.toml --set router.vcs=1`
+    """
+    experiment = experiments.read_file(file, parse_sets(set_))
+    report: dict[str, Any] = json.loads(experiment.check())
+    if json_output:
+        print_json({"version": _core.__version__, **report, "resolved": experiment.resolved()})
+        return
+    out.print(experiment.resolved(), markup=False, soft_wrap=True)
+    out.print(reports.check_table(report))
+
+
+def analyze(
+    file: FileArgument,
+    set_: SetOption = [],  # noqa: B006  (typer copies it)
+    json_output: JsonOption = False,
+) -> None:
+    """Compute exact channel loads and the saturation bound, without simulation.
+
+    Needs an oblivious routing: one that does not look at congestion. Loads are per unit of offered load.
+
+    Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado`
+    """
+    analyses = api.analyze_points(experiments.read_file(file, parse_sets(set_)))
+    if json_output:
+        print_json({"version": _core.__version__, "points": analyses})
+        return
+    for analysis in analyses:
+        _print_analysis(analysis)
+
+
+def list_(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="[KIND]", help="topologies, routers, routings, patterns, ... or papers.")
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Name everything that an experiment file can choose from, and the papers that can be reproduced.
+
+    Example: `cutthrough list routers`
+    """
+    entries: dict[str, Any] = {**json.loads(_core.catalogue()), "papers": papers()}
+    if kind is not None and kind not in entries:
+        complain(f"error: no list of {kind!r}; there are {', '.join(entries)}")
+        raise typer.Exit(WRONG_INPUT)
+    shown = entries if kind is None else {kind: entries[kind]}
+    if json_output:
+        print_json({"version": _core.__version__, **shown})
+        return
+    for name, group in shown.items():
+        out.print(reports.catalogue_table(name, group))
+
+
+def _print_analysis(analysis: Mapping[str, Any]) -> None:
+    keys = ", ".join(f"{key} = {value}" for key, value in analysis.items() if "." in key)
+    if keys:
+        out.print(keys, style="bold", markup=False)
+    out.print(reports.analysis_table(analysis))
+    out.print(f"\nNo load above {analysis['throughput_bound']:.4f} can be accepted.")
+    for channel in analysis["binding_channels"][:5]:
+        out.print(f"  binding: {channel}", markup=False, soft_wrap=True)

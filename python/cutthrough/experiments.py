@@ -1,0 +1,101 @@
+"""An experiment from whatever describes it: a file, a mapping, keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from cutthrough import _core
+from cutthrough.errors import ExperimentError
+
+__all__ = ["Source", "load", "read_file", "to_toml"]
+
+#: A path of an experiment file, or its content as nested mappings.
+Source = str | Path | Mapping[str, Any]
+
+#: No experiment is nearly as large; a file that is was named by mistake.
+LARGEST_FILE_BYTES = 16 * 1024 * 1024
+
+
+def load(
+    source: Source | None = None, overrides: Mapping[str, Any] | None = None, /, **sections: Any
+) -> _core.Experiment:
+    """Reads and checks an experiment.
+
+    Args:
+        source: A file, or its content as nested mappings.
+        overrides: Dotted keys and their values, which replace those of the file (`{"workload.load": 0.5}`).
+        sections: The experiment file's top-level entries, which replace those of `source` if there is one.
+
+    Raises:
+        ExperimentError: The experiment is wrong; the message shows where and what is allowed.
+    """
+    if isinstance(source, str | Path):
+        if sections:
+            overrides = {**sections, **(overrides or {})}
+        return read_file(Path(source), [(key, to_value(value)) for key, value in (overrides or {}).items()])
+    text = to_toml({**(source or {}), **sections})
+    changes = [(key, to_value(value)) for key, value in (overrides or {}).items()]
+    return _core.Experiment.load(text, "experiment", ".", changes)
+
+
+def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
+    """Reads an experiment file; overrides are dotted keys with values as TOML (a bare word is a string)."""
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            message = f"error: {path}: too large for an experiment file (over {LARGEST_FILE_BYTES >> 20} MiB)"
+            raise ExperimentError(message)
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"error: {path}: {(error.strerror or str(error)).lower()}"
+        raise ExperimentError(message) from None
+    except UnicodeDecodeError as error:
+        message = f"error: {path}: not a text file (byte {error.start} is not UTF-8)"
+        raise ExperimentError(message) from None
+    return _core.Experiment.load(text, str(path), str(path.parent), overrides)
+
+
+def to_toml(table: Mapping[str, Any]) -> str:
+    """A table as TOML. Topologies stand for their tables, NumPy's numbers and arrays for Python's.
+
+    Raises:
+        ExperimentError: A value cannot stand in TOML.
+    """
+    try:
+        return tomli_w.dumps(_plain(table))
+    except (TypeError, ValueError, AttributeError) as error:
+        message = f"error: the experiment cannot be written as TOML: {error}"
+        raise ExperimentError(message) from None
+
+
+def to_value(value: Any) -> str:
+    """A value as TOML, on one line.
+
+    Raises:
+        ExperimentError: The value cannot stand in TOML.
+    """
+    return _inline(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """A value made of Python's own types."""
+    if hasattr(value, "spec"):
+        value = value.spec
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_inline(key)} = {_inline(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_inline(item) for item in value) + "]"
+    return to_toml({"x": value}).removeprefix("x = ").rstrip("\n")

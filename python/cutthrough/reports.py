@@ -1,0 +1,127 @@
+"""Tables for the terminal. They read results; they know nothing of simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from cutthrough.series import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cutthrough.reproduce import Claim
+    from cutthrough.results import Results
+
+__all__ = [
+    "analysis_table",
+    "catalogue_table",
+    "check_table",
+    "claims_table",
+    "points_table",
+    "sensitivity_table",
+]
+
+#: The quantities of a point that are shown: key, heading, format.
+SHOWN = (
+    ("offered_load", "offered", "{:.3f}"),
+    ("accepted_load", "accepted", "{:.4f}"),
+    ("accepted_load_min", "min node", "{:.4f}"),
+    ("latency_mean_ns", "mean ns", "{:,.1f}"),
+    ("latency_ci_ns", "± ns", "{:,.1f}"),
+    ("latency_p50_ns", "p50 ns", "{:,.0f}"),
+    ("latency_p99_ns", "p99 ns", "{:,.0f}"),
+    ("hops_mean", "routers", "{:.2f}"),
+)
+
+
+def points_table(results: Results) -> Table:
+    """One line a point: its sweep keys, loads, latencies, and whether it is saturated."""
+    table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    axes = [axis for axis in results.axes if axis != "workload.load"]
+    for axis in axes:
+        table.add_column(axis.rsplit(".", 1)[-1])
+    for _, heading, _ in SHOWN:
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for point in results:
+        cells = [label_of(point.get(axis)) for axis in axes]
+        cells += [_cell(point.get(key), form) for key, _, form in SHOWN]
+        table.add_row(*cells, "saturated" if point.get("saturated") else "", style=_tint(point))
+    return table
+
+
+def analysis_table(analysis: Mapping[str, Any]) -> Table:
+    """Channel loads by class, per unit of load."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("class of channels")
+    table.add_column("max load", justify="right")
+    table.add_column("mean load", justify="right")
+    for name, loads in analysis["class_loads"].items():
+        table.add_row(name, f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
+    return table
+
+
+def check_table(report: Mapping[str, Any]) -> Table:
+    """Name and value, a line each."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in report.items():
+        if value is not None and not isinstance(value, dict | list):
+            table.add_row(name.replace("_", " "), f"{value:,}" if _is_integer(value) else str(value))
+    return table
+
+
+def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
+    """Everything of one kind that an experiment file can name."""
+    table = Table(title=kind, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    table.add_column(style="dim")
+    for entry in entries:
+        table.add_row(f"  {entry['name']}", entry["summary"], ", ".join(entry.get("keys", ())))
+    return table
+
+
+def claims_table(title: str, claims: Sequence[Claim]) -> Table:
+    """Paper, here, verdict: a line each."""
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    for heading in ("figure", "claim"):
+        table.add_column(heading)
+    for heading in ("paper", "here", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("holds if", no_wrap=True)
+    table.add_column("verdict")
+    for claim in claims:
+        verdict = "[green]holds[/]" if claim.ok else "[red]differs[/]"
+        cells = (claim.figure, claim.text, claim.paper, f"{claim.here:.4g}", claim.unit, str(claim.expect), verdict)
+        table.add_row(*cells)
+    return table
+
+
+def sensitivity_table(claims: Sequence[Claim]) -> Table:
+    """Every claim's number under each variant of what the paper leaves open."""
+    table = Table(title="\nUnder other choices", title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("default", justify="right")
+    variants = list(claims[0].sensitivity) if claims else []
+    for variant in variants:
+        table.add_column(variant, justify="right")
+    for claim in claims:
+        varied = [f"{claim.sensitivity[variant]:.4g}" for variant in variants]
+        table.add_row(claim.id, f"{claim.here:.4g}", *varied)
+    return table
+
+
+def _cell(value: Any, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _tint(point: Mapping[str, Any]) -> str:
+    return "yellow" if point.get("saturated") else ""
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,12 @@
+"""The experiments of published papers, and whether their claims hold here.
+
+A paper is a directory under `papers/`: a README (its claims, figures and tolerances), experiment files, DEVIATIONS.md,
+and `claims.py`, which says what to run (`plan`), what is claimed (`claims`), how each choice that the paper leaves open
+may be varied (`VARIANTS`) and what to draw (`figures`).
+"""
+
+from cutthrough.reproduce.claims import Claim, Expect
+from cutthrough.reproduce.papers import Paper, catalogue, find
+from cutthrough.reproduce.study import Planned, Study, reproduce
+
+__all__ = ["Claim", "Expect", "Paper", "Planned", "Study", "catalogue", "find", "reproduce"]

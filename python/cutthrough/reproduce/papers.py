@@ -1,0 +1,70 @@
+"""The papers that come with Cutthrough."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Paper", "catalogue", "find"]
+
+#: `papers/` of the repository; the wheel carries it inside the package.
+HOME = Path(__file__).parent.parent / "papers"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A directory under `papers/`."""
+
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        """The identifier on the command line."""
+        return self.directory.name
+
+    @property
+    def title(self) -> str:
+        """The first heading of its README."""
+        lines = (self.directory / "README.md").read_text(encoding="utf-8").splitlines()
+        return next(line.removeprefix("# ") for line in lines if line.startswith("# "))
+
+    def experiment(self, name: str) -> Path:
+        """The path of one of its experiment files."""
+        return self.directory / f"{name}.toml"
+
+    def module(self) -> ModuleType:
+        """Its `claims.py`, executed."""
+        path = self.directory / "claims.py"
+        spec = importlib.util.spec_from_file_location(f"cutthrough_paper_{self.name.replace('-', '_')}", path)
+        if spec is None or spec.loader is None:
+            message = f"{path} cannot be loaded"
+            raise ImportError(message)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def find(names: list[str]) -> list[Paper]:
+    """The papers of these names, or all.
+
+    Raises:
+        ExperimentError: There is no paper of a name.
+    """
+    held = {path.parent.name: Paper(path.parent) for path in sorted(HOME.glob("*/claims.py"))}
+    for name in names:
+        if name not in held:
+            message = f"error: no paper {name!r}; there are {', '.join(held)}"
+            raise ExperimentError(message)
+    return [held[name] for name in names] if names else list(held.values())
+
+
+def catalogue() -> list[dict[str, str]]:
+    """Name and summary of every paper."""
+    return [{"name": paper.name, "summary": paper.title} for paper in find([])]

@@ -1,0 +1,183 @@
+"""Results of a run: a table of points, what they were made from, and how they are kept.
+
+A point is a flat mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
+(`latency_mean_ns`). Loads are fractions of the bandwidth of a node's injection link.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+__all__ = ["Point", "Results"]
+
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The points of a run, in the order of its sweep.
+
+    Attributes:
+        points: One mapping a point.
+        axes: The keys of the sweep, outermost first.
+        title: The experiment's title.
+        seed: The experiment's seed.
+        version: The version of Cutthrough that made them.
+        experiment: The resolved experiment file (TOML), sweep included: it runs again as it stands.
+        complete: False if the run was interrupted before its last point.
+    """
+
+    points: list[Point]
+    axes: list[str] = field(default_factory=list)
+    title: str = ""
+    seed: int = 0
+    version: str = ""
+    experiment: str = ""
+    complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __getitem__(self, index: int) -> Point:
+        return self.points[index]
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", interrupted"
+        return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
+
+    def to_json(self) -> str:
+        """The object that `--json` prints: `{"version", "points"}`."""
+        return json.dumps({"version": self.version, "points": self.points}, allow_nan=False)
+
+    def to_arrow(self) -> pa.Table:
+        """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
+        import pyarrow as pa
+
+        rows = [flatten(point) for point in self.points]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        metadata = {"title": self.title, "version": self.version, "seed": str(self.seed), "experiment": self.experiment}
+        columns = [_column([row.get(name) for row in rows]) for name in names]
+        return pa.table(dict(zip(names, columns, strict=True))).replace_schema_metadata(metadata)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The points as a pandas frame (needs `cutthrough[pandas]`)."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """The points as a polars frame (needs `cutthrough[polars]`)."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)  # noqa: S101  (a table becomes a frame, not a series)
+        return frame
+
+    def plot(self, quantity: str = "latency") -> Figure:
+        """A figure of a quantity over the load (or over the sweep's first numeric key).
+
+        Args:
+            quantity: `latency` or `throughput`.
+        """
+        from cutthrough import plots
+
+        return plots.figure(self, quantity)
+
+    def save(self, directory: str | Path) -> Path:
+        """Writes the points (JSON, CSV, Parquet), the resolved experiment and the plots into a directory.
+
+        Returns:
+            The directory, which is made if it is not there.
+        """
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
+        _write(directory / "results.json", json.dumps({**head, "points": self.points}, indent=1) + "\n")
+        _write(directory / "experiment.toml", self._stamped_experiment())
+        self._save_tables(directory)
+        return directory
+
+    def save_plots(self, directory: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+        """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first."""
+        from cutthrough import plots
+
+        return plots.save(self, Path(directory), formats)
+
+    @classmethod
+    def read(cls, directory: str | Path) -> Self:
+        """Reads back what `save` wrote.
+
+        Raises:
+            FileNotFoundError: There are no results in the directory.
+            ValueError: The file of results is not one.
+        """
+        path = Path(directory)
+        path = path / "results.json" if path.is_dir() else path
+        try:
+            stored: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            names = ("points", "axes", "title", "seed", "version", "complete")
+            held = {name: stored[name] for name in names}
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"{path} does not hold results of `cutthrough run`"
+            raise ValueError(message) from error
+        toml = path.with_name("experiment.toml")
+        return cls(**held, experiment=toml.read_text(encoding="utf-8") if toml.exists() else "")
+
+    def _stamped_experiment(self) -> str:
+        stamp = f"# Resolved by Cutthrough {self.version}: every key, whether written or default. Seed {self.seed}.\n"
+        return stamp + self.experiment
+
+    def _save_tables(self, directory: Path) -> None:
+        from pyarrow import csv, parquet
+
+        table = self.to_arrow()
+        parquet.write_table(table, directory / "points.parquet")
+        csv.write_csv(table, directory / "points.csv")
+
+
+def flatten(point: Mapping[str, Any], prefix: str = "") -> Point:
+    """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`."""
+    flat: Point = {}
+    for name, value in point.items():
+        if isinstance(value, dict) and not _is_choice(value):
+            flat.update(flatten(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _is_choice(value: Mapping[str, Any]) -> bool:
+    """Whether a table is one value of a sweep, such as a pattern with its keys, and not a group of quantities."""
+    return "kind" in value
+
+
+def _column(values: list[Any]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    if not any(isinstance(value, dict | list) for value in values):
+        try:
+            return pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            pass
+    # A key that is swept over values of several types has one textual column.
+    texts: pa.Array[Any] = pa.array(
+        [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    )
+    return texts
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

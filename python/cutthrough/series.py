@@ -1,0 +1,92 @@
+"""From a table of points to the lines of a figure: which key is the x axis, and which tell the lines apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cutthrough.results import Point, Results
+
+__all__ = ["Axis", "Series", "label_of", "pick_axis", "split"]
+
+LOAD = "workload.load"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The key along x.
+
+    Attributes:
+        key: The point's key that holds the value.
+        label: What stands under the axis.
+        names: The values' names if they are not numbers: their places are 0, 1, ...
+    """
+
+    key: str
+    label: str
+    names: tuple[str, ...] = ()
+
+    def place(self, point: Point) -> float:
+        """Where a point stands on the axis."""
+        value = point[self.key]
+        return float(self.names.index(label_of(value))) if self.names else float(value)
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one line, in the order of the axis."""
+
+    label: str
+    points: list[Point]
+
+    def column(self, name: str) -> list[float]:
+        """A quantity of every point; NaN where a point has none."""
+        values = (point.get(name) for point in self.points)
+        return [float("nan") if value is None else float(value) for value in values]
+
+
+def pick_axis(results: Results) -> Axis:
+    """The load if it was swept, else the first key with numbers, else the first key with its values as names."""
+    keys = [key for key in results.axes if any(key in point for point in results.points)]
+    if LOAD in keys or not keys:
+        return Axis("offered_load", "Offered load (share of the injection bandwidth)")
+    numeric = [key for key in keys if all(_is_number(point.get(key)) for point in results.points)]
+    if numeric:
+        return Axis(numeric[0], numeric[0])
+    names = tuple(dict.fromkeys(label_of(point[keys[0]]) for point in results.points))
+    return Axis(keys[0], keys[0], names)
+
+
+def split(results: Results, axis: Axis) -> list[Series]:
+    """One series for each combination of the keys that are not the axis, in the order of the sweep."""
+    used = LOAD if axis.key == "offered_load" else axis.key
+    keys = [key for key in results.axes if key != used]
+    groups: dict[tuple[str, ...], list[Point]] = {}
+    for point in results.points:
+        groups.setdefault(tuple(label_of(point.get(key)) for key in keys), []).append(point)
+    return [Series(_name(keys, values), sorted(points, key=axis.place)) for values, points in groups.items()]
+
+
+def label_of(value: Any) -> str:
+    """A value of a sweep, in few words: `uniform`, `shift (offset 5)`."""
+    if isinstance(value, dict) and "kind" in value:
+        rest = ", ".join(f"{key} {label_of(item)}" for key, item in value.items() if key != "kind")
+        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _name(keys: Sequence[str], values: Sequence[str]) -> str:
+    """A name for the legend: values speak for themselves unless they are numbers."""
+    parts = []
+    for key, value in zip(keys, values, strict=True):
+        bare = value.replace(".", "", 1).isdigit() or value in {"true", "false"}
+        parts.append(f"{key.rsplit('.', 1)[-1]} {value}" if bare else value)
+    return ", ".join(parts)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
