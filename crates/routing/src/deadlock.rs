@@ -16,7 +16,7 @@
 use std::fmt;
 
 use topology::{ChannelSource, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, RouterId, VcId};
+use units::{ChannelId, NodeId, PortId, RouterId, VcId};
 
 use crate::Routing;
 use crate::walk::{Move, RouteFault, Sources, Walk};
@@ -64,6 +64,8 @@ pub fn dependency_cycle(topology: &dyn Topology, routing: &dyn Routing) -> Resul
 struct DependencyGraph<'a> {
     walk: Walk<'a>,
     classes: usize,
+    /// None if no router is wired to a router: then rows would be long (a single switch) and never read.
+    vertices: usize,
     /// Words in a row.
     words: usize,
     rows: Vec<u64>,
@@ -75,11 +77,10 @@ impl<'a> DependencyGraph<'a> {
         let classes = usize::from(routing.classes());
         let most_ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(0);
         let words = (usize::from(most_ports) * classes).div_ceil(64);
-        let between_routers =
-            (0..walk.channels().ports()).any(|channel| matches!(walk.end(ChannelId(channel)), Endpoint::Router(..)));
-        // A single switch has no channel between routers, but so many ports that its rows would be long.
-        let rows = if between_routers { walk.channels().ports() as usize * classes * words } else { 0 };
-        let mut graph = Self { walk, classes, words, rows: vec![0; rows] };
+        let channels = walk.channels().ports();
+        let is_link = |channel| matches!(walk.end(ChannelId(channel)), Endpoint::Router(..));
+        let vertices = if (0..channels).any(is_link) { channels as usize * classes } else { 0 };
+        let mut graph = Self { walk, classes, vertices, words, rows: vec![0; vertices * words] };
         let sources = Sources::new(topology, routing);
         for dst in (0..topology.nodes()).map(NodeId) {
             graph.walk.begin(dst);
@@ -89,7 +90,7 @@ impl<'a> DependencyGraph<'a> {
                 }
             }
             graph.walk.explore()?;
-            if between_routers {
+            if vertices > 0 {
                 graph.add_dependencies();
             }
         }
@@ -122,32 +123,24 @@ impl<'a> DependencyGraph<'a> {
 
     /// The bit of a move, in the rows of the channels that lead to its router.
     fn bit(&self, router: RouterId, step: Move) -> usize {
-        let first = self.walk.channels().output(router, units::PortId(0));
+        let first = self.walk.channels().output(router, PortId(0));
         (step.channel.index() - first.index()) * self.classes + usize::from(step.vc.0)
     }
 
     /// The vertices that a vertex may wait for.
     fn successors(&self, vertex: usize) -> impl Iterator<Item = usize> {
         let base = match self.walk.end(ChannelId((vertex / self.classes) as u32)) {
-            Endpoint::Router(router, _) => self.walk.channels().output(router, units::PortId(0)).index() * self.classes,
+            Endpoint::Router(router, _) => self.walk.channels().output(router, PortId(0)).index() * self.classes,
             Endpoint::Node(_) | Endpoint::Unconnected => 0,
         };
         let row = &self.rows[vertex * self.words..][..self.words];
-        row.iter().enumerate().flat_map(move |(word, &bits)| {
-            let set = move |bit: &usize| bits >> bit & 1 == 1;
-            let low = if bits == 0 { 64 } else { 0 };
-            (low..64).filter(set).map(move |bit| base + word * 64 + bit)
-        })
-    }
-
-    fn vertices(&self) -> usize {
-        if self.words == 0 { 0 } else { self.rows.len() / self.words }
+        (base..).step_by(64).zip(row).flat_map(|(base, &word)| set_bits(word).map(move |bit| base + bit))
     }
 
     /// A vertex that lies on a cycle: what is left when vertices without predecessors are taken away one by one leads
     /// there by any path of predecessors.
     fn vertex_on_cycle(&self) -> Option<usize> {
-        let vertices = self.vertices();
+        let vertices = self.vertices;
         let mut predecessors = vec![0_u32; vertices];
         for vertex in 0..vertices {
             for next in self.successors(vertex) {
@@ -186,7 +179,7 @@ impl<'a> DependencyGraph<'a> {
 
     /// A shortest cycle through a vertex that lies on one, by breadth-first search.
     fn shortest_cycle(&self, start: usize) -> Vec<usize> {
-        let mut before = vec![usize::MAX; self.vertices()];
+        let mut before = vec![usize::MAX; self.vertices];
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(vertex) = queue.pop_front() {
             for next in self.successors(vertex) {
@@ -214,6 +207,12 @@ impl<'a> DependencyGraph<'a> {
         let name = format!("{}, virtual-channel class {vc},", channel_name(topology, self.walk.channels(), channel));
         HeldChannel { channel, vc, name }
     }
+}
+
+/// The numbers of the bits that are set, in ascending order.
+fn set_bits(word: u64) -> impl Iterator<Item = usize> {
+    let left = std::iter::successors(Some(word), |&left| Some(left & left.wrapping_sub(1)));
+    left.take_while(|&left| left != 0).map(|left| left.trailing_zeros() as usize)
 }
 
 /// A channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port 2`.

@@ -1,3 +1,4 @@
 //! Contract suites and naive oracles that the tests of every variant join.
 
+pub mod routing;
 pub mod topology;

@@ -1,0 +1,118 @@
+//! What the tests of all routings share.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use routing::{ChannelLoads, Hop, Route, Routing, RoutingSpec, channel_loads, dependency_cycle};
+use testkit::routing::{Traffic, check_paths, check_routing, naive_channel_loads, naive_has_cycle};
+use topology::families::fat_tree::FatTreeSpec;
+use topology::families::single_switch::SingleSwitchSpec;
+use topology::families::torus::GridSpec;
+use topology::{Topology, TopologySpec};
+use units::{ChannelId, NodeId, RouterId, VcId};
+
+pub fn fat_tree(k: u64, n: u64) -> Arc<dyn Topology> {
+    TopologySpec::FatTree(FatTreeSpec { k, n }).build(Path::new(".")).unwrap()
+}
+
+pub fn torus(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
+    TopologySpec::Torus(GridSpec { dims: dims.to_vec(), nodes_per_router }).build(Path::new(".")).unwrap()
+}
+
+pub fn mesh(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
+    TopologySpec::Mesh(GridSpec { dims: dims.to_vec(), nodes_per_router }).build(Path::new(".")).unwrap()
+}
+
+pub fn single_switch(ports: u64) -> Arc<dyn Topology> {
+    TopologySpec::SingleSwitch(SingleSwitchSpec { ports }).build(Path::new(".")).unwrap()
+}
+
+pub fn build(spec: RoutingSpec, topology: &dyn Topology) -> Arc<dyn Routing> {
+    spec.build(topology).unwrap()
+}
+
+/// Every channel has an injection link's bandwidth.
+pub fn equal(_: ChannelId) -> f64 {
+    1.0
+}
+
+pub fn loads(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) -> ChannelLoads {
+    channel_loads(topology, routing, traffic).unwrap()
+}
+
+/// The largest load of all channels: not limited by what is injected.
+pub fn max_load(loads: &ChannelLoads) -> f64 {
+    loads.load.iter().copied().fold(0.0, f64::max)
+}
+
+pub fn bound(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) -> f64 {
+    loads(topology, routing, traffic).throughput_bound(&equal)
+}
+
+pub fn assert_near(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9, "{actual} instead of {expected}");
+}
+
+/// Traffic without symmetry, with nodes that send less than others or to themselves.
+pub fn lopsided(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
+    move |src| {
+        let dst = |i: u32| NodeId((src.0 * 7 + i * i + 3 * i) % nodes);
+        (0..src.0 % 4).map(|i| (dst(i), 0.25 / f64::from(i + 1))).collect()
+    }
+}
+
+/// The contract, and the fast analyses against the naive ones.
+pub fn check_all(topology: &dyn Topology, routing: &dyn Routing) {
+    check_routing(topology, routing);
+    check_analyses(topology, routing);
+}
+
+/// The fast analyses against the naive ones; whether there is a cycle.
+pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
+    check_paths(topology, routing);
+    let traffic = lopsided(topology.nodes());
+    let naive = naive_channel_loads(topology, routing, &traffic);
+    let fast = loads(topology, routing, &traffic);
+    assert_eq!(naive.len(), fast.load.len());
+    for (channel, (naive, fast)) in naive.iter().zip(&fast.load).enumerate() {
+        assert!((naive - fast).abs() < 1e-9, "channel {channel} has load {naive}, not {fast}");
+    }
+    let cycle = dependency_cycle(topology, routing).unwrap();
+    assert_eq!(cycle.is_some(), naive_has_cycle(topology, routing), "{cycle:?}");
+    cycle.is_some()
+}
+
+/// A routing on one class of virtual channels only, which does not say that it ignores where packets come from.
+#[derive(Debug)]
+pub struct OnOneClass(pub Arc<dyn Routing>);
+
+impl Routing for OnOneClass {
+    fn kind(&self) -> &'static str {
+        "on-one-class"
+    }
+    fn classes(&self) -> u8 {
+        1
+    }
+    fn adaptive(&self) -> bool {
+        self.0.adaptive()
+    }
+    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
+        self.0.starts(src, dst)
+    }
+    fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn units::Draw) -> routing::RouteState {
+        self.0.start(src, dst, draw)
+    }
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        Route { vc: VcId(0), ..self.0.route(at, hop) }
+    }
+    fn port_lists(&self) -> &[units::PortId] {
+        self.0.port_lists()
+    }
+    fn minimal(&self) -> bool {
+        self.0.minimal()
+    }
+    fn max_routers(&self) -> u32 {
+        self.0.max_routers()
+    }
+}

@@ -1,0 +1,210 @@
+//! The contract of routings, checked by walking every path, and naive oracles of what the routing crate computes fast.
+
+// A suite reports by a panic.
+#![allow(clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use routing::{Choice, Hop, Route, RouteState, Routing, dependency_cycle};
+use topology::{Channels, Endpoint, Topology};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcId};
+
+/// Up to this many pairs of nodes, the paths of all are walked; beyond, of about so many.
+const PAIRS: u64 = 20_000;
+
+/// One path that a packet can take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// How likely it is: the choices of an adaptive routing count as even.
+    pub probability: f64,
+    /// The router, the port and the class of each hop; the last leads to the destination.
+    pub hops: Vec<(RouterId, PortId, VcId)>,
+}
+
+/// Checks everything that the trait promises and that nothing can deadlock, and panics with what is broken.
+pub fn check_routing(topology: &dyn Topology, routing: &dyn Routing) {
+    check_paths(topology, routing);
+    let cycle = dependency_cycle(topology, routing).unwrap_or_else(|fault| panic!("{}: {fault}", routing.kind()));
+    if let Some(cycle) = cycle {
+        panic!("{} can deadlock on this {}:\n{cycle}", routing.kind(), topology.kind());
+    }
+}
+
+/// Checks what the trait promises, deadlock apart: for routings that leave that to the check before a run.
+pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
+    assert!((1..=64).contains(&routing.classes()), "{} has {} classes", routing.kind(), routing.classes());
+    let nodes = topology.nodes();
+    let pairs = u64::from(nodes) * u64::from(nodes);
+    // An odd step, so that the sample is not aligned with sizes that are powers of two.
+    let step = if pairs <= PAIRS { 1 } else { (pairs / PAIRS) | 1 };
+    let mut longest = 0;
+    for pair in (0..pairs).step_by(step as usize) {
+        let (src, dst) = (NodeId((pair / u64::from(nodes)) as u32), NodeId((pair % u64::from(nodes)) as u32));
+        check_starts(topology, routing, src, dst);
+        for path in paths(topology, routing, src, dst) {
+            if routing.minimal() {
+                let least = topology.routers_between(src, dst);
+                assert_eq!(path.hops.len(), least as usize, "from {src} to {dst} not by a shortest path: {path:?}");
+            }
+            longest = longest.max(path.hops.len());
+        }
+    }
+    if step == 1 {
+        assert_eq!(longest, routing.max_routers() as usize, "the most routers of any path, and `max_routers`");
+    }
+}
+
+/// `start` draws from the distribution that `starts` states, which is that of all nodes of the router.
+fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) {
+    let starts = routing.starts(src, dst);
+    let states: BTreeSet<RouteState> = starts.iter().map(|&(state, _)| state).collect();
+    assert_eq!(states.len(), starts.len(), "a start from {src} to {dst} is listed twice: {starts:?}");
+    let sum: f64 = starts.iter().map(|&(_, probability)| probability).sum();
+    assert!((sum - 1.0).abs() < 1e-12, "the starts from {src} to {dst} sum to {sum}");
+    assert!(starts.iter().all(|&(_, probability)| probability > 0.0), "impossible starts from {src} to {dst}");
+    let mut draw = Bits(u64::from(src.0) << 32 | u64::from(dst.0));
+    for _ in 0..4 {
+        let start = routing.start(src, dst, &mut draw);
+        assert!(states.contains(&start), "start {start:?} from {src} to {dst} is not among {starts:?}");
+    }
+    let router = topology.attachment(src).0;
+    if let Some(first) = (0..src.0).rev().map(NodeId).take_while(|&node| topology.attachment(node).0 == router).last() {
+        assert_eq!(routing.starts(first, dst), starts, "nodes {first} and {src} of router {router} start differently");
+    }
+}
+
+/// Every path from a node to another, checked hop by hop.
+pub fn paths(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> Vec<Path> {
+    let mut finder = PathFinder { topology, routing, hops: Vec::new(), found: Vec::new() };
+    let (router, in_port) = topology.attachment(src);
+    for (state, probability) in routing.starts(src, dst) {
+        finder.follow(router, Hop { dst, state, in_port, vc: VcId(0) }, probability);
+    }
+    finder.found
+}
+
+struct PathFinder<'a> {
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+    hops: Vec<(RouterId, PortId, VcId)>,
+    found: Vec<Path>,
+}
+
+impl PathFinder<'_> {
+    fn follow(&mut self, at: RouterId, mut hop: Hop, probability: f64) {
+        let route = self.route(at, &mut hop);
+        let ports: Vec<PortId> = route.ports(self.routing.port_lists()).collect();
+        assert_eq!(ports.iter().collect::<BTreeSet<_>>().len(), ports.len(), "a port is listed twice: {ports:?}");
+        for port in ports {
+            assert!(port.0 < self.topology.ports(at), "router {at} has no port {port}");
+            self.hops.push((at, port, route.vc));
+            assert!(
+                self.hops.len() <= self.routing.max_routers() as usize,
+                "to {} by more than {} routers: {:?}",
+                hop.dst,
+                self.routing.max_routers(),
+                self.hops
+            );
+            let probability = probability / f64::from(route.count);
+            match self.topology.endpoint(at, port) {
+                Endpoint::Router(next, in_port) => self.follow(next, Hop { in_port, vc: route.vc, ..hop }, probability),
+                Endpoint::Node(node) => {
+                    assert_eq!(node, hop.dst, "delivered to the wrong node: {:?}", self.hops);
+                    self.found.push(Path { probability, hops: self.hops.clone() });
+                }
+                Endpoint::Unconnected => panic!("port {port} of router {at} is not connected: {:?}", self.hops),
+            }
+            self.hops.pop();
+        }
+    }
+
+    /// Asks for the route, and whether it is what the routing claims to give.
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let routing = self.routing;
+        let mut same = *hop;
+        let mut elsewhere = Hop { in_port: PortId(hop.in_port.0 ^ 1), vc: VcId(hop.vc.0 ^ 1), ..*hop };
+        let route = routing.route(at, hop);
+        assert_eq!((routing.route(at, &mut same), same.state), (route, hop.state), "a route that changes, at {at}");
+        if !routing.reads_arrival() {
+            let by_another = (routing.route(at, &mut elsewhere), elsewhere.state);
+            assert_eq!(by_another, (route, hop.state), "the route depends on the arrival, at router {at}");
+        }
+        assert!(route.count > 0, "no way on from router {at} to {}", hop.dst);
+        assert!(route.vc.0 < routing.classes(), "class {} of {}", route.vc, routing.classes());
+        let adapts = route.count > 1 && route.choice == Choice::LeastLoaded;
+        assert!(!adapts || routing.adaptive(), "{} adapts, but does not say so", routing.kind());
+        route
+    }
+}
+
+/// Whom a node sends to, and how much to each.
+pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
+
+/// The load of every channel, found by walking every path of every pair.
+pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) -> Vec<f64> {
+    let channels = Channels::new(topology);
+    let mut load = vec![0.0; channels.count() as usize];
+    for src in (0..topology.nodes()).map(NodeId) {
+        for (dst, weight) in traffic(src) {
+            load[channels.injection(src).index()] += weight;
+            for path in paths(topology, routing, src, dst) {
+                for (router, port, _) in path.hops {
+                    load[channels.output(router, port).index()] += weight * path.probability;
+                }
+            }
+        }
+    }
+    load
+}
+
+/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again and
+/// again, whatever waits for nothing.
+pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
+    let channels = Channels::new(topology);
+    let mut waits_for: BTreeMap<(ChannelId, VcId), BTreeSet<(ChannelId, VcId)>> = BTreeMap::new();
+    for src in (0..topology.nodes()).map(NodeId) {
+        for dst in (0..topology.nodes()).map(NodeId) {
+            for path in paths(topology, routing, src, dst) {
+                let mut held = (channels.injection(src), VcId(0));
+                for (router, port, vc) in path.hops {
+                    let wanted = (channels.output(router, port), vc);
+                    waits_for.entry(held).or_default().insert(wanted);
+                    held = wanted;
+                }
+            }
+        }
+    }
+    loop {
+        let before = waits_for.len();
+        let waiting: BTreeSet<_> = waits_for.keys().copied().collect();
+        waits_for.retain(|_, wanted| wanted.iter().any(|channel| waiting.contains(channel)));
+        if waits_for.len() == before {
+            return before > 0;
+        }
+    }
+}
+
+/// Uniform traffic, a node's own share included.
+pub fn uniform(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
+    move |_| (0..nodes).map(|dst| (NodeId(dst), 1.0 / f64::from(nodes))).collect()
+}
+
+/// A permutation; whoever sends to itself does not send.
+pub fn permutation(to: impl Fn(u32) -> u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
+    move |src| {
+        let dst = NodeId(to(src.0));
+        if dst == src { Vec::new() } else { vec![(dst, 1.0)] }
+    }
+}
+
+/// A generator good enough to look at a few draws (splitmix64).
+struct Bits(u64);
+
+impl Draw for Bits {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
