@@ -23,7 +23,7 @@ pub enum Endpoint {
     Unconnected,
 }
 
-/// A named set of channels that play the same part, such as `up`, `local` or `x+`.
+/// A named set of channels that play the same part, such as `up`, `local` or `dim0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChannelClass(pub u8);
 
