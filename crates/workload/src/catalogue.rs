@@ -36,6 +36,7 @@ pub enum PatternSpec {
     Tornado {},
     /// To the next node in each dimension of a torus or mesh, else in the numbering of the nodes.
     #[serde(alias = "neighbour")]
+    #[schemars(extend("x-aliases" = ["neighbour"]))]
     Neighbor {},
     /// Node s sends to node s + offset.
     Shift(shift::ShiftSpec),

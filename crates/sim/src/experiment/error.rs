@@ -53,7 +53,7 @@ pub(super) struct Fault {
 
 impl Fault {
     pub fn new(place: impl Into<Option<Place>>, key: impl Into<String>, message: impl Into<String>) -> Self {
-        let (key, message) = (key.into(), message.into());
+        let (key, message) = (shown(&key.into()), shown(&message.into()));
         Self { place: place.into(), key, message, allowed: Vec::new(), help: None }
     }
 
@@ -82,6 +82,16 @@ impl Fault {
             help: self.help,
         }))
     }
+}
+
+/// A text that quotes what a user wrote, fit for a line of an error: without control characters, and of bounded length.
+pub(super) fn shown(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let mut shown: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str(" ...");
+    }
+    shown
 }
 
 /// The name that is most like what was written, if any is like it at all.

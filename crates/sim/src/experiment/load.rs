@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ExperimentError, Fault};
+use super::kinds;
 use super::locate::{Sources, find};
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, axes};
@@ -261,7 +262,8 @@ fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> T
 }
 
 fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Result<Point, Fault> {
-    let tree = tree_of(tree, axes, settings, index);
+    let mut tree = tree_of(tree, axes, settings, index);
+    kinds::fill(&mut tree);
     // Faults of the file come in the order of its lines, before those of options and of what is not written at all.
     let first = |fault: &Fault| fault.place.map_or((usize::MAX, 0), |place| (place.source, place.start));
     if let Some(fault) = validate::faults(&tree).into_iter().min_by_key(first) {

@@ -1,6 +1,6 @@
 //! From places in the texts of an experiment to files, lines and columns, and from paths of keys to places.
 
-use super::error::Position;
+use super::error::{Position, shown};
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// The texts that an experiment was read from.
@@ -19,7 +19,7 @@ impl Sources {
     pub fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
         let Some(place) = place else { return (self.name.clone(), None) };
         if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index)) {
-            return (format!("--set {option}"), None);
+            return (shown(&format!("--set {option}")), None);
         }
         (self.name.clone(), Some(position_in(&self.text, place)))
     }

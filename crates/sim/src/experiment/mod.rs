@@ -5,6 +5,7 @@
 //! and that `reference` documents.
 
 mod error;
+mod kinds;
 mod load;
 mod locate;
 mod reference;

@@ -285,9 +285,11 @@ impl Converter<'_> {
     }
 
     fn kind(&self, tag: &str, schema: &Json, depth: usize) -> Kind {
-        let tag = &schema["properties"][tag];
-        let (name, doc) = (text(tag.get("const")), text(schema.get("description")));
-        Kind { name: Name { name, aliases: aliases(schema), doc }, table: self.table(schema, depth) }
+        let name = text(schema["properties"][tag].get("const"));
+        let mut table = self.table(schema, depth);
+        // The choice checks the kind, which may be an alias.
+        table.keys.iter_mut().filter(|key| key.name == tag).for_each(|key| key.shape = Shape::Text);
+        Kind { name: Name { name, aliases: aliases(schema), doc: text(schema.get("description")) }, table }
     }
 }
 

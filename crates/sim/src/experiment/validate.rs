@@ -82,7 +82,7 @@ impl Validator {
     }
 
     fn table(&mut self, shape: &TableShape, table: &Table, context: &Context<'_>) {
-        let before = self.faults.len();
+        let mut unknown = None;
         for entry in &table.entries {
             let path = context.join(&entry.key);
             match (shape.keys.iter().find(|key| key.name == entry.key), &shape.others) {
@@ -91,12 +91,12 @@ impl Validator {
                 (None, Some(others)) if matches!(entry.node.value, Value::Table(_)) => {
                     self.value(others, &entry.node, &path);
                 }
-                (None, _) => self.unknown_key(shape, entry, context),
+                (None, _) => unknown = unknown.or(Some(entry)),
             }
         }
         // A missing key next to an unknown one is the same mistake: a misspelling.
-        if self.faults[before..].iter().any(|fault| fault.message.starts_with("unknown")) {
-            return;
+        if let Some(entry) = unknown {
+            return self.unknown_key(shape, entry, context);
         }
         for key in shape.keys.iter().filter(|key| key.required && table.get(&key.name).is_none()) {
             self.missing(key, context);
@@ -130,8 +130,12 @@ impl Validator {
             (Shape::Choice(choice), true) => {
                 format!("write [{}] with {} = {}", key.name, choice.tag, one_of(choice.kinds.iter().map(|k| &k.name)))
             }
-            (_, true) => format!("write [{}]: {}", key.name, key.doc),
-            (shape, false) => format!("`{}` is {}: {}", key.name, expected(shape), key.doc),
+            (Shape::Table(table), true) => {
+                let required = table.keys.iter().filter(|key| key.required).map(|key| key.name.as_str());
+                format!("write [{}] with {}", key.name, required.collect::<Vec<_>>().join(", "))
+            }
+            (Shape::Any, _) => format!("`{}` is {}", key.name, lower_first(&key.doc)),
+            (shape, _) => format!("`{}` is {}: {}", key.name, expected(shape), lower_first(&key.doc)),
         };
         self.fault(Fault::new(context.place, path, message).with_help(help.trim_end_matches(['.', ':', ' '])));
     }
@@ -196,8 +200,13 @@ impl Validator {
             let message = format!("`{path}` has {} entries; it must have {}", items.len(), count(list));
             return self.fault(Fault::new(node.place, path, message));
         }
+        let before = self.faults.len();
         for (index, item) in items.iter().enumerate() {
             self.value(&list.items, item, &format!("{path}[{index}]"));
+            // A long list of wrong items needs no long list of errors.
+            if self.faults.len() > before {
+                break;
+            }
         }
     }
 
@@ -274,6 +283,12 @@ fn elsewhere(key: &str, context: &Context<'_>) -> Option<String> {
         _ => false,
     })?;
     Some(format!("`{key}` belongs to [{}]", section.name))
+}
+
+/// A sentence as the continuation of another.
+fn lower_first(doc: &str) -> String {
+    let mut chars = doc.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn one_of<'a>(names: impl IntoIterator<Item = &'a Name>) -> String {
