@@ -96,9 +96,11 @@ impl Injection {
     /// A load that is not positive gives a silent source and one above 1 counts as 1; see [`InjectionSpec::check`]. So
     /// does a period of 2^63 ticks or more, whose first message no simulation would reach.
     pub fn new(spec: InjectionSpec, load: f64, message_slot: u64) -> Self {
-        let (load, slot) = (load.min(1.0), message_slot.max(1));
+        // Of NaN and 1 the smaller is 1, so NaN has to be caught first.
+        let load = if load.is_nan() { 0.0 } else { load.min(1.0) };
+        let slot = message_slot.max(1);
         let mean = slot as f64 / load;
-        if load.is_nan() || load <= 0.0 || mean >= (1_u64 << 63) as f64 {
+        if load <= 0.0 || mean >= (1_u64 << 63) as f64 {
             return Self::Silent;
         }
         match spec {

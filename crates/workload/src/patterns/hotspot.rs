@@ -20,7 +20,7 @@ pub const KIND: &str = "hotspot";
 pub struct HotspotSpec {
     /// The hot nodes, each once.
     #[schemars(length(min = 1))]
-    pub nodes: Vec<u32>,
+    pub nodes: Vec<u64>,
     /// The part of the messages that goes to them, beyond what the uniform rest gives them.
     #[serde(default = "default_fraction")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -66,14 +66,14 @@ impl Hotspot {
 }
 
 /// The hot nodes in ascending order.
-fn hot_nodes(given: &[u32], nodes: u32) -> Result<Vec<u32>, PatternError> {
+fn hot_nodes(given: &[u64], nodes: u32) -> Result<Vec<u32>, PatternError> {
     let refuse = |message: String| Err(PatternError::new("nodes", message));
     if given.is_empty() {
         return refuse("nodes is empty; name one hot node or more, such as [0]".to_owned());
     }
-    let mut hot = given.to_vec();
+    let mut hot: Vec<u32> = given.iter().map(|&node| node as u32).collect();
     hot.sort_unstable();
-    if let Some(&absent) = hot.iter().find(|&&node| node >= nodes) {
+    if let Some(&absent) = given.iter().find(|&&node| node >= u64::from(nodes)) {
         return refuse(format!("there is no node {absent}; this topology has the nodes 0 to {}", nodes - 1));
     }
     if let Some(pair) = hot.windows(2).find(|pair| pair[0] == pair[1]) {

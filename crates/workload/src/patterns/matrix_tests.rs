@@ -1,1 +1,119 @@
+use proptest::prelude::*;
 
+use super::*;
+use crate::stream::Stream;
+
+/// A file of this test process, removed at the end.
+struct File(PathBuf);
+
+impl File {
+    fn of(name: &str, content: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("cutthrough-matrix-{}-{name}.csv", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn read(name: &str, content: &[u8], nodes: u32) -> Result<Matrix, String> {
+    let file = File::of(name, content);
+    let read = Matrix::read(&MatrixSpec { path: file.0.clone() }, nodes, Path::new("."));
+    read.map_err(|error| {
+        assert_eq!(error.key, "path");
+        error.message.replace(&file.0.display().to_string(), "FILE")
+    })
+}
+
+#[test]
+fn a_list_and_a_matrix_mean_the_same() {
+    // Would catch rows taken for columns. Node 0 offers the full load, node 2 half of it, node 1 nothing.
+    let list = "src,dst,weight\n# a comment\n2,0,1\n0,1,0.5\n\n0,2,1.5\n1,0,0\n";
+    let dense = "0, 0.5, 1.5\r\n0, 0, 0\r\n1, 0, 0\r\n";
+    for matrix in [read("list", list.as_bytes(), 3).unwrap(), read("dense", dense.as_bytes(), 3).unwrap()] {
+        assert_eq!(matrix.distribution(NodeId(0)), [(NodeId(1), 0.25), (NodeId(2), 0.75)]);
+        assert_eq!(matrix.distribution(NodeId(1)), []);
+        assert_eq!(matrix.distribution(NodeId(2)), [(NodeId(0), 1.0)]);
+        assert_eq!([0, 1, 2].map(|node| matrix.weight(NodeId(node))), [1.0, 0.0, 0.5]);
+        assert_eq!([0, 1, 2].map(|node| matrix.sends(NodeId(node))), [true, false, true]);
+    }
+}
+
+#[test]
+fn a_list_of_many_nodes_needs_no_header() {
+    // Would catch a list that is refused for its first line.
+    let matrix = read("headless", b"\xef\xbb\xbf0,7,2\n7,0,2\n", 8).unwrap();
+    assert_eq!(matrix.distribution(NodeId(7)), [(NodeId(0), 1.0)]);
+}
+
+#[test]
+fn draws_follow_the_weights() {
+    // Would catch a search that is off by one in the cumulative probabilities: a weight of 0 is never drawn, and the
+    // others as often as they say, to 5 standard deviations.
+    let matrix = read("draws", b"0,1,0,3\n1,0,0,0\n1,0,0,0\n1,0,0,0\n", 4).unwrap();
+    let mut stream = Stream::new(1, "draws");
+    let mut counts = [0_u32; 4];
+    (0..40_000).for_each(|_| counts[matrix.destination(NodeId(0), &mut stream).index()] += 1);
+    assert_eq!((counts[0], counts[2]), (0, 0));
+    assert!((f64::from(counts[1]) - 10_000.0).abs() < 5.0 * 7500.0_f64.sqrt(), "{counts:?}");
+}
+
+#[test]
+fn bad_files_are_one_clear_error() {
+    // Would catch a panic, a line number that is off, and a value that is read as something else.
+    let cases: [(&[u8], &str); 18] = [
+        (b"", "FILE: is empty"),
+        (b"\n# nothing\n", "FILE: is empty"),
+        (b"src,dst,weight\n", "FILE: all weights are 0"),
+        (b"0,1,0\n", "FILE: all weights are 0"),
+        (b"a\0b", "FILE: is a binary file"),
+        (b"0,1,\xff\n", "FILE: is not UTF-8 text"),
+        (b"0,1\n", "FILE:1: 2 columns; write rows `src,dst,weight`, or a matrix of 8 columns"),
+        (b"0,1,1\n0,2\n", "FILE:2: 2 columns where 3 are due"),
+        (b"0,1,1\n0,8,1\n", "FILE:2: dst is `8`; the nodes of this topology are 0 to 7"),
+        (b"-1,1,1\n", "FILE:1: src is `-1`"),
+        (b"99999999999999999999,1,1\n", "FILE:1: src is `99999999999999999999`"),
+        (b"0,1,-2\n", "FILE:1: `-2` is no weight"),
+        (b"0,1,nan\n", "FILE:1: `nan` is no weight"),
+        (b"0,1,1e999\n", "FILE:1: `1e999` is no weight"),
+        (b"0,1,many\n", "FILE:1: `many` is no weight"),
+        (b"0,1,1\n1,0,1\n0,1,2\n", "FILE:3: 0 to 1 is given already, in line 1"),
+        (b"0,1,1e308\n0,2,1e308\n", "FILE: the weights of a source add up"),
+        (b"0,1,0,0,0,0,0,0\n", "FILE: has 1 rows; a matrix of 8 nodes has 8"),
+    ];
+    for (place, (content, expected)) in cases.into_iter().enumerate() {
+        let error = read(&format!("bad-{place}"), content, 8).unwrap_err();
+        assert!(error.starts_with(expected), "{error:?} is not {expected:?}");
+    }
+    let long = format!("0,1,{}\n", "x".repeat(5000));
+    assert!(read("long", long.as_bytes(), 8).unwrap_err().len() < 200);
+    assert!(read("rows", b"0,1\n1,0\n1,1\n", 2).unwrap_err().starts_with("FILE:3: more than the 2 rows"));
+}
+
+#[test]
+fn what_is_no_file_or_too_large_is_not_read() {
+    // Would catch an endless read of a device, and memory for a file that nobody meant.
+    let at = |path: &Path| Matrix::read(&MatrixSpec { path: path.to_owned() }, 4, Path::new(".")).unwrap_err().message;
+    assert!(at(&std::env::temp_dir()).contains("is no file"));
+    let file = File::of("huge", b"");
+    std::fs::File::options().write(true).open(&file.0).unwrap().set_len(1 << 33).unwrap();
+    assert!(at(&file.0).contains("is 8192 MiB; at most 256 MiB are read"));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "([0-9a-e.,+#-]{0,12}\n){0,6}", nodes in 1_u32..5) {
+        // Would catch a panic in the reader, and a matrix that breaks the contract of patterns.
+        if let Ok(matrix) = read("any", text.as_bytes(), nodes) {
+            for node in (0..nodes).map(NodeId) {
+                let parts: f64 = matrix.distribution(node).iter().map(|&(_, part)| part).sum();
+                prop_assert!((parts - f64::from(u8::from(matrix.sends(node)))).abs() < 1e-12);
+                prop_assert!((0.0..=1.0).contains(&matrix.weight(node)));
+            }
+        }
+    }
+}
