@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcId};
 
-use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Choice, Hop, Route, Routing, RoutingError};
 
 /// The most classes that a routing may ask for: a router has no more virtual channels.
 const MAX_CLASSES: u32 = 64;
@@ -16,7 +16,7 @@ const MAX_ENTRIES: u64 = 1 << 28;
 const UNREACHED: u32 = u32::MAX;
 
 /// Shortest paths on any topology, from tables computed by breadth-first search.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortestPathSpec {
     /// Which of several ports on shortest paths a packet takes.
@@ -42,7 +42,8 @@ pub enum TieRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VcRule {
-    /// A class higher with every hop: free of deadlock on every topology, but as many classes as the diameter.
+    /// The class is the number of hops to the destination's router that follow: one lower with every hop, so free of
+    /// deadlock on every topology, but as many classes as the diameter.
     #[default]
     Hops,
     /// One class: whether that is free of deadlock depends on the topology, and is checked.
@@ -64,12 +65,10 @@ struct ShortestPath {
     columns: usize,
     /// By router and column: an index into `routes`.
     table: Vec<u32>,
-    /// The different routes, on class 0.
+    /// The different routes.
     routes: Vec<Route>,
     lists: Vec<PortId>,
     adaptive: bool,
-    /// Added to the state with every hop.
-    class_step: u32,
     classes: u8,
     max_routers: u32,
 }
@@ -90,7 +89,7 @@ impl ShortestPathSpec {
             );
             return Err(RoutingError::new("kind", message));
         }
-        let mut tables = Tables::new(topology, self.ties, targets.len());
+        let mut tables = Tables::new(topology, *self, targets.len());
         for (column, &target) in targets.iter().enumerate() {
             tables.add_column(topology, column, target)?;
         }
@@ -102,7 +101,6 @@ impl ShortestPathSpec {
             routes: tables.routes,
             lists: tables.lists,
             adaptive: self.ties == TieRule::LeastLoaded,
-            class_step: u32::from(self.vc_rule == VcRule::Hops),
             classes: self.classes(diameter)?,
             max_routers: diameter + 1,
         })
@@ -142,32 +140,35 @@ fn destinations(topology: &dyn Topology) -> (Vec<Destination>, Vec<RouterId>) {
 
 /// The tables while they are made.
 struct Tables {
-    ties: TieRule,
+    spec: ShortestPathSpec,
     columns: usize,
     table: Vec<u32>,
     routes: Vec<Route>,
     lists: Vec<PortId>,
-    /// The index of each set of ports in `routes`.
-    known: BTreeMap<Vec<PortId>, u32>,
+    /// The index in `routes` of each set of ports and class.
+    known: BTreeMap<(Vec<PortId>, VcId), u32>,
+    /// Where each set of ports begins in `lists`.
+    listed: BTreeMap<Vec<PortId>, u32>,
     has_nodes: Vec<bool>,
     distance: Vec<u32>,
     diameter: u32,
 }
 
 impl Tables {
-    fn new(topology: &dyn Topology, ties: TieRule, columns: usize) -> Self {
+    fn new(topology: &dyn Topology, spec: ShortestPathSpec, columns: usize) -> Self {
         let routers = topology.routers() as usize;
         let mut has_nodes = vec![false; routers];
         for node in 0..topology.nodes() {
             has_nodes[topology.attachment(NodeId(node)).0.index()] = true;
         }
         Self {
-            ties,
+            spec,
             columns,
             table: vec![u32::MAX; routers * columns],
             routes: Vec::new(),
             lists: Vec::new(),
             known: BTreeMap::new(),
+            listed: BTreeMap::new(),
             has_nodes,
             distance: vec![UNREACHED; routers],
             diameter: 0,
@@ -191,7 +192,12 @@ impl Tables {
                 self.diameter = self.diameter.max(distance);
             }
             let ports = self.nearer_ports(topology, router);
-            self.table[router.index() * self.columns + column] = self.route_index(ports);
+            let class = match self.spec.vc_rule {
+                VcRule::Single => 0,
+                // Beyond 255 the routing is refused.
+                VcRule::Hops => (distance - 1).min(255) as u8,
+            };
+            self.table[router.index() * self.columns + column] = self.route_index(ports, VcId(class));
         }
         Ok(())
     }
@@ -218,26 +224,38 @@ impl Tables {
     fn nearer_ports(&self, topology: &dyn Topology, router: RouterId) -> Vec<PortId> {
         let nearer = |next: RouterId| self.distance[next.index()] < self.distance[router.index()];
         let ports = neighbours(topology, router).filter(|&(_, next)| nearer(next)).map(|(port, _)| port);
-        match self.ties {
+        match self.spec.ties {
             TieRule::First => ports.take(1).collect(),
             TieRule::Random | TieRule::LeastLoaded => ports.collect(),
         }
     }
 
-    fn route_index(&mut self, ports: Vec<PortId>) -> u32 {
-        if let Some(&known) = self.known.get(&ports) {
+    fn route_index(&mut self, ports: Vec<PortId>, class: VcId) -> u32 {
+        let key = (ports, class);
+        if let Some(&known) = self.known.get(&key) {
             return known;
         }
         let index = self.routes.len() as u32;
-        let choice = if self.ties == TieRule::LeastLoaded { Choice::LeastLoaded } else { Choice::Random };
-        let mut route = Route::range(ports[0], ports.len() as u16, VcId(0), choice);
+        let ports = &key.0;
+        let choice = if self.spec.ties == TieRule::LeastLoaded { Choice::LeastLoaded } else { Choice::Random };
+        let mut route = Route::range(ports[0], ports.len() as u16, class, choice);
         if ports.windows(2).any(|pair| pair[1].0 != pair[0].0 + 1) {
-            route.list = self.lists.len() as u32;
-            self.lists.extend_from_slice(&ports);
+            route.list = self.list(ports);
         }
         self.routes.push(route);
-        self.known.insert(ports, index);
+        self.known.insert(key, index);
         index
+    }
+
+    /// Where these ports begin in `lists`.
+    fn list(&mut self, ports: &[PortId]) -> u32 {
+        if let Some(&listed) = self.listed.get(ports) {
+            return listed;
+        }
+        let first = self.lists.len() as u32;
+        self.lists.extend_from_slice(ports);
+        self.listed.insert(ports.to_vec(), first);
+        first
     }
 }
 
@@ -262,7 +280,6 @@ impl Routing for ShortestPath {
         self.adaptive
     }
 
-    /// The state counts the hops from router to router if classes do, else it stays 0: it is the class of the next hop.
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let destination = self.destinations[hop.dst.index()];
@@ -270,9 +287,7 @@ impl Routing for ShortestPath {
             return Route::only(destination.port, VcId(0));
         }
         let index = self.table[at.index() * self.columns + destination.column as usize];
-        let RouteState(class) = hop.state;
-        hop.state = RouteState(class + self.class_step);
-        Route { vc: VcId(class as u8), ..self.routes[index as usize] }
+        self.routes[index as usize]
     }
 
     fn port_lists(&self) -> &[PortId] {
