@@ -1,5 +1,6 @@
 """The compiled half of Cutthrough. Private: use what `cutthrough` exports."""
 
+from os import PathLike
 from typing import final
 
 __version__: str
@@ -37,14 +38,15 @@ class Experiment:
 
         Raises ExperimentError.
         """
+    @staticmethod
+    def read(path: str | PathLike[str], overrides: list[tuple[str, str]]) -> Experiment:
+        """Reads a file; paths in it start from its folder. Raises ExperimentError."""
     @property
     def title(self) -> str: ...
     @property
     def seed(self) -> int: ...
     def points(self) -> str:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
-    def resolved(self) -> str:
-        """The whole file as TOML, with every default written out, sweep included."""
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
     def check(self) -> str:
@@ -56,9 +58,9 @@ class Experiment:
 
 @final
 class Topology:
-    """A machine's shape, from a shorthand (`torus:8x8x8`) or a table in TOML."""
+    """A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON."""
 
-    def __init__(self, shape: str) -> None: ...
+    def __init__(self, shape: str, base_dir: str) -> None: ...
     @property
     def kind(self) -> str: ...
     @property
@@ -85,4 +87,4 @@ def schema() -> str:
     """The JSON Schema of the experiment file."""
 
 def reference() -> str:
-    """The reference of the experiment file's keys, as Markdown."""
+    """JSON: the documentation of every section of the experiment file and of its keys."""

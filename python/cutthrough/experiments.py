@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,10 @@ import tomli_w
 from cutthrough import _core
 from cutthrough.errors import ExperimentError
 
-__all__ = ["Source", "load", "read_file", "to_toml"]
+__all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]
 
 #: A path of an experiment file, or its content as nested mappings.
 Source = str | Path | Mapping[str, Any]
-
-#: No experiment is nearly as large; a file that is was named by mistake.
-LARGEST_FILE_BYTES = 16 * 1024 * 1024
 
 
 def load(
@@ -43,19 +42,39 @@ def load(
 
 
 def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
-    """Reads an experiment file; overrides are dotted keys with values as TOML (a bare word is a string)."""
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            message = f"error: {path}: too large for an experiment file (over {LARGEST_FILE_BYTES >> 20} MiB)"
-            raise ExperimentError(message)
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        message = f"error: {path}: {(error.strerror or str(error)).lower()}"
-        raise ExperimentError(message) from None
-    except UnicodeDecodeError as error:
-        message = f"error: {path}: not a text file (byte {error.start} is not UTF-8)"
-        raise ExperimentError(message) from None
-    return _core.Experiment.load(text, str(path), str(path.parent), overrides)
+    """Reads an experiment file; overrides are dotted keys with values as TOML (a bare word is a string).
+
+    Raises:
+        ExperimentError: The file cannot be read, or the experiment is wrong.
+    """
+    return _core.Experiment.read(path, overrides)
+
+
+def resolved(experiment: _core.Experiment) -> str:
+    """The whole experiment as TOML, with every default written out and its sweep: it runs again as it stands.
+
+    A swept `kind` brings keys of its own, so the sweep then lists whole sections.
+    """
+    points: list[dict[str, Any]] = [point["keys"] for point in json.loads(experiment.points())]
+    tables = [tomllib.loads(experiment.resolved_point(index)) for index in range(len(points))]
+    if not points[0]:
+        return experiment.resolved_point(0)
+    sweep: dict[str, list[Any]] = {}
+    for keys, table in zip(points, tables, strict=True):
+        for key, value in keys.items():
+            section, _, last = key.rpartition(".")
+            path, held = (section, _at(table, section)) if last == "kind" else (key, value)
+            values = sweep.setdefault(path, [])
+            if held not in values:
+                values.append(held)
+    lines = [f'"{path}" = {to_value(values)}' for path, values in sweep.items()]
+    return experiment.resolved_point(0).rstrip("\n") + "\n\n[sweep]\n" + "\n".join(lines) + "\n"
+
+
+def _at(table: Any, path: str) -> Any:
+    for key in path.split("."):
+        table = table[key]
+    return table
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cutthrough import _core
+from cutthrough import _core, experiments
 from cutthrough.errors import Cancelled, Interrupted
 from cutthrough.results import Point, Results
 
@@ -121,7 +121,7 @@ def collect(experiment: _core.Experiment, points: Sequence[Point], *, complete: 
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,
-        experiment=experiment.resolved(),
+        experiment=experiments.resolved(experiment),
         complete=complete,
     )
 

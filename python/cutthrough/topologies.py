@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from cutthrough import _core
@@ -25,16 +26,14 @@ class Topology:
 
     Args:
         shape: A shorthand such as `"torus:8x8x8"` or `"fat-tree:k=4,n=4"`, or a table as under `[topology]` in an
-            experiment file.
+            experiment file. Paths in it start from the working directory.
 
     Raises:
         ExperimentError: There is no such topology.
     """
 
     def __init__(self, shape: str | Mapping[str, Any]) -> None:
-        from cutthrough.experiments import to_toml
-
-        self._core = _core.Topology(shape if isinstance(shape, str) else to_toml(shape))
+        self._core = _core.Topology(shape if isinstance(shape, str) else json.dumps(dict(shape)), ".")
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {self.nodes} nodes, {self.routers} routers>"
@@ -47,8 +46,6 @@ class Topology:
     @property
     def spec(self) -> dict[str, Any]:
         """The table for `[topology]` of an experiment file."""
-        import json
-
         spec: dict[str, Any] = json.loads(self._core.spec())
         return spec
 

@@ -1,9 +1,29 @@
-//! The Python extension module `cutthrough._core`: convert, call, convert.
+//! The Python extension module `cutthrough._core`: convert, call, convert. What stands here has no knowledge of its own.
 
-use pyo3::prelude::*;
+mod documents;
+mod errors;
+mod experiment;
+mod progress;
+mod topology;
 
-/// What the package `cutthrough` is built on; private to it.
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+/// The compiled half of Cutthrough. Private: use what `cutthrough` exports.
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::documents::{catalogue, reference, schema};
+    #[pymodule_export]
+    use crate::errors::{Cancelled, ExperimentError, RunError};
+    #[pymodule_export]
+    use crate::experiment::Experiment;
+    #[pymodule_export]
+    use crate::progress::Progress;
+    #[pymodule_export]
+    use crate::topology::Topology;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

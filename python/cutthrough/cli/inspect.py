@@ -48,9 +48,9 @@ def check(
     experiment = experiments.read_file(file, parse_sets(set_))
     report: dict[str, Any] = json.loads(experiment.check())
     if json_output:
-        print_json({"version": _core.__version__, **report, "resolved": experiment.resolved()})
+        print_json({"version": _core.__version__, **report, "resolved": experiments.resolved(experiment)})
         return
-    out.print(experiment.resolved(), markup=False, soft_wrap=True)
+    out.print(experiments.resolved(experiment), markup=False, soft_wrap=True)
     out.print(reports.check_table(report))
 
 

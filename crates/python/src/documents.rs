@@ -1,0 +1,58 @@
+//! What an experiment file may hold, for the command line and the documentation.
+
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// The lists of `cutthrough list`, and the sections whose kinds they name.
+const KINDS: [(&str, &str); 5] = [
+    ("topologies", "topology"),
+    ("routers", "router"),
+    ("routings", "routing"),
+    ("patterns", "workload.pattern"),
+    ("nics", "nic"),
+];
+
+/// JSON: for each kind of part, the variants that an experiment file can name, each with its summary and keys.
+#[pyfunction]
+pub fn catalogue() -> String {
+    let sections = sim::reference();
+    let mut lists = Map::new();
+    for (name, path) in KINDS {
+        let of_kind = sections.iter().filter(|section| section.section == path);
+        let entries = of_kind.filter_map(|section| {
+            let (_, kind) = section.kind.as_ref()?;
+            let keys: Vec<&str> = section.keys.iter().map(|key| key.key.as_str()).collect();
+            Some(json!({ "name": kind, "summary": summary(&section.doc), "keys": keys }))
+        });
+        lists.insert(name.to_owned(), Value::Array(entries.collect()));
+    }
+    lists.insert("injections".to_owned(), Value::Array(words(&sections, "workload", "injection")));
+    Value::Object(lists).to_string()
+}
+
+/// JSON: the documentation of every section of the experiment file and of its keys.
+#[pyfunction]
+pub fn reference() -> String {
+    json!(sim::reference()).to_string()
+}
+
+/// The JSON Schema of the experiment file.
+#[pyfunction]
+pub fn schema() -> String {
+    sim::schema().to_string()
+}
+
+/// The words that a key takes.
+fn words(sections: &[sim::SectionDoc], section: &str, key: &str) -> Vec<Value> {
+    let of_section = sections.iter().filter(|found| found.section == section);
+    let keys = of_section.flat_map(|found| &found.keys).filter(|found| found.key == key);
+    keys.flat_map(|found| &found.values)
+        .map(|word| json!({ "name": word.name, "summary": summary(&word.doc) }))
+        .collect()
+}
+
+/// The first paragraph, on one line.
+fn summary(doc: &str) -> String {
+    let first = doc.split("\n\n").next().unwrap_or("");
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,24 @@
+//! What Python sees of errors.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    cutthrough._core,
+    ExperimentError,
+    PyValueError,
+    "The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."
+);
+create_exception!(
+    cutthrough._core,
+    RunError,
+    PyRuntimeError,
+    "A simulation ended without a result, such as in a deadlock; `str()` says what was seen."
+);
+create_exception!(cutthrough._core, Cancelled, PyException, "A run was cancelled through its `Progress`.");
+
+/// An error of the experiment, as Python raises it.
+pub fn wrong(error: &sim::ExperimentError) -> PyErr {
+    ExperimentError::new_err(error.to_string())
+}

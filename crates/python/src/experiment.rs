@@ -1,0 +1,87 @@
+//! An experiment, as Python handles it.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::errors::{RunError, wrong};
+use crate::progress::Progress;
+
+/// A checked experiment: one point, or the points of a sweep.
+#[pyclass(frozen, module = "cutthrough._core")]
+pub struct Experiment {
+    inner: sim::Experiment,
+}
+
+impl Experiment {
+    fn point(&self, index: usize) -> PyResult<&sim::Point> {
+        let points = self.inner.points();
+        let missing = || PyIndexError::new_err(format!("no point {index}; there are {}", points.len()));
+        points.get(index).ok_or_else(missing)
+    }
+}
+
+#[pymethods]
+impl Experiment {
+    /// Reads TOML. `name` stands in messages; paths in the file start from `base_dir`.
+    #[staticmethod]
+    fn load(text: &str, name: &str, base_dir: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let inner = sim::Experiment::load(text, name, &base_dir, &overrides).map_err(|error| wrong(&error))?;
+        Ok(Self { inner })
+    }
+
+    /// Reads a file; paths in it start from its folder.
+    #[staticmethod]
+    fn read(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let inner = sim::Experiment::read(Path::new(&path), &overrides).map_err(|error| wrong(&error))?;
+        Ok(Self { inner })
+    }
+
+    /// The title of the first point.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.inner.points()[0].spec.title
+    }
+
+    /// The seed of the first point.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.points()[0].seed()
+    }
+
+    /// JSON: a list of `{"keys": {...}, "seed": n}`, one a point.
+    fn points(&self) -> String {
+        let describe = |point: &sim::Point| {
+            let keys: Map<String, Value> = point.keys.iter().cloned().collect();
+            json!({ "keys": keys, "seed": point.seed() })
+        };
+        Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
+    }
+
+    /// One point as TOML, with every default written out.
+    fn resolved_point(&self, point: usize) -> PyResult<String> {
+        Ok(self.inner.resolved(self.point(point)?))
+    }
+
+    /// JSON: sizes, cost, deadlock freedom.
+    fn check(&self) -> PyResult<String> {
+        Err(RunError::new_err("not yet"))
+    }
+
+    /// JSON: exact channel loads of a point.
+    fn analyze(&self, point: usize) -> PyResult<String> {
+        self.point(point)?;
+        Err(RunError::new_err("not yet"))
+    }
+
+    /// JSON: what a point measures. Leaves the interpreter free.
+    fn run(&self, py: Python<'_>, point: usize, threads: usize, progress: &Progress) -> PyResult<String> {
+        self.point(point)?;
+        py.detach(|| {
+            let _ = (threads, &progress.cancelled);
+            Err(RunError::new_err("not yet"))
+        })
+    }
+}
