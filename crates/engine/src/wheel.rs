@@ -51,14 +51,17 @@ pub struct Wheel<const LANES: usize> {
     shift: u32,
     /// No event lies before this time, in ticks.
     now: u64,
-    /// The slot number (time >> shift) that is open, sorted latest first; only where `shift` is not 0.
-    open: Option<u64>,
+    /// The slot number (time >> shift) that is open, sorted latest first; only where `shift` is not 0. Else `CLOSED`.
+    open: u64,
     far: BinaryHeap<FarEvent>,
     /// The time of the first far event, or `u64::MAX`.
     first_far: u64,
 }
 
-/// The most slots that a wheel has: 64 Ki of them are 6 MB and still fit a cache.
+/// No slot is open.
+const CLOSED: u64 = u64::MAX;
+
+/// The most slots that a wheel has: 8 Ki of them are 0.8 MB and fit a cache.
 const MAX_SLOTS: u64 = 1 << 13;
 
 impl<const LANES: usize> Wheel<LANES> {
@@ -73,7 +76,7 @@ impl<const LANES: usize> Wheel<LANES> {
             mask: slots - 1,
             shift,
             now: 0,
-            open: None,
+            open: CLOSED,
             far: BinaryHeap::new(),
             first_far: u64::MAX,
         }
@@ -92,23 +95,32 @@ impl<const LANES: usize> Wheel<LANES> {
 
     /// Adds an event. Its time may not lie before the instant that is being handled; at that very instant it is
     /// handed out as a further instant of the same time.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past: {at} < {}", self.now);
         let slot = at >> self.shift;
-        if slot - (self.now >> self.shift) > self.mask {
-            self.far.push(Reverse((at, lane as u32, target, arg)));
-            self.first_far = self.first_far.min(at);
+        if slot - (self.now >> self.shift) > self.mask || slot == self.open {
+            return self.insert_rarely(at, lane, target, arg);
+        }
+        let index = (slot & self.mask) as usize;
+        self.slots[index][lane].push(Event { at: at as u32, target, arg });
+        self.occupied[index >> 6] |= 1 << (index & 63);
+    }
+
+    /// An event beyond the wheel's span, or in the slot that is open.
+    #[cold]
+    #[inline(never)]
+    fn insert_rarely(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
+        let slot = at >> self.shift;
+        if slot == self.open {
+            let index = (slot & self.mask) as usize;
+            let now = self.now as u32;
+            insert_sorted(&mut self.slots[index][lane], Event { at: at as u32, target, arg }, now);
+            self.occupied[index >> 6] |= 1 << (index & 63);
             return;
         }
-        let event = Event { at: at as u32, target, arg };
-        let index = (slot & self.mask) as usize;
-        if self.open == Some(slot) {
-            insert_sorted(&mut self.slots[index][lane], event, self.now as u32);
-        } else {
-            self.slots[index][lane].push(event);
-        }
-        self.occupied[index >> 6] |= 1 << (index & 63);
+        self.far.push(Reverse((at, lane as u32, target, arg)));
+        self.first_far = self.first_far.min(at);
     }
 
     /// Moves to the next instant before `until` and hands out its events; `false` if there is none, with the clock
@@ -158,11 +170,11 @@ impl<const LANES: usize> Wheel<LANES> {
         let index = (slot & self.mask) as usize;
         let base = (slot << self.shift) as u32;
         let lanes = &mut self.slots[index];
-        if self.open != Some(slot) {
+        if self.open != slot {
             for lane in lanes.iter_mut() {
                 lane.sort_unstable_by_key(|event| Reverse(event.at.wrapping_sub(base)));
             }
-            self.open = Some(slot);
+            self.open = slot;
         }
         let first = lanes.iter().filter_map(|lane| lane.last()).map(|event| event.at.wrapping_sub(base)).min();
         let Some(first) = first else { return false };
@@ -219,7 +231,7 @@ impl<const LANES: usize> Wheel<LANES> {
     /// Sets the clock forward, over slots that are all empty.
     fn move_to(&mut self, time: u64) {
         self.now = time;
-        self.open = None;
+        self.open = CLOSED;
     }
 
     /// Takes far events into the wheel as they come within its span.
@@ -235,7 +247,6 @@ impl<const LANES: usize> Wheel<LANES> {
 }
 
 /// Keeps an opened slot sorted, latest first.
-#[cold]
 fn insert_sorted(lane: &mut Vec<Event>, event: Event, now: u32) {
     let place = lane.partition_point(|other| other.at.wrapping_sub(now) > event.at.wrapping_sub(now));
     lane.insert(place, event);

@@ -23,12 +23,7 @@ const SPINS: u32 = 2_000;
 impl SpinBarrier {
     /// A barrier for so many threads.
     pub fn new(members: usize) -> Self {
-        Self {
-            members,
-            arrived: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
-        }
+        Self { members, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0), broken: AtomicBool::new(false) }
     }
 
     /// Waits until all members have come; `false` if one has died, so that the others do not wait for ever.

@@ -13,9 +13,10 @@ use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcId};
 
 use crate::catalogue::CreditRule;
-use crate::packet::{Packet, Pool, UNDECIDED};
+use crate::packet::{NONE, Packet, Pool, UNDECIDED};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
+use crate::routers::Landing;
 use crate::tally::Tally;
 
 /// The lanes of the wheel, in the order in which an instant handles them.
@@ -74,6 +75,8 @@ struct Receiver {
     partition: u16,
     /// The sender, in its partition.
     sender: u32,
+    /// The first of the sender's credit counters, in its partition.
+    counters: u32,
     class: ChannelClass,
     /// Delay of a credit back to the sender.
     delay: u64,
@@ -137,6 +140,12 @@ pub struct Fabric {
     /// What has been counted.
     pub tally: Tally,
     rule: CreditRule,
+    /// Copies of the plan's, at hand: virtual channels of a class, bits of a virtual channel, the largest packet.
+    lanes: u8,
+    vc_shift: u32,
+    full_bytes: u32,
+    /// A buffer always falls free as the packet's head leaves.
+    pub(crate) frees_at_once: bool,
 }
 
 impl Fabric {
@@ -157,7 +166,7 @@ impl Fabric {
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
-            receivers: receivers(&plan, map, &routers),
+            receivers: receivers(&plan, map, &routers, credit_shift),
             credits: vec![plan.depth as i32; senders.len() << credit_shift],
             credit_shift,
             ahead_shift,
@@ -181,6 +190,10 @@ impl Fabric {
             nodes,
             senders,
             rule,
+            lanes: plan.lanes,
+            vc_shift: plan.vc_shift,
+            full_bytes: plan.packet,
+            frees_at_once: plan.frees_at_once(),
             plan,
         }
     }
@@ -194,7 +207,7 @@ impl Fabric {
     // --- marking what an instant concerns -------------------------------------------------------------------------
 
     /// Marks the owner of a sender: it may be able to send.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn mark_sender(&mut self, sender: u32) {
         if (sender as usize) < self.receivers.len() {
             let receiver = &self.receivers[sender as usize];
@@ -207,17 +220,17 @@ impl Fabric {
     }
 
     /// Notes a packet's arrival at an input, given as (port, virtual channel) in one number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, input: u32, packet: u32) {
-        let place = (input >> self.plan.vc_shift) as usize;
+        let place = (input >> self.vc_shift) as usize;
         let receiver = &self.receivers[place];
         let (router, port) = (receiver.router as usize, receiver.port as usize);
-        self.arrival[place] = (packet, input & ((1 << self.plan.vc_shift) - 1));
+        self.arrival[place] = (packet, input & ((1 << self.vc_shift) - 1));
         self.arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
         self.mark_router(router);
     }
 
-    #[inline]
+    #[inline(always)]
     fn mark_router(&mut self, router: usize) {
         if !self.dirty[router] {
             self.dirty[router] = true;
@@ -234,7 +247,7 @@ impl Fabric {
     // --- credits --------------------------------------------------------------------------------------------------
 
     /// Takes a credit in; a sender that waited for one is marked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
         self.credits[counter as usize] += bytes as i32;
         let sender = counter >> self.credit_shift;
@@ -245,15 +258,15 @@ impl Fabric {
     }
 
     /// Gives credit for an input's buffer back to its sender; `out` is the crosspoint, where the rule counts those.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release(&mut self, input: u32, out: u16, bytes: u32, at: u64) {
-        let receiver = &self.receivers[(input >> self.plan.vc_shift) as usize];
-        let vc = input & ((1 << self.plan.vc_shift) - 1);
+        let receiver = &self.receivers[(input >> self.vc_shift) as usize];
+        let vc = input & ((1 << self.vc_shift) - 1);
         let slot = match self.rule {
             CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(out),
             _ => vc,
         };
-        let counter = receiver.sender << self.credit_shift | slot;
+        let counter = receiver.counters | slot;
         let at = at + receiver.delay;
         if receiver.partition == self.part {
             self.wheel.insert(at, lane::CREDIT, counter, bytes);
@@ -264,7 +277,7 @@ impl Fabric {
 
     /// The virtual channel on which a packet can leave by a sender now, if there is one: of its class's lanes the one
     /// with the most credit, the lowest of equals.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ready_vc(&mut self, sender: usize, packet: u32) -> Option<u8> {
         let Packet { class, bytes, .. } = self.pool[packet];
         if self.senders[sender].partition == SINK {
@@ -273,13 +286,18 @@ impl Fabric {
         if self.rule == CreditRule::PerCrosspoint {
             return self.ready_ahead(sender, packet);
         }
-        let first = class * self.plan.lanes;
+        let first = class * self.lanes;
         let base = sender << self.credit_shift;
-        if self.plan.lanes == 1 {
+        if self.lanes == 1 {
             return (self.credits[base + first as usize] >= bytes as i32).then_some(first);
         }
+        self.best_lane(base, first, bytes)
+    }
+
+    /// Of a class's lanes with room the one with the most credit.
+    fn best_lane(&self, base: usize, first: u8, bytes: u32) -> Option<u8> {
         let mut best = (bytes as i32 - 1, None);
-        for vc in first..first + self.plan.lanes {
+        for vc in first..first + self.lanes {
             let credit = self.credits[base + vc as usize];
             if credit > best.0 {
                 best = (credit, Some(vc));
@@ -293,7 +311,7 @@ impl Fabric {
     fn ready_ahead(&mut self, sender: usize, packet: u32) -> Option<u8> {
         let Packet { class, bytes, dst, state, .. } = self.pool[packet];
         let (router, port) = self.far_end(sender)?;
-        let lanes = self.plan.lanes;
+        let lanes = self.lanes;
         for vc in class * lanes..(class + 1) * lanes {
             let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc: VcId(class) };
             let route = self.plan.routing.route(router, &mut hop);
@@ -371,24 +389,31 @@ impl Fabric {
 
     // --- routing --------------------------------------------------------------------------------------------------
 
-    /// Decides by which output a packet that has landed will leave, and notes output and class in it.
-    #[inline]
-    pub(crate) fn decide(&mut self, router: usize, port: u16, vc: u32, packet: u32) -> u16 {
-        let LocalRouter { id, base, .. } = self.routers[router];
+    /// Decides by which output a packet that has landed will leave, and notes output and class in it. Returns the
+    /// output and the packet's size.
+    #[inline(always)]
+    pub(crate) fn decide(&mut self, landing: &Landing) -> (u16, u32) {
+        let Landing { router, id, base, port, vc, packet } = *landing;
         let place = &mut self.pool[packet];
-        let class = if self.plan.lanes == 1 { vc as u8 } else { vc as u8 / self.plan.lanes };
+        let class = if self.lanes == 1 { vc as u8 } else { vc as u8 / self.lanes };
         let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
         let route = self.plan.routing.route(id, &mut hop);
+        let bytes = place.bytes;
         place.state = hop.state;
         place.class = route.vc.0;
         place.hops += 1;
+        place.next = NONE;
         if self.rule == CreditRule::PerCrosspoint {
             // The sender has chosen; the place is free for this router's own choice ahead.
-            return std::mem::replace(&mut place.out, UNDECIDED);
+            return (std::mem::replace(&mut place.out, UNDECIDED), bytes);
         }
-        let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
+        if route.count == 1 {
+            place.out = route.first.0;
+            return (route.first.0, bytes);
+        }
+        let out = self.choose(router, base as usize, &route);
         self.pool[packet].out = out;
-        out
+        (out, bytes)
     }
 
     fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
@@ -397,7 +422,7 @@ impl Fabric {
         }
         let first = base + route.first.0 as usize;
         let now = self.now();
-        let full = self.plan.packet;
+        let full = self.full_bytes;
         let mut least = u32::MAX;
         let mut ties = 0;
         let mut best = 0;
@@ -416,7 +441,7 @@ impl Fabric {
     }
 
     fn pick_tie(&mut self, router: usize, first: usize, count: u16, least: u32, ties: u32) -> u16 {
-        let (now, full) = (self.now(), self.plan.packet);
+        let (now, full) = (self.now(), self.full_bytes);
         let mut left = self.streams[router].below(ties);
         for (offset, sender) in self.senders[first..first + count as usize].iter().enumerate() {
             if sender.congestion(now, full) == least {
@@ -444,11 +469,11 @@ impl Fabric {
 
     /// Sends a packet off on a virtual channel: the link must be free and the credit there. Returns the time that the
     /// packet takes on the link.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, packet: u32, vc: u8, now: u64) -> u64 {
         let Packet { bytes, .. } = self.pool[packet];
         let sender = &mut self.senders[index];
-        let time = if bytes == self.plan.packet { sender.full } else { self.plan.serialization(sender.class, bytes) };
+        let time = if bytes == self.full_bytes { sender.full } else { self.plan.serialization(sender.class, bytes) };
         sender.free_at = now + time;
         sender.sent += u64::from(bytes);
         let at = now + sender.ahead;
@@ -462,7 +487,7 @@ impl Fabric {
             _ => vc as usize,
         };
         self.credits[index << self.credit_shift | slot] -= bytes as i32;
-        let input = sender.target << self.plan.vc_shift | u32::from(vc);
+        let input = sender.target << self.vc_shift | u32::from(vc);
         if sender.partition == self.part {
             self.wheel.insert(at, lane::ARRIVAL, input, packet);
         } else {
@@ -475,7 +500,7 @@ impl Fabric {
     /// The time that a packet takes on the channel that feeds an input.
     #[inline]
     pub(crate) fn time_in(&self, input: u32, bytes: u32) -> u64 {
-        self.plan.serialization(self.receivers[(input >> self.plan.vc_shift) as usize].class, bytes)
+        self.plan.serialization(self.receivers[(input >> self.vc_shift) as usize].class, bytes)
     }
 
     /// Sees to it that a sender is marked at a time, once.
@@ -583,7 +608,7 @@ fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) ->
     }
 }
 
-fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter]) -> Vec<Receiver> {
+fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<Receiver> {
     let topology = &*plan.topology;
     let mut receivers = Vec::new();
     for (number, router) in routers.iter().enumerate() {
@@ -599,6 +624,7 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter]) -> Vec<Re
                 port,
                 partition: feeder.partition,
                 sender: feeder.index,
+                counters: feeder.index << credit_shift,
                 class,
                 delay: plan.links[class.0 as usize].delay,
             });

@@ -113,10 +113,9 @@ impl Queue {
         self.head == NONE
     }
 
-    /// Adds a packet at the end.
-    #[inline]
+    /// Adds a packet, whose `next` is `NONE`, at the end.
+    #[inline(always)]
     pub fn push(&mut self, pool: &mut Pool, packet: u32) {
-        pool[packet].next = NONE;
         if self.head == NONE {
             self.head = packet;
         } else {

@@ -6,7 +6,7 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::fabric::{Fabric, Mail, lane};
+use crate::fabric::{Fabric, LocalRouter, Mail, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
@@ -117,12 +117,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     fn handle_router(&mut self, router: usize, now: u64) {
         let fabric = &mut self.fabric;
         fabric.unmark_router(router);
+        let LocalRouter { id, base, .. } = fabric.routers[router];
         for word in 0..fabric.words {
             let arrived = std::mem::take(&mut fabric.arrived[router * fabric.words + word]);
             for bit in Bits(arrived) {
                 let port = word * 64 + bit;
-                let (packet, vc) = fabric.arrival[fabric.routers[router].base as usize + port];
-                self.routers.land(fabric, Landing { router, port: port as u16, vc, packet }, now);
+                let (packet, vc) = fabric.arrival[base as usize + port];
+                self.routers.land(fabric, &Landing { router, id, base, port: port as u16, vc, packet }, now);
             }
         }
         self.routers.serve(fabric, router, now);

@@ -86,6 +86,7 @@ pub struct Plan {
     pub(crate) output_depth: u32,
     /// The router's delay, in ticks.
     pub(crate) delay: u64,
+    pub(crate) credit_return: CreditReturn,
     pub(crate) tick: Time,
     pub(crate) seed: u64,
 }
@@ -133,6 +134,7 @@ impl Plan {
             depth,
             output_depth,
             delay: router.delay.0 / tick.0,
+            credit_return: router.credit_return,
             tick,
             topology: spec.topology,
             routing: spec.routing,
@@ -167,11 +169,18 @@ impl Plan {
     }
 
     /// The time of a packet on a class of channels, in ticks, rounded up.
+    #[inline]
     pub fn serialization(&self, class: ChannelClass, bytes: u32) -> u64 {
         let link = self.links[class.0 as usize];
         if bytes == self.packet {
             return link.full;
         }
+        self.odd_serialization(link, bytes)
+    }
+
+    /// The time of a packet that is not of the largest size, in ticks, rounded up.
+    #[cold]
+    fn odd_serialization(&self, link: Link, bytes: u32) -> u64 {
         let time = link.bandwidth.serialization(Bytes(u64::from(bytes))).map_or(0, |(time, _)| time.0);
         time.div_ceil(self.tick.0).max(1)
     }
@@ -208,11 +217,18 @@ impl Plan {
     ///
     /// `Head` must not let the next packet come in faster than this one goes out: where the way in is faster than the
     /// way out, the credit waits for the difference.
+    #[inline]
     pub(crate) fn free_after(&self, time_in: u64, time_out: u64) -> u64 {
-        match self.router.common().credit_return {
+        match self.credit_return {
             CreditReturn::Head => time_out.saturating_sub(time_in),
             CreditReturn::Tail => time_out,
         }
+    }
+
+    /// Whether every buffer falls free as the head leaves: no way in is faster than a way out.
+    pub(crate) fn frees_at_once(&self) -> bool {
+        self.credit_return == CreditReturn::Head
+            && self.links.iter().all(|link| link.bandwidth == self.links[0].bandwidth)
     }
 
     /// The class of links of a channel; that of an unconnected port is class 0.

@@ -56,7 +56,7 @@ pub struct Turn {
 
 /// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel), `birth`
 /// when its packet was generated.
-#[inline]
+#[inline(always)]
 pub fn pick(
     fabric: &mut Fabric,
     turn: Turn,
@@ -69,9 +69,18 @@ pub fn pick(
             if let [word] = mask {
                 // The common case, without the general walk.
                 let low = (2_u64 << (turn.last & 63)).wrapping_sub(1);
-                for bit in Bits(word & !low).chain(Bits(word & low)) {
+                let (mut rest, mut before) = (word & !low, word & low);
+                if rest == 0 {
+                    (rest, before) = (before, 0);
+                }
+                while rest != 0 {
+                    let bit = rest.trailing_zeros() as usize;
                     if let Some(vc) = ready(fabric, bit) {
                         return Some((bit, vc));
+                    }
+                    rest &= rest - 1;
+                    if rest == 0 {
+                        (rest, before) = (before, 0);
                     }
                 }
                 return None;

@@ -3,6 +3,8 @@
 pub mod arbiter;
 pub mod output_queued;
 
+use units::RouterId;
+
 use crate::fabric::Fabric;
 
 /// The inside of all routers of a partition.
@@ -13,7 +15,7 @@ pub trait Routers: Send {
     /// Space that was booked to fall free now (`lane::FREE`).
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64);
     /// A packet has landed at an input: find its way and queue it.
-    fn land(&mut self, fabric: &mut Fabric, landing: Landing, now: u64);
+    fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64);
     /// Send what can be sent.
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64);
     /// Every packet that waits at the front of a queue, for invariants and for the watchdog.
@@ -27,6 +29,10 @@ pub trait Routers: Send {
 pub struct Landing {
     /// The router, in this partition's numbering.
     pub router: usize,
+    /// The router.
+    pub id: RouterId,
+    /// The number of its first port.
+    pub base: u32,
     /// The port by which it came in.
     pub port: u16,
     /// The virtual channel on which it came in.

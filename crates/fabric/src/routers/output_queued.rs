@@ -11,7 +11,7 @@
 //! is exactly as generous as the guarantee allows. `per-crosspoint`: the sender chooses the crosspoint too.
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
-use crate::fabric::{Fabric, LocalRouter, lane};
+use crate::fabric::{Fabric, Sender, lane};
 use crate::packet::Queue;
 use crate::routers::arbiter::{self, Bits, Turn};
 use crate::routers::{Landing, Routers, Waiting};
@@ -24,16 +24,31 @@ pub struct OutputQueued {
     /// Crosspoints of a row: the most ports that a router has.
     row: usize,
     vc_shift: u32,
-    /// The packets of each crosspoint: by input (port, virtual channel), then output.
-    queues: Vec<Queue>,
-    /// Bytes that each crosspoint holds, as its sender must take them to be.
-    held: Vec<u32>,
-    /// Bytes in the fullest crosspoint of each row; kept for `row-minimum` only.
-    fullest: Vec<u32>,
+    /// The crosspoints: by input (port, virtual channel), then output.
+    crosspoints: Vec<Crosspoint>,
+    /// The rows of crosspoints, by input.
+    rows: Vec<Row>,
     /// Words of a mask of a router's inputs (port, virtual channel).
     words: usize,
     /// For each output the inputs that have packets for it.
     wanted: Vec<u64>,
+}
+
+/// The buffer of one input, virtual channel and output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crosspoint {
+    queue: Queue,
+    /// Bytes that it holds, as its sender must take them to be.
+    held: u32,
+}
+
+/// All crosspoints of an input and virtual channel; kept for `row-minimum` only.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// Bytes in the fullest crosspoint.
+    fullest: u32,
+    /// Bytes in all of them.
+    held: u32,
 }
 
 impl OutputQueued {
@@ -48,135 +63,151 @@ impl OutputQueued {
             rule: spec.credits,
             row,
             vc_shift,
-            queues: vec![Queue::default(); inputs * row],
-            held: vec![0; inputs * row],
-            fullest: vec![0; inputs],
+            crosspoints: vec![Crosspoint::default(); inputs * row],
+            rows: vec![Row::default(); inputs],
             words,
             wanted: vec![0; fabric.ports() * words],
         }
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
-    #[inline]
-    fn send(&mut self, fabric: &mut Fabric, router: usize, out: u16, now: u64) {
-        let LocalRouter { base, .. } = fabric.routers[router];
-        let sender = base as usize + out as usize;
-        let free_at = fabric.senders[sender].free_at;
-        let mask = sender * self.words..(sender + 1) * self.words;
-        if self.wanted[mask.clone()].iter().all(|&word| word == 0) {
+    #[inline(always)]
+    fn send(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
+        let sender = base + out;
+        let Sender { free_at, queued, last, .. } = fabric.senders[sender];
+        if queued == 0 {
             return;
         }
         if free_at > now {
             fabric.wake_at(sender, free_at);
             return;
         }
-        let turn = Turn { rule: self.arbitration, router, last: fabric.senders[sender].last };
-        let (queues, row) = (&self.queues, self.row);
-        let first = (base as usize) << self.vc_shift;
-        let head = |input: usize| queues[(first + input) * row + out as usize].head();
+        let turn = Turn { rule: self.arbitration, router, last };
+        let (crosspoints, row) = (&self.crosspoints, self.row);
+        let first = base << self.vc_shift;
+        let head = |input: usize| crosspoints[(first + input) * row + out].queue.head();
         let picked = arbiter::pick(
             fabric,
             turn,
-            &self.wanted[mask.clone()],
+            &self.wanted[sender * self.words..(sender + 1) * self.words],
             |fabric, input| fabric.ready_vc(sender, head(input)),
             |fabric, input| fabric.pool[head(input)].birth,
         );
-        let Some((input, vc)) = picked else {
-            fabric.block(sender);
-            return;
-        };
-        fabric.senders[sender].last = input as u16;
-        self.depart(fabric, sender, first + input, out, vc, now);
-        if self.wanted[mask].iter().any(|&word| word != 0) {
-            fabric.wake_at(sender, fabric.senders[sender].free_at);
+        match picked {
+            Some((bit, vc)) => self.depart(fabric, Departure { sender, bit, input: first + bit, out, vc }, now),
+            None => fabric.block(sender),
         }
     }
 
     /// Takes the first packet out of a crosspoint and sends it off.
-    #[inline]
-    fn depart(&mut self, fabric: &mut Fabric, sender: usize, input: usize, out: u16, vc: u8, now: u64) {
-        let crosspoint = input * self.row + out as usize;
-        let packet = self.queues[crosspoint].pop(&fabric.pool);
-        if self.queues[crosspoint].is_empty() {
-            let first = (sender - out as usize) << self.vc_shift;
-            let bit = input - first;
+    #[inline(always)]
+    fn depart(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
+        let Departure { sender, bit, input, out, vc } = departure;
+        let place = input * self.row + out;
+        let crosspoint = &mut self.crosspoints[place];
+        let packet = crosspoint.queue.pop(&fabric.pool);
+        if crosspoint.queue.is_empty() {
             self.wanted[sender * self.words + (bit >> 6)] &= !(1 << (bit & 63));
         }
         let bytes = fabric.pool[packet].bytes;
-        fabric.senders[sender].queued -= bytes;
         let time_out = fabric.transmit(sender, packet, vc, now);
+        let near = &mut fabric.senders[sender];
+        near.last = bit as u16;
+        near.queued -= bytes;
+        if near.queued > 0 {
+            fabric.wake_at(sender, now + time_out);
+        }
+        if fabric.frees_at_once {
+            return self.free(fabric, input, out, bytes, now);
+        }
         let time_in = fabric.time_in(input as u32, bytes);
-        let after = fabric.plan.free_after(time_in, time_out);
-        if after == 0 {
-            self.free(fabric, crosspoint, bytes, now);
-        } else {
-            fabric.wheel.insert(now + after, lane::FREE, crosspoint as u32, bytes);
+        match fabric.plan.free_after(time_in, time_out) {
+            0 => self.free(fabric, input, out, bytes, now),
+            after => fabric.wheel.insert(now + after, lane::FREE, place as u32, bytes),
         }
     }
 
     /// Space of a crosspoint falls free: gives the credit back that this is worth.
-    #[inline]
-    fn free(&mut self, fabric: &mut Fabric, crosspoint: usize, bytes: u32, now: u64) {
-        let before = self.held[crosspoint];
-        self.held[crosspoint] = before - bytes;
-        let input = crosspoint / self.row;
-        let credit = if self.rule == CreditRule::RowMinimum {
-            if before < self.fullest[input] {
+    #[inline(always)]
+    fn free(&mut self, fabric: &mut Fabric, input: usize, out: usize, bytes: u32, now: u64) {
+        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let before = crosspoint.held;
+        crosspoint.held = before - bytes;
+        let mut credit = bytes;
+        if self.rule == CreditRule::RowMinimum {
+            let row = &mut self.rows[input];
+            row.held -= bytes;
+            if before < row.fullest {
                 return;
             }
-            let row = &self.held[input * self.row..(input + 1) * self.row];
-            let fullest = row.iter().copied().fold(0, u32::max);
-            std::mem::replace(&mut self.fullest[input], fullest) - fullest
-        } else {
-            bytes
-        };
+            let fullest = if row.held == 0 {
+                0
+            } else {
+                let all = &self.crosspoints[input * self.row..(input + 1) * self.row];
+                all.iter().fold(0, |most, crosspoint| most.max(crosspoint.held))
+            };
+            credit = std::mem::replace(&mut row.fullest, fullest) - fullest;
+        }
         if credit > 0 {
-            fabric.release(input as u32, (crosspoint - input * self.row) as u16, credit, now);
+            fabric.release(input as u32, out as u16, credit, now);
         }
     }
 
     /// A packet takes space in a crosspoint: gives back the credit that it turns out not to have needed.
-    #[inline]
-    fn take(&mut self, fabric: &mut Fabric, input: usize, out: u16, bytes: u32, now: u64) {
-        let held = &mut self.held[input * self.row + out as usize];
-        *held += bytes;
-        if self.rule != CreditRule::RowMinimum {
-            return;
-        }
-        let rise = held.saturating_sub(self.fullest[input]);
-        self.fullest[input] += rise;
+    #[inline(always)]
+    fn take(&mut self, fabric: &mut Fabric, input: usize, held: u32, bytes: u32, now: u64) {
+        let row = &mut self.rows[input];
+        row.held += bytes;
+        let rise = held.saturating_sub(row.fullest);
+        row.fullest += rise;
         if rise < bytes {
-            fabric.release(input as u32, out, bytes - rise, now);
+            fabric.release(input as u32, 0, bytes - rise, now);
         }
     }
 }
 
+/// A packet that is to leave: the sender, the candidate that it was for the arbiter, input, output, virtual channel.
+#[derive(Clone, Copy)]
+struct Departure {
+    sender: usize,
+    bit: usize,
+    input: usize,
+    out: usize,
+    vc: u8,
+}
+
 impl Routers for OutputQueued {
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64) {
-        self.free(fabric, target as usize, arg, now);
+        let input = target as usize / self.row;
+        self.free(fabric, input, target as usize - input * self.row, arg, now);
     }
 
-    #[inline]
-    fn land(&mut self, fabric: &mut Fabric, landing: Landing, now: u64) {
-        let Landing { router, port, vc, packet } = landing;
-        let out = fabric.decide(router, port, vc, packet);
-        let base = fabric.routers[router].base as usize;
-        let input = (base + port as usize) << self.vc_shift | vc as usize;
-        let bytes = fabric.pool[packet].bytes;
-        self.queues[input * self.row + out as usize].push(&mut fabric.pool, packet);
+    #[inline(always)]
+    fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
+        let Landing { router, base, port, vc, packet, .. } = *landing;
+        let (out, bytes) = fabric.decide(landing);
+        let (base, out) = (base as usize, out as usize);
         let bit = (port as usize) << self.vc_shift | vc as usize;
-        self.wanted[(base + out as usize) * self.words + (bit >> 6)] |= 1 << (bit & 63);
-        fabric.senders[base + out as usize].queued += bytes;
-        fabric.active[router * fabric.words + (out as usize >> 6)] |= 1 << (out & 63);
-        self.take(fabric, input, out, bytes, now);
+        let input = (base << self.vc_shift) + bit;
+        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        crosspoint.queue.push(&mut fabric.pool, packet);
+        crosspoint.held += bytes;
+        let held = crosspoint.held;
+        self.wanted[(base + out) * self.words + (bit >> 6)] |= 1 << (bit & 63);
+        fabric.senders[base + out].queued += bytes;
+        fabric.active[router * fabric.words + (out >> 6)] |= 1 << (out & 63);
+        if self.rule == CreditRule::RowMinimum {
+            self.take(fabric, input, held, bytes, now);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let base = fabric.routers[router].base as usize;
         for word in 0..fabric.words {
             let outs = std::mem::take(&mut fabric.active[router * fabric.words + word]);
             for bit in Bits(outs) {
-                self.send(fabric, router, (word * 64 + bit) as u16, now);
+                self.send(fabric, router, base, word * 64 + bit, now);
             }
         }
     }
@@ -188,7 +219,7 @@ impl Routers for OutputQueued {
             let first = (router.base as usize) << self.vc_shift;
             for input in first..first + inputs {
                 for out in 0..usize::from(router.ports) {
-                    let packet = self.queues[input * self.row + out].head();
+                    let packet = self.crosspoints[input * self.row + out].queue.head();
                     if packet != crate::packet::NONE {
                         all.push(Waiting { packet, input: input as u32, sender: router.base + out as u32 });
                     }
@@ -200,10 +231,10 @@ impl Routers for OutputQueued {
 
     fn held(&self, fabric: &Fabric) -> Vec<u64> {
         let inputs = fabric.ports() << self.vc_shift;
-        let rows = (0..inputs).map(|input| &self.held[input * self.row..(input + 1) * self.row]);
+        let rows = (0..inputs).map(|input| &self.crosspoints[input * self.row..(input + 1) * self.row]);
         if self.rule == CreditRule::RowMinimum {
-            return rows.map(|row| u64::from(row.iter().copied().fold(0, u32::max))).collect();
+            return rows.map(|row| row.iter().map(|crosspoint| u64::from(crosspoint.held)).fold(0, u64::max)).collect();
         }
-        rows.map(|row| row.iter().map(|&bytes| u64::from(bytes)).sum()).collect()
+        rows.map(|row| row.iter().map(|crosspoint| u64::from(crosspoint.held)).sum()).collect()
     }
 }

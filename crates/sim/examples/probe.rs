@@ -1,0 +1,73 @@
+//! A bare probe of the engine's speed: no warm-up, no statistics beyond the tally.
+use std::sync::Arc;
+use std::time::Instant;
+
+use fabric::catalogue::*;
+use fabric::routers::output_queued::OutputQueued;
+use fabric::*;
+use routing::Routing;
+use sim::traffic::*;
+use topology::Topology;
+use units::*;
+use workload::{Injection, InjectionSpec};
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let net = args[1].as_str();
+    let load: f64 = args[2].parse().unwrap();
+    let slots: u64 = args[3].parse().unwrap();
+    let topology: Arc<dyn Topology> =
+        net.parse::<topology::TopologySpec>().unwrap().build(std::path::Path::new(".")).unwrap();
+    let routing: Arc<dyn Routing> = routing::RoutingSpec::default_for(&*topology).build(&*topology).unwrap();
+    let simple = args.get(4).is_some_and(|a| a == "simple");
+    let (bw, delay, rd, size) =
+        if simple { ("512 Gb/s", "1 ns", "0 ns", 64) } else { ("10 Gb/s", "20 ns", "90 ns", 256) };
+    let links = vec![
+        LinkParameters { bandwidth: bw.parse().unwrap(), delay: delay.parse().unwrap() };
+        topology.class_names().len()
+    ];
+    let ospec = OutputQueuedSpec {
+        delay: rd.parse().unwrap(),
+        buffer: Capacity::Packets(if simple { 64 } else { 4 }),
+        ..Default::default()
+    };
+    let spec = FabricSpec {
+        topology: topology.clone(),
+        routing: routing.clone(),
+        links,
+        router: RouterSpec::OutputQueued(ospec.clone()),
+        packet: Bytes(size),
+        other_packets: vec![],
+        continuous: false,
+        seed: 1,
+    };
+    let plan = Arc::new(Plan::new(spec).unwrap());
+    let map = PartitionMap::new(&*topology, 1);
+    let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
+    let pattern = workload::PatternSpec::default().build(&*topology, 1, std::path::Path::new(".")).unwrap();
+    let injection = Injection::new(InjectionSpec::Bernoulli, load, slot);
+    let traffic = OpenTrafficSpec {
+        pattern,
+        routing,
+        injection: Arc::new(move |_| injection),
+        packets: Packets { message: size, packet: size as u32 },
+        seed: 1,
+    };
+    let t = OpenTraffic::new(&traffic, map.nodes(0));
+    let mut p = Partition::new(&plan, &map, 0, |f| OutputQueued::new(f, &ospec), t);
+    p.run_until(slot * slots / 10);
+    p.tally().take_batch();
+    let start = Instant::now();
+    p.run_until(slot * slots);
+    let wall = start.elapsed().as_secs_f64();
+    let b = p.tally().take_batch();
+    println!(
+        "{net} load {load}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, pool {}",
+        b.packets,
+        b.hops as f64 / b.packets as f64,
+        b.hops as f64 / wall / 1e6,
+        b.latency as f64 / b.packets as f64 * plan.tick().0 as f64 / 1e3,
+        b.packets as f64 / f64::from(topology.nodes()) / (slots as f64 * 0.9),
+        p.tally().in_flight,
+    );
+}

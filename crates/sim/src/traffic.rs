@@ -1,0 +1,102 @@
+//! Open-loop traffic: what a pattern and an injection process make a node send, regenerated from its stream.
+
+use std::sync::Arc;
+
+use engine::{Owner, Stream};
+use fabric::{Demand, Traffic};
+use routing::{RouteState, Routing};
+use units::NodeId;
+use workload::Pattern;
+use workload::{Injection, InjectionState};
+
+/// How a message is cut into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// Size of a message, in bytes.
+    pub message: u64,
+    /// Size of every packet of it but the last, in bytes.
+    pub packet: u32,
+}
+
+/// What all nodes of a run share.
+#[derive(Clone)]
+pub struct OpenTrafficSpec {
+    /// Who sends to whom.
+    pub pattern: Arc<dyn Pattern>,
+    /// Draws what a packet carries for its routing.
+    pub routing: Arc<dyn Routing>,
+    /// When a node of each weight generates; by node, shared where weights are equal.
+    pub injection: Arc<dyn Fn(NodeId) -> Injection + Send + Sync>,
+    /// How messages are cut.
+    pub packets: Packets,
+    /// The experiment's seed.
+    pub seed: u64,
+}
+
+/// A node's place in its stream.
+#[derive(Clone, Debug)]
+struct Source {
+    stream: Stream,
+    injection: Injection,
+    state: InjectionState,
+    node: NodeId,
+    /// The generation of the current message, in ticks.
+    birth: u64,
+    /// Bytes of it that are not yet in packets.
+    left: u64,
+    dst: NodeId,
+    started: bool,
+}
+
+/// The sources of one partition.
+#[derive(Debug)]
+pub struct OpenTraffic {
+    sources: Vec<Source>,
+    pattern: Arc<dyn Pattern>,
+    routing: Arc<dyn Routing>,
+    packets: Packets,
+}
+
+impl OpenTraffic {
+    /// The sources of some nodes, at time 0.
+    pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
+        let source = |&node: &u32| Source {
+            stream: Stream::new(spec.seed, Owner::Node(node)),
+            injection: (spec.injection)(NodeId(node)),
+            state: InjectionState::default(),
+            node: NodeId(node),
+            birth: 0,
+            left: 0,
+            dst: NodeId(0),
+            started: false,
+        };
+        Self {
+            sources: nodes.iter().map(source).collect(),
+            pattern: Arc::clone(&spec.pattern),
+            routing: Arc::clone(&spec.routing),
+            packets: spec.packets,
+        }
+    }
+}
+
+impl Traffic for OpenTraffic {
+    #[inline]
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+        let source = &mut self.sources[node];
+        if source.left == 0 {
+            let previous = if source.injection.is_backlogged() { now } else { source.birth };
+            source.birth = if source.started {
+                source.injection.next(&mut source.state, previous, &mut source.stream)?
+            } else {
+                source.started = true;
+                source.injection.first(&mut source.state, &mut source.stream)?
+            };
+            source.left = self.packets.message;
+            source.dst = self.pattern.destination(source.node, &mut source.stream);
+        }
+        let bytes = source.left.min(u64::from(self.packets.packet));
+        source.left -= bytes;
+        let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
+        Some(Demand { birth: source.birth, dst: source.dst, bytes: bytes as u32, state })
+    }
+}
