@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -169,14 +169,12 @@ def _column(values: list[Any]) -> pa.Array[Any]:
 
     if not any(isinstance(value, dict | list) for value in values):
         try:
-            return pa.array(values)
+            return cast("pa.Array[Any]", pa.array(values))
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             pass
     # A key that is swept over values of several types has one textual column.
-    texts: pa.Array[Any] = pa.array(
-        [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-    )
-    return texts
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return cast("pa.Array[Any]", pa.array(texts))
 
 
 def _write(path: Path, text: str) -> None:

@@ -37,7 +37,7 @@ class Paper:
 
     def experiment(self, name: str) -> Path:
         """The path of one of its experiment files."""
-        return self.directory / f"{name}.toml"
+        return self.directory / "experiments" / f"{name}.toml"
 
     def module(self) -> ModuleType:
         """Its `claims.py`, executed."""

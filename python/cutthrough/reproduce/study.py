@@ -30,10 +30,21 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of an experiment file: its name without `.toml`, and the keys that are set for this run."""
+    """A run of an experiment file.
+
+    Attributes:
+        file: Its name without `.toml`.
+        set: The keys that are set for this run.
+        varies: Whether it is run again under every variant.
+    """
 
     file: str
     set: Mapping[str, Any] = field(default_factory=dict)
+    varies: bool = True
+
+    def under(self, changes: Mapping[str, Any]) -> Planned:
+        """The run under a variant."""
+        return replace(self, set={**self.set, **changes}) if self.varies else self
 
 
 class Claims(Protocol):
@@ -92,7 +103,7 @@ def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Out
     plans = {(DEFAULT, name): planned for name, planned in module.plan(study.quick).items()}
     for variant, changes in {DEFAULT: {}, **module.VARIANTS}.items():
         for name, planned in module.sensitivity_plan(study.quick).items():
-            plans[f"{variant} claims", name] = replace(planned, set={**planned.set, **changes})
+            plans[f"{variant} claims", name] = planned.under(changes)
     loaded = {key: _load(paper, planned) for key, planned in plans.items()}
     results = _run_all(loaded, study, watcher)
     figures = {name: found for (variant, name), found in results.items() if variant == DEFAULT}
