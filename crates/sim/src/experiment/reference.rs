@@ -128,7 +128,6 @@ fn type_of(shape: &Shape) -> String {
 
 fn range_of(shape: &Shape) -> Option<String> {
     match shape {
-        // A bound that is only the machine integer's is no range that a reader cares for.
         Shape::Integer(bounds) => Some(range(bounds)),
         Shape::Number(bounds) => Some(range(bounds)),
         Shape::Quantity(quantity) if quantity.bounds.min.is_some() => Some(quantity_range(quantity)),

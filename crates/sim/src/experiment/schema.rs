@@ -191,6 +191,11 @@ fn text(value: Option<&Json>) -> String {
     value.and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
+/// A doc comment, its lines joined.
+fn doc(schema: &Json) -> String {
+    text(schema.get("description")).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Reads shapes from a JSON Schema whose definitions stand in its root.
 struct Converter<'a> {
     root: &'a Json,
@@ -233,13 +238,12 @@ impl Converter<'_> {
         let key = |(name, schema): (&String, &Json)| {
             let default = schema.get("default").filter(|default| !default.is_null()).cloned();
             let required = required.contains(&name.as_str());
-            let doc = text(schema.get("description"));
-            Key { name: name.clone(), doc, shape: self.shape(schema, depth + 1), required, default }
+            Key { name: name.clone(), doc: doc(schema), shape: self.shape(schema, depth + 1), required, default }
         };
         let keys = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(key).collect();
         let others = schema.get("additionalProperties").filter(|others| others.is_object());
         let others = others.map(|others| Box::new(self.shape(others, depth + 1)));
-        TableShape { doc: text(schema.get("description")), keys, others }
+        TableShape { doc: doc(schema), keys, others }
     }
 
     /// A reference replaced by what it refers to, which the keys beside it override.
@@ -289,7 +293,7 @@ impl Converter<'_> {
         let mut table = self.table(schema, depth);
         // The choice checks the kind, which may be an alias.
         table.keys.iter_mut().filter(|key| key.name == tag).for_each(|key| key.shape = Shape::Text);
-        Kind { name: Name { name, aliases: aliases(schema), doc: text(schema.get("description")) }, table }
+        Kind { name: Name { name, aliases: aliases(schema), doc: doc(schema) }, table }
     }
 }
 
@@ -300,10 +304,7 @@ fn tag(schema: &Json) -> Option<&str> {
 }
 
 fn names(schema: &Json) -> Option<Vec<Name>> {
-    let name = |name: &Json| {
-        let (name, doc) = (text(Some(name)), text(schema.get("description")));
-        Name { name, aliases: aliases(schema), doc }
-    };
+    let name = |name: &Json| Name { name: text(Some(name)), aliases: aliases(schema), doc: doc(schema) };
     match schema.get("const") {
         Some(only) => Some(vec![name(only)]),
         None => Some(schema.get("enum")?.as_array()?.iter().map(name).collect()),
@@ -343,16 +344,16 @@ fn text_shape(schema: &Json) -> Shape {
     }
 }
 
-/// The schema's bounds, or else those of the machine's integer that holds the value.
+/// The schema's bounds, or else those of the machine's integer that holds the value; 64 bits are TOML's own bounds.
 fn integer_bounds(schema: &Json) -> Bounds<i128> {
     let given = Bounds::of(schema, |bound| bound.as_i64().map(i128::from).or(bound.as_u64().map(i128::from)));
     let format = text(schema.get("format"));
-    let bits: u32 = format.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(64);
-    let (min, max) = if format.starts_with('u') {
-        // TOML's integers have 63 bits and a sign.
-        (0, (1_i128 << bits.min(63)) - 1)
-    } else {
-        (-(1_i128 << (bits.min(64) - 1)), (1_i128 << (bits.min(64) - 1)) - 1)
+    let bits = format.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok().filter(|&bits: &u32| bits < 64);
+    let largest = |bits: u32| (1_i128 << bits) - 1;
+    let (min, max) = match (format.starts_with('u'), bits) {
+        (true, bits) => (Some(0), bits.map(largest)),
+        (false, bits) => (bits.map(|bits| -largest(bits - 1) - 1), bits.map(|bits| largest(bits - 1))),
     };
-    Bounds { min: given.min.or(Some((min, true))), max: given.max.or(Some((max, true))) }
+    let itself = |bound: i128| (bound, true);
+    Bounds { min: given.min.or(min.map(itself)), max: given.max.or(max.map(itself)) }
 }

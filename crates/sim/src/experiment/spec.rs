@@ -22,7 +22,6 @@ pub struct ExperimentSpec {
     pub title: String,
     /// The seed of every random stream. All points of a sweep share it, so that they see the same random numbers.
     #[serde(default = "one")]
-    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
     /// The shape of the network.
     pub topology: TopologySpec,

@@ -155,7 +155,7 @@ impl<'a> Range<'a> {
         let text = Decimal { mantissa, scale }.write();
         match self.unit {
             Some(unit) => Value::Text(format!("{text} {unit}")),
-            None if self.whole => Value::Integer(mantissa),
+            None if self.whole => i64::try_from(mantissa).map_or(Value::Float(f64::NAN), Value::Integer),
             // The nearest double to the decimal number, as if it had been written: sums of doubles would drift.
             None => Value::Float(text.parse().unwrap_or(f64::NAN)),
         }

@@ -23,7 +23,7 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
-    Integer(i128),
+    Integer(i64),
     Float(f64),
     Boolean(bool),
     /// A date or a time of day, which no key takes.
@@ -119,7 +119,7 @@ impl Node {
     pub fn to_json(&self) -> Json {
         match &self.value {
             Value::Text(text) | Value::Date(text) => Json::String(text.clone()),
-            Value::Integer(number) => Number::from_i128(*number).map_or(Json::Null, Json::Number),
+            Value::Integer(number) => Json::Number((*number).into()),
             Value::Float(number) => Number::from_f64(*number).map_or(Json::Null, Json::Number),
             Value::Boolean(value) => Json::Bool(*value),
             Value::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
@@ -132,9 +132,9 @@ impl Node {
         let place = Place { source, start: parsed.span().start, end: parsed.span().end };
         let value = match parsed.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map(Value::Integer)
-                .map_err(|_| Fault::new(place, "", format!("the number {number} is too large")))?,
+                .map_err(|_| Fault::new(place, "", format!("the number {number} has more than 63 bits")))?,
             DeValue::Float(number) => {
                 let value: f64 = number.as_str().parse().unwrap_or(f64::NAN);
                 if !value.is_finite() {

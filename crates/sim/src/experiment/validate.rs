@@ -65,7 +65,7 @@ impl Validator {
             (Shape::Choice(choice), Value::Table(table)) => self.choice(choice, table, node.place, path),
             (Shape::Names(names), Value::Text(text)) => self.name(names, text, node, path),
             (Shape::Quantity(quantity), _) => self.quantity(quantity, node, path),
-            (Shape::Integer(bounds), Value::Integer(number)) => self.bounds(bounds, *number, node, path),
+            (Shape::Integer(bounds), Value::Integer(number)) => self.bounds(bounds, i128::from(*number), node, path),
             (Shape::Number(bounds), Value::Integer(number)) => self.bounds(bounds, *number as f64, node, path),
             (Shape::Number(bounds), Value::Float(number)) => self.bounds(bounds, *number, node, path),
             (Shape::List(list), Value::List(items)) => self.list(list, items, node, path),
@@ -134,8 +134,8 @@ impl Validator {
                 let required = table.keys.iter().filter(|key| key.required).map(|key| key.name.as_str());
                 format!("write [{}] with {}", key.name, required.collect::<Vec<_>>().join(", "))
             }
-            (Shape::Any, _) => format!("`{}` is {}", key.name, lower_first(&key.doc)),
-            (shape, _) => format!("`{}` is {}: {}", key.name, expected(shape), lower_first(&key.doc)),
+            (Shape::Any, _) => format!("`{}` is {}", key.name, continued(&key.doc)),
+            (shape, _) => format!("`{}` is {}: {}", key.name, expected(shape), continued(&key.doc)),
         };
         self.fault(Fault::new(context.place, path, message).with_help(help.trim_end_matches(['.', ':', ' '])));
     }
@@ -285,9 +285,9 @@ fn elsewhere(key: &str, context: &Context<'_>) -> Option<String> {
     Some(format!("`{key}` belongs to [{}]", section.name))
 }
 
-/// A sentence as the continuation of another.
-fn lower_first(doc: &str) -> String {
-    let mut chars = doc.chars();
+/// The first sentence of a doc comment, as the continuation of another sentence.
+fn continued(doc: &str) -> String {
+    let mut chars = doc.split(". ").next().unwrap_or(doc).chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
@@ -319,7 +319,7 @@ pub(super) fn expected(shape: &Shape) -> String {
         Shape::Quantity(quantity) => quantity_words(quantity),
         Shape::Text => "a string".into(),
         Shape::Names(names) => one_of(names),
-        Shape::Integer(bounds) => format!("a whole number {}", range(bounds)),
+        Shape::Integer(bounds) => format!("a whole number {}", range(bounds)).trim_end().to_owned(),
         Shape::Number(bounds) => format!("a number {}", range(bounds)).trim_end().to_owned(),
         Shape::Boolean => "true or false".into(),
         Shape::List(list) => format!("a list of {}, each {}", count(list), expected(&list.items)),

@@ -1,0 +1,175 @@
+//! The whole text of errors, word for word: they are what a user sees of the schema.
+
+use super::{BASE, changed, error_of, load_with};
+
+/// Would catch a message that loses its line, its mark, the list of what is allowed or the nearest name.
+fn assert_text(text: &str, expected: &str) {
+    assert_eq!(error_of(text).to_string(), expected.trim_matches('\n'));
+}
+
+#[test]
+fn an_unknown_key_shows_the_keys_and_the_nearest() {
+    assert_text(
+        &changed("buffer", "bufer"),
+        r#"
+error: unknown key `bufer` in [router] of kind "output-queued"
+  --> fat_tree.toml:14:1
+   |
+14 | bufer = "4 packets"
+   | ^^^^^
+   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration; did you mean `buffer`?"#,
+    );
+}
+
+#[test]
+fn an_unknown_section_is_not_taken_for_a_missing_one() {
+    assert_text(
+        &changed("[link]", "[lnk]"),
+        r#"
+error: unknown section [lnk]
+ --> fat_tree.toml:8:2
+  |
+8 | [lnk]
+  |  ^^^
+  = allowed: title, seed, topology, link, router, routing, nic, workload, placement, measure, sweep; did you mean `link`?"#,
+    );
+}
+
+#[test]
+fn an_unknown_kind_shows_the_kinds() {
+    assert_text(
+        &changed("output-queued", "outputqueue"),
+        r#"
+error: unknown kind `outputqueue` in [router]
+  --> fat_tree.toml:13:8
+   |
+13 | kind = "outputqueue"
+   |        ^^^^^^^^^^^^^
+   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued; did you mean `output-queued`?"#,
+    );
+}
+
+#[test]
+fn a_bare_number_for_a_quantity_asks_for_its_unit() {
+    assert_text(
+        &changed("\"20 ns\"", "20"),
+        r#"
+error: `link.delay`: `20` has no unit; write a time as for example "20 ns"
+  --> fat_tree.toml:10:9
+   |
+10 | delay = 20
+   |         ^^"#,
+    );
+}
+
+#[test]
+fn an_unknown_unit_shows_the_units() {
+    assert_text(
+        &changed("20 ns", "20 nsec"),
+        r#"
+error: `link.delay`: unknown unit `nsec` for a time; allowed: s, ms, us, ns, ps (for example "20 ns")
+  --> fat_tree.toml:10:9
+   |
+10 | delay = "20 nsec"
+   |         ^^^^^^^^^"#,
+    );
+}
+
+#[test]
+fn a_value_out_of_range_shows_the_range() {
+    assert_text(
+        &changed("0.5", "1.5"),
+        r#"
+error: `workload.load` is 1.5; it must be greater than 0 and at most 1
+  --> fat_tree.toml:18:8
+   |
+18 | load = 1.5
+   |        ^^^"#,
+    );
+    assert_text(
+        &changed("\"20 ns\"", "\"0 ns\""),
+        r#"
+error: `link.delay` is "0 ns"; it must be greater than 0
+  --> fat_tree.toml:10:9
+   |
+10 | delay = "0 ns"
+   |         ^^^^^^"#,
+    );
+}
+
+#[test]
+fn a_missing_key_is_shown_at_its_section() {
+    assert_text(
+        &changed("load = 0.5\n", ""),
+        r#"
+error: missing key `load` in [workload] of kind "traffic"
+  --> fat_tree.toml:16:1
+   |
+16 | [workload]
+   | ^^^^^^^^^^
+   = `load` is a number greater than 0 and at most 1: offered load of a node, as a share of its injection channel's bandwidth"#,
+    );
+}
+
+#[test]
+fn a_wrong_type_shows_the_right_one() {
+    assert_text(
+        &changed("k = 4", "k = \"4\""),
+        r#"
+error: `topology.k` must be a whole number from 2 to 32767, not a string
+ --> fat_tree.toml:5:5
+  |
+5 | k = "4"
+  |     ^^^"#,
+    );
+}
+
+#[test]
+fn an_option_is_shown_as_it_was_given() {
+    let error = load_with(BASE, &[("seed", "7"), ("router.delays", "90 ns")]).expect_err("no such key");
+    let expected = r#"error: unknown key `delays` in [router] of kind "output-queued"
+  --> --set router.delays=90 ns
+   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration; did you mean `delay`?"#;
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn what_is_not_toml_is_shown_where_it_stops_being_so() {
+    assert_text(
+        &changed("[link]", "[link"),
+        r#"
+error: not valid TOML: unclosed table, expected `]`
+ --> fat_tree.toml:8:6
+  |
+8 | [link
+  |      ^"#,
+    );
+}
+
+#[test]
+fn a_key_of_another_kind_or_section_is_told_where_it_belongs() {
+    // Would catch a user left alone with a key that is right elsewhere.
+    let other_kind = changed("kind = \"output-queued\"", "kind = \"input-queued\"\ncredits = \"row-counter\"");
+    assert_eq!(error_of(&other_kind).help.as_deref(), Some("`credits` goes with kind = \"output-queued\""));
+    let other_section = changed("[workload]", "load = 0.5\n\n[workload]");
+    assert_eq!(error_of(&other_section).help.as_deref(), Some("`load` belongs to [workload]"));
+}
+
+#[test]
+fn a_bare_pattern_that_needs_keys_is_told_which() {
+    let error = error_of(&format!("{BASE}pattern = \"shift\"\n"));
+    assert_eq!(error.message, "`workload.pattern` needs the key `offset` for kind \"shift\"");
+    assert_eq!(error.help.as_deref(), Some("write { kind = \"shift\", offset = ... }"));
+}
+
+#[test]
+fn a_long_line_is_cut_around_what_is_wrong() {
+    // Would catch a screen full of one line, and a mark that points elsewhere after the cut.
+    let text = changed("title = ", &format!("# {}\n{}title = ", "x".repeat(3000), " ".repeat(2500)));
+    let text = text.replace("\"a fat-tree\"", &format!("7 # {}", "é".repeat(3000)));
+    let shown = error_of(&text).to_string();
+    assert!(shown.lines().all(|line| line.chars().count() < 120), "{shown}");
+    let lines: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
+    let mark = lines[4].iter().position(|&c| c == '^').unwrap();
+    assert_eq!(lines[3][mark], '7', "{shown}");
+}

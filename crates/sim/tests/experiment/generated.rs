@@ -1,0 +1,237 @@
+//! Every key wrong in every way, generated from the reference: a new key is covered as soon as it exists.
+
+use sim::{ExperimentError, KeyDoc, SectionDoc, reference, schema};
+use toml::{Table, Value};
+
+use super::{BASE, load};
+
+/// A section of a kind with its required keys, in an experiment that is otherwise the base.
+struct Case {
+    section: SectionDoc,
+    file: Table,
+}
+
+impl Case {
+    fn new(section: SectionDoc) -> Self {
+        let mut case = Self { section, file: BASE.parse().unwrap() };
+        let mut table = Table::new();
+        if let Some((tag, kind)) = case.section.kind.clone() {
+            table.insert(tag, kind.into());
+        }
+        for key in case.section.keys.iter().filter(|key| key.required) {
+            table.insert(key.key.clone(), right_value(key));
+        }
+        if !case.section.section.is_empty() {
+            *case.table() = table;
+        }
+        load(&case.file.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        case
+    }
+
+    /// The path of the section; one that takes any name gets a name.
+    fn path(&self) -> String {
+        self.section.section.replace("NAME", "up")
+    }
+
+    fn table(&mut self) -> &mut Table {
+        let path = self.path();
+        path.split('.').filter(|part| !part.is_empty()).fold(&mut self.file, |table, part| {
+            table.entry(part).or_insert(Value::Table(Table::new())).as_table_mut().unwrap()
+        })
+    }
+
+    fn error_with(&self, key: &str, value: Value) -> Option<ExperimentError> {
+        let mut other = Self { section: self.section.clone(), file: self.file.clone() };
+        other.table().insert(key.to_owned(), value);
+        load(&other.file.to_string()).err()
+    }
+
+    /// The error has to be there, to name the key, and to show its line.
+    fn assert_refused(&self, key: &str, value: Value) -> ExperimentError {
+        let path = [self.path().as_str(), key].join(".").trim_start_matches('.').to_owned();
+        let error = self.error_with(key, value.clone()).unwrap_or_else(|| panic!("{path} = {value} was taken"));
+        assert!(error.key == path || error.key.starts_with(&format!("{path}[")), "{path} = {value}: {error}");
+        let position = error.position.as_ref().unwrap_or_else(|| panic!("no line: {error}"));
+        let named = position.text.contains(key) || path.ends_with(position.text.trim_matches(['[', ']']));
+        assert!(named, "{path} = {value}: {error}");
+        error
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let sections = reference().into_iter().filter(|section| !section.section.starts_with("sweep"));
+    sections.map(Case::new).collect()
+}
+
+/// Numbers in the words of a range.
+fn bounds(range: &str) -> Vec<f64> {
+    range.split(' ').filter_map(|word| word.parse().ok()).collect()
+}
+
+fn right_value(key: &KeyDoc) -> Value {
+    let range = key.range.as_deref().map(bounds).unwrap_or_default();
+    let number = range.first().map_or(4, |&min| min as i64);
+    match key.value.as_str() {
+        "time" => "20 ns".into(),
+        "size" => "256 B".into(),
+        "bandwidth" => "10 Gb/s".into(),
+        "depth" => "4 packets".into(),
+        "string" => "name".into(),
+        "word" => key.values[0].name.clone().into(),
+        "whole number" => number.into(),
+        "number" => 0.5.into(),
+        "true or false" => true.into(),
+        "list of whole number" => vec![Value::from(number); 2].into(),
+        other => panic!("add a right value of {other} for {}", key.key),
+    }
+}
+
+/// Values of types that a key does not take.
+fn wrong_types(key: &KeyDoc) -> Vec<Value> {
+    let text = Value::from("no such word or number");
+    let (whole, fraction, boolean) = (Value::from(7), Value::from(1.5), Value::from(true));
+    let mut wrong = match key.value.as_str() {
+        "string" => vec![whole, fraction, boolean],
+        "whole number" => vec![text, fraction, boolean],
+        "number" => vec![text, boolean],
+        "true or false" => vec![text, whole, fraction],
+        list if list.starts_with("list of") => vec![text.clone(), whole, boolean, vec![text].into()],
+        _ => vec![text, whole, fraction, boolean],
+    };
+    if !key.value.contains("list of") {
+        wrong.push(vec![Value::from(1)].into());
+    }
+    wrong.push(Value::Table(Table::new()));
+    wrong.push(Value::Datetime("2024-01-01".parse().unwrap()));
+    wrong
+}
+
+#[test]
+fn every_key_of_a_wrong_type_is_refused() {
+    for case in cases() {
+        for key in &case.section.keys {
+            for value in wrong_types(key) {
+                case.assert_refused(&key.key, value);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_quantity_without_a_unit_or_with_an_unknown_one_is_refused() {
+    let mut quantities = 0;
+    for case in cases() {
+        for key in
+            case.section.keys.iter().filter(|key| {
+                ["time", "size", "bandwidth", "depth"].iter().any(|dimension| key.value.contains(dimension))
+            })
+        {
+            quantities += 1;
+            for text in ["7", "7 parsecs", "ns", "", "-3 ns", "0.0001 ps", "99999999999999999999 s"] {
+                case.assert_refused(&key.key, text.into());
+            }
+        }
+    }
+    assert!(quantities > 10, "the dimensions' names have changed");
+}
+
+#[test]
+fn every_value_out_of_range_is_refused() {
+    let mut ranges = 0;
+    for case in cases() {
+        for key in &case.section.keys {
+            let Some(range) = &key.range else { continue };
+            ranges += 1;
+            for value in outside(key, range) {
+                let error = case.assert_refused(&key.key, value);
+                assert!(error.message.contains("must be") || error.message.contains("0"), "{error}");
+            }
+        }
+    }
+    assert!(ranges > 10, "the words of ranges have changed");
+}
+
+fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
+    let bounds = bounds(range);
+    let (min, max) = (bounds.first().copied(), bounds.get(1).copied());
+    match key.value.as_str() {
+        "whole number" => whole_numbers(min, max),
+        "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
+        "number" => {
+            let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
+            let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
+            below.into_iter().chain(above).map(Value::from).collect()
+        }
+        "time" => vec!["0 ns".into()],
+        "size" | "depth" => vec!["0 B".into()],
+        "bandwidth" => vec!["0 b/s".into()],
+        other => panic!("say what is outside the range of {other} for {}", key.key),
+    }
+}
+
+fn whole_numbers(min: Option<f64>, max: Option<f64>) -> Vec<Value> {
+    let below = min.map(|min| min as i64 - 1);
+    let above = max.map(|max| max as i64 + 1);
+    below.into_iter().chain(above).map(Value::from).collect()
+}
+
+#[test]
+fn every_misspelt_key_is_refused_with_the_right_one() {
+    for case in cases() {
+        for key in case.section.keys.iter().filter(|key| key.key.len() > 3) {
+            let misspelt = format!("{}q", key.key);
+            let error = case.assert_refused(&misspelt, right_value_or_word(key));
+            let meant = format!("did you mean `{}`?", key.key);
+            assert_eq!(error.help.as_deref(), Some(meant.as_str()), "{error}");
+        }
+    }
+}
+
+fn right_value_or_word(key: &KeyDoc) -> Value {
+    if key.value.contains(" or ") { "auto".into() } else { right_value(key) }
+}
+
+#[test]
+fn every_key_with_a_right_value_is_taken() {
+    // Would catch checks above that pass because a section is refused for another reason.
+    for case in cases() {
+        for key in case.section.keys.iter().filter(|key| !key.value.contains(" or ")) {
+            if let Some(error) = case.error_with(&key.key, right_value(key)) {
+                // Values may still contradict each other, which is another error than a wrong one.
+                assert!(!error.message.contains("must be") && !error.message.contains("unknown"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_missing_key_or_section_is_named() {
+    let required = schema()["required"].as_array().unwrap().clone();
+    assert!(required.len() >= 3, "{required:?}");
+    for section in required.iter().filter_map(|name| name.as_str()) {
+        let mut file: Table = BASE.parse().unwrap();
+        file.remove(section);
+        let error = load(&file.to_string()).expect_err(section);
+        assert_eq!(error.message, format!("missing section [{section}]"));
+    }
+    for case in cases() {
+        for key in case.section.keys.iter().filter(|key| key.required) {
+            let mut other = Case { section: case.section.clone(), file: case.file.clone() };
+            other.table().remove(&key.key);
+            let error = load(&other.file.to_string()).expect_err(&key.key);
+            assert_eq!(error.key, format!("{}.{}", case.path(), key.key), "{error}");
+            assert!(error.position.is_some() && error.message.starts_with("missing key"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    for section in reference() {
+        assert!(!section.doc.is_empty(), "{section:?}");
+        for key in &section.keys {
+            assert!(!key.doc.is_empty(), "{} in {section:?}", key.key);
+            assert!(key.value != "any value" || section.section.starts_with("sweep"), "{key:?}");
+        }
+    }
+}

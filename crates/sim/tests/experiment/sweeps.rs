@@ -1,0 +1,98 @@
+//! Points: the values that keys take in turn, and their combinations.
+
+use serde_json::{Value, json};
+use sim::Experiment;
+
+use super::{BASE, error_of, load, load_with};
+
+fn swept(sweep: &str) -> Experiment {
+    load(&format!("{BASE}\n[sweep]\n{sweep}")).unwrap()
+}
+
+fn values(experiment: &Experiment, key: &str) -> Vec<Value> {
+    let value = |keys: &[(String, Value)]| keys.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
+    experiment.points().iter().filter_map(|point| value(&point.keys)).collect()
+}
+
+#[test]
+fn a_range_is_exact_in_decimals_and_includes_its_end() {
+    // Would catch 0.30000000000000004, and an end that is lost to rounding.
+    let tenths = swept("\"workload.load\" = { from = 0.1, to = 1.0, step = 0.1 }");
+    let expected = json!([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+    assert_eq!(json!(values(&tenths, "workload.load")), expected);
+    // Whole numbers stay whole; an end that no step meets is a limit.
+    assert_eq!(json!(values(&swept("seed = { from = 1, to = 8, step = 3 }"), "seed")), json!([1, 4, 7]));
+    let quantities = swept("\"link.delay\" = { from = \"1 us\", to = \"2 us\", step = \"0.5 us\" }");
+    assert_eq!(json!(values(&quantities, "link.delay")), json!(["1 us", "1.5 us", "2 us"]));
+}
+
+#[test]
+fn several_keys_give_every_combination_in_the_order_of_the_file() {
+    // Sorted by name the keys would be the other way round.
+    let experiment = swept("workload.load = [0.5, 0.1]\nlink.delay = [\"2 ns\", \"1 ns\", \"3 ns\"]");
+    assert_eq!(experiment.swept_keys(), ["workload.load", "link.delay"]);
+    let keys: Vec<Value> = experiment.points().iter().map(|point| json!([point.keys[0].1, point.keys[1].1])).collect();
+    let loads = [0.5, 0.1].into_iter();
+    let expected: Vec<Value> =
+        loads.flat_map(|load| ["2 ns", "1 ns", "3 ns"].map(|delay| json!([load, delay]))).collect();
+    assert_eq!(keys, expected);
+    assert_eq!(experiment.points().iter().map(|point| point.index).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    // What a point says of its keys is what it runs.
+    assert!(experiment.resolved(&experiment.points()[4]).contains("load = 0.1"));
+    assert!(experiment.resolved(&experiment.points()[4]).contains("delay = \"1 ns\""));
+}
+
+#[test]
+fn a_required_key_may_be_given_by_the_sweep_alone() {
+    let text = format!("{}\n[sweep]\nworkload.load = [0.2, 0.4]\n", BASE.replace("load = 0.5\n", ""));
+    assert_eq!(load(&text).unwrap().points().len(), 2);
+}
+
+#[test]
+fn whole_sections_may_be_swept() {
+    let experiment = swept("topology = [{ kind = \"fat-tree\", k = 2, n = 2 }, { kind = \"torus\", dims = [4, 4] }]");
+    assert!(experiment.resolved(&experiment.points()[1]).contains("dims = [4, 4]"));
+}
+
+#[test]
+fn an_option_settles_what_the_file_sweeps() {
+    let text = format!("{BASE}\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n");
+    assert_eq!(load_with(&text, &[("workload.load", "0.3")]).unwrap().points().len(), 1);
+    let other = load_with(&text, &[("sweep.workload.load", "[0.3, 0.4, 0.5]")]).unwrap();
+    assert_eq!(json!(values(&other, "workload.load")), json!([0.3, 0.4, 0.5]));
+    let text = format!("{BASE}\n[sweep]\nrouter = [{{ delay = \"1 ns\" }}, {{ delay = \"2 ns\" }}]\n");
+    let refined = load_with(&text, &[("router.buffer", "9 packets")]).unwrap();
+    assert!(refined.points().iter().all(|point| refined.resolved(point).contains("9 packets")));
+}
+
+#[test]
+fn a_wrong_value_is_shown_where_the_sweep_gives_it() {
+    for (sweep, key, column) in [
+        ("\"workload.load\" = [0.5, 1.5]", "workload.load", 25),
+        ("\"workload.lod\" = [0.5]", "workload.lod", 1),
+        ("workload.load = []", "sweep.workload.load", 17),
+        ("workload.load = 0.5", "sweep.workload.load", 17),
+        ("workload.load = { from = 0.1, to = 1.0 }", "sweep.workload.load.step", 17),
+        ("workload.load = { from = 0.1, to = 1.0, step = 0.0 }", "sweep.workload.load", 17),
+        ("workload.load = { from = 0.9, to = 0.1, step = 0.1 }", "sweep.workload.load", 17),
+        ("workload.load = { from = 0.1, to = 1.0, steps = 0.1 }", "sweep.workload.load.steps", 41),
+        ("workload.load = { from = 0.1, to = 1.0, step = 1e-9 }", "sweep.workload.load", 17),
+        ("workload.load = { from = 0.1, to = 1.0, step = \"1 ns\" }", "sweep.workload.load", 17),
+        ("workload.load = { from = 0.1, to = 1e300, step = 0.1 }", "sweep.workload.load.to", 36),
+        ("\"\" = [1]", "sweep", 1),
+        ("\"a.b.c.d.e.f.g.h.i\" = [1]", "sweep", 1),
+        ("sweep.seed = [1]", "sweep.seed", 7),
+    ] {
+        let error = error_of(&format!("{BASE}\n[sweep]\n{sweep}"));
+        assert_eq!(error.key, key, "{error}");
+        let position = error.position.clone().map(|at| (at.line, at.column));
+        assert_eq!(position, Some((21, column)), "{error}");
+    }
+}
+
+#[test]
+fn a_sweep_has_a_limit() {
+    let values = "{ from = 1, to = 1000, step = 1 }";
+    let error = error_of(&format!("{BASE}\n[sweep]\nseed = {values}\ntopology.k = {values}\n"));
+    assert_eq!(error.message, "the sweep has more than 100000 points");
+}
