@@ -183,7 +183,7 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, Fault> {
         return Err(too_large(text.len()));
     }
     let parsed = DeTable::parse(text).map_err(|error| {
-        let place = error.span().map(|span| Place { source: 0, start: span.start, end: span.end });
+        let place = error.span().map(|span| Place::new(0, span));
         Fault::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
     })?;
     let mut tree = Table::from_toml(parsed.get_ref(), 0)?;
@@ -210,7 +210,7 @@ fn too_large(size: usize) -> Fault {
 
 /// Reads an option: the path of a key and its value, TOML or else a bare string.
 fn setting(key: &str, value: &str, source: usize) -> Result<Setting, Fault> {
-    let place = Place { source, start: 0, end: 0 };
+    let place = Place::new(source, 0..0);
     let wrong = || Fault::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
     if key.contains(['\n', '\r', '=', '#', '[', ']']) {
         return Err(wrong());
@@ -265,7 +265,7 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     let mut tree = tree_of(tree, axes, settings, index);
     kinds::fill(&mut tree);
     // Faults of the file come in the order of its lines, before those of options and of what is not written at all.
-    let first = |fault: &Fault| fault.place.map_or((usize::MAX, 0), |place| (place.source, place.start));
+    let first = |fault: &Fault| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
     if let Some(fault) = validate::faults(&tree).into_iter().min_by_key(first) {
         return Err(fault);
     }

@@ -18,7 +18,7 @@ impl Sources {
     /// The name of a place's source, and where in the file it is.
     pub fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
         let Some(place) = place else { return (self.name.clone(), None) };
-        if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index)) {
+        if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index as usize)) {
             return (shown(&format!("--set {option}")), None);
         }
         (self.name.clone(), Some(position_in(&self.text, place)))
@@ -26,8 +26,8 @@ impl Sources {
 }
 
 fn position_in(text: &str, place: Place) -> Position {
-    let start = floor_boundary(text, place.start);
-    let end = floor_boundary(text, place.end.max(start));
+    let start = floor_boundary(text, place.start as usize);
+    let end = floor_boundary(text, (place.end as usize).max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let line = text[line_start..line_end].trim_end_matches('\r');

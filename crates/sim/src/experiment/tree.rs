@@ -1,5 +1,7 @@
 //! The experiment as it was written: a tree of values that know their place in the text.
 
+use std::ops::Range;
+
 use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,9 +11,16 @@ use super::error::Fault;
 /// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    pub source: usize,
-    pub start: usize,
-    pub end: usize,
+    pub source: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Place {
+    /// Texts are far shorter than 4 GiB: the loader refuses longer ones.
+    pub fn new(source: usize, span: Range<usize>) -> Self {
+        Self { source: source as u32, start: span.start as u32, end: span.end as u32 }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -129,7 +138,7 @@ impl Node {
 
     /// Takes over a parsed value.
     pub fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, Fault> {
-        let place = Place { source, start: parsed.span().start, end: parsed.span().end };
+        let place = Place::new(source, parsed.span());
         let value = match parsed.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
@@ -162,7 +171,7 @@ impl Table {
     pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, Fault> {
         let mut entries = Vec::with_capacity(parsed.len());
         for (key, value) in parsed {
-            let key_place = Place { source, start: key.span().start, end: key.span().end };
+            let key_place = Place::new(source, key.span());
             let node = Node::from_toml(value, source)?;
             entries.push(Entry { key: key.get_ref().to_string(), key_place, node });
         }

@@ -1,5 +1,7 @@
 //! The experiment file: what it may hold, what it means, and what is said when it is wrong.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests may panic")]
+
 mod errors;
 mod fuzz;
 mod generated;
