@@ -9,8 +9,9 @@ use topology::families::fat_tree::FatTree;
 use topology::families::torus::Torus;
 
 use crate::algorithms::dimension_order::DimensionOrderSpec;
+use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::shortest_path::ShortestPathSpec;
-use crate::algorithms::up_down::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
 
 /// Which way packets go.
@@ -27,6 +28,8 @@ pub enum RoutingSpec {
     DimensionOrder(DimensionOrderSpec),
     /// Any topology: shortest paths from tables.
     ShortestPath(ShortestPathSpec),
+    /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
+    UpDown(UpDownSpec),
 }
 
 impl RoutingSpec {
@@ -38,6 +41,7 @@ impl RoutingSpec {
             Self::DModK(DModKSpec::default()),
             Self::DimensionOrder(DimensionOrderSpec::default()),
             Self::ShortestPath(ShortestPathSpec::default()),
+            Self::UpDown(UpDownSpec::default()),
         ]
     }
 
@@ -58,6 +62,7 @@ impl RoutingSpec {
             Self::DModK(_) => "d-mod-k",
             Self::DimensionOrder(_) => "dimension-order",
             Self::ShortestPath(_) => "shortest-path",
+            Self::UpDown(_) => "up-down",
         }
     }
 
@@ -66,7 +71,7 @@ impl RoutingSpec {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
             Self::DimensionOrder(_) => &["torus", "mesh"],
-            Self::ShortestPath(_) => &[],
+            Self::ShortestPath(_) | Self::UpDown(_) => &[],
         }
     }
 
@@ -88,6 +93,7 @@ impl RoutingSpec {
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
             Self::DimensionOrder(spec) => Arc::new(spec.build(torus()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
+            Self::UpDown(spec) => Arc::new(spec.build(topology)?),
         })
     }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{assert_near, bound, build, check_all, equal, fat_tree, loads, max_load};
 use proptest::prelude::*;
-use routing::algorithms::up_down::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use routing::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use routing::{Choice, Hop, Route, RouteState, RoutingSpec};
 use testkit::routing::{permutation, uniform};
 use units::{NodeId, PortId, RouterId, VcId};

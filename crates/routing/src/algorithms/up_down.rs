@@ -1,107 +1,138 @@
-//! Up and down a fat-tree by a nearest common ancestor.
+//! Up*/down* routing on any topology (Schroeder et al., "Autonet: a high-speed, self-configuring local area network
+//! using point-to-point links", IEEE JSAC 9, 1991).
 //!
-//! A packet goes up until its switch is an ancestor of the destination, then down by the one path that leads there. The
-//! three routings differ in the up port. No packet that has gone down goes up again, so that one class of virtual
-//! channels is free of deadlock.
+//! Breadth-first search from a root puts every router on a level; of a wire's two directions, *up* is the one to the
+//! lower level, or on the same level to the lower number. A packet goes up until only down channels lead from its router
+//! to the destination, then down, each as directly as it can. So no channel's wait goes around a circle, with one class
+//! of virtual channels; in return the routers near the root carry more, and not every path is a shortest one.
+//!
+//! This is the rule of `adaptive-up-down` and its kin without the fat-tree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::families::fat_tree::FatTree;
 use units::{PortId, RouterId, VcId};
 
-use crate::{Choice, Hop, Route, Routing};
+use super::shortest_path::TieRule;
+use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, neighbours, ports_to};
+use crate::{Hop, Route, Routing, RoutingError};
 
-/// Fat-trees, up by the least congested port.
+/// Any topology, up and down the levels of a breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct AdaptiveUpDownSpec {}
-
-/// Fat-trees, up by a random port, drawn anew at every switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RandomUpDownSpec {}
-
-/// Fat-trees, up from level l by the port of digit l of the destination: `(dst / k^l) mod k`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DModKSpec {}
-
-impl AdaptiveUpDownSpec {
-    /// The routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
-        AnyUpPort { tree: tree.clone(), choice: Choice::LeastLoaded }
-    }
+pub struct UpDownSpec {
+    /// The router at the top; without it, one whose farthest router is nearest.
+    pub root: Option<u32>,
+    /// Which of several ports that are as good a packet takes.
+    pub ties: TieRule,
 }
 
-impl RandomUpDownSpec {
-    /// The routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
-        AnyUpPort { tree: tree.clone(), choice: Choice::Random }
-    }
-}
-
-impl DModKSpec {
-    /// The routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
-        DModK { tree: tree.clone() }
-    }
-}
-
-/// All up ports are candidates.
 #[derive(Debug)]
-struct AnyUpPort {
-    tree: FatTree,
-    choice: Choice,
+struct UpDown {
+    table: RouteTable,
+    adaptive: bool,
+    max_routers: u32,
 }
 
-impl Routing for AnyUpPort {
-    fn kind(&self) -> &'static str {
-        if self.adaptive() { "adaptive-up-down" } else { "random-up-down" }
+impl UpDownSpec {
+    /// The routing on a topology.
+    ///
+    /// # Errors
+    /// If there is no such root, if routers cannot reach one another, or if the table would be larger than 1 GiB.
+    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, RoutingError> {
+        let mut table = TableBuilder::new(topology, "up-down", self.ties.choice())?;
+        let levels = Levels::new(topology, self.root(topology)?);
+        let mut longest = 0;
+        for (column, target) in table.targets().to_vec().into_iter().enumerate() {
+            let ways = levels.ways(topology, target);
+            for router in levels.upwards.iter().copied().filter(|&router| router != target) {
+                let hops = ways.left[router.index()];
+                if table.has_nodes(router) {
+                    longest = longest.max(hops);
+                }
+                if hops != UNREACHED {
+                    table.set(router, column, self.ports(topology, &levels, &ways, router), VcId(0));
+                } else if table.has_nodes(router) {
+                    return Err(in_parts(router, target));
+                }
+            }
+        }
+        let adaptive = self.ties == TieRule::LeastLoaded;
+        Ok(UpDown { table: table.finish(), adaptive, max_routers: longest + 1 })
     }
 
-    fn classes(&self) -> u8 {
-        1
+    /// The ports that lead nearer, down if that is possible and else up.
+    fn ports(&self, topology: &dyn Topology, levels: &Levels, ways: &Ways, router: RouterId) -> Vec<PortId> {
+        let goes_up = ways.down[router.index()] == UNREACHED;
+        let hops = if goes_up { &ways.left } else { &ways.down };
+        let nearer = |next: RouterId| hops[next.index()] == ways.left[router.index()] - 1;
+        let wanted = |next| levels.is_up(router, next) == goes_up && nearer(next);
+        ports_to(topology, router, wanted, self.ties != TieRule::First)
     }
 
-    fn adaptive(&self) -> bool {
-        self.choice == Choice::LeastLoaded
-    }
-
-    #[inline]
-    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let k = self.tree.k();
-        match self.tree.down_port(at, hop.dst) {
-            Some(down) => Route::only(down, VcId(0)),
-            None => Route::range(PortId(k), k, VcId(0), self.choice),
+    fn root(&self, topology: &dyn Topology) -> Result<RouterId, RoutingError> {
+        let routers = topology.routers();
+        match self.root {
+            Some(root) if root < routers => Ok(RouterId(root)),
+            Some(root) => {
+                let message =
+                    format!("`root` is {root}; this {} has the routers 0 to {}", topology.kind(), routers - 1);
+                Err(RoutingError::new("root", message))
+            }
+            None => {
+                let farthest = |&root: &u32| distances(topology, RouterId(root), |_, _| true).into_iter().max();
+                Ok(RouterId((0..routers).min_by_key(farthest).unwrap_or(0)))
+            }
         }
     }
+}
 
-    fn reads_arrival(&self) -> bool {
-        false
+/// Which way is up.
+struct Levels {
+    /// Each router's distance from the root.
+    levels: Vec<u32>,
+    /// The routers from the root on: whatever is above a router comes before it.
+    upwards: Vec<RouterId>,
+}
+
+/// The hops to one destination.
+struct Ways {
+    /// From each router by down channels alone.
+    down: Vec<u32>,
+    /// From each router as packets go: straight down where that is possible.
+    left: Vec<u32>,
+}
+
+impl Levels {
+    fn new(topology: &dyn Topology, root: RouterId) -> Self {
+        let levels = distances(topology, root, |_, _| true);
+        let mut upwards: Vec<RouterId> = (0..topology.routers()).map(RouterId).collect();
+        upwards.sort_by_key(|router| (levels[router.index()], *router));
+        Self { levels, upwards }
     }
 
-    fn minimal(&self) -> bool {
-        true
+    fn is_up(&self, from: RouterId, to: RouterId) -> bool {
+        (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }
 
-    fn max_routers(&self) -> u32 {
-        self.tree.diameter() + 1
+    fn ways(&self, topology: &dyn Topology, target: RouterId) -> Ways {
+        // Backwards from the target, a way down is a way up.
+        let down = distances(topology, target, |from, to| self.is_up(from, to));
+        let mut left = down.clone();
+        for &router in &self.upwards {
+            if left[router.index()] == UNREACHED {
+                let above = neighbours(topology, router).filter(|&(_, next)| self.is_up(router, next));
+                let least = above.map(|(_, next)| left[next.index()]).min().unwrap_or(UNREACHED);
+                left[router.index()] = least.saturating_add(1);
+            }
+        }
+        Ways { down, left }
     }
 }
 
-/// The destination decides the up port.
-///
-/// All packets for a node meet at the same ancestors, and the channels down from there are its own: they carry no more
-/// than the node receives.
-#[derive(Debug)]
-struct DModK {
-    tree: FatTree,
-}
-
-impl Routing for DModK {
+impl Routing for UpDown {
     fn kind(&self) -> &'static str {
-        "d-mod-k"
+        "up-down"
     }
 
     fn classes(&self) -> u8 {
@@ -109,13 +140,16 @@ impl Routing for DModK {
     }
 
     fn adaptive(&self) -> bool {
-        false
+        self.adaptive
     }
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let up = || PortId(self.tree.k() + self.tree.digit(hop.dst, self.tree.level(at)));
-        Route::only(self.tree.down_port(at, hop.dst).unwrap_or_else(up), VcId(0))
+        self.table.route(at, hop.dst)
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        self.table.port_lists()
     }
 
     fn reads_arrival(&self) -> bool {
@@ -123,10 +157,10 @@ impl Routing for DModK {
     }
 
     fn minimal(&self) -> bool {
-        true
+        false
     }
 
     fn max_routers(&self) -> u32 {
-        self.tree.diameter() + 1
+        self.max_routers
     }
 }

@@ -1,12 +1,14 @@
 //! What the tests of all routings share.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
 use routing::{ChannelLoads, Hop, Route, Routing, RoutingSpec, channel_loads, dependency_cycle};
 use testkit::routing::{Traffic, check_paths, check_routing, naive_channel_loads, naive_has_cycle};
 use topology::families::fat_tree::FatTreeSpec;
+use topology::families::file::FileTopology;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
 use topology::{Topology, TopologySpec};
@@ -115,4 +117,25 @@ impl Routing for OnOneClass {
     fn max_routers(&self) -> u32 {
         self.0.max_routers()
     }
+}
+
+/// A topology from the lines of an edge list.
+pub fn network(lines: &str) -> Arc<dyn Topology> {
+    Arc::new(FileTopology::from_text(lines, "network").unwrap())
+}
+
+/// The edge list of a connected network of 4 to 10 routers, some with parallel wires, some without nodes.
+pub fn random_network() -> impl Strategy<Value = String> {
+    let parts = (4_u32..=10).prop_flat_map(|routers| {
+        let parents = (1..routers).map(|router| 0..router).collect::<Vec<_>>();
+        let more = prop::collection::vec((0..routers, 0..routers), 0..10);
+        let nodes = prop::collection::vec(0..routers, 1..8);
+        (parents, more, nodes)
+    });
+    parts.prop_map(|(parents, more, nodes)| {
+        let tree = (1..).zip(parents);
+        let wires = tree.chain(more).filter(|(one, other)| one != other);
+        let wires = wires.map(|(one, other)| format!("link {one} {other}\n"));
+        wires.chain(nodes.into_iter().map(|node| format!("node {node}\n"))).collect()
+    })
 }

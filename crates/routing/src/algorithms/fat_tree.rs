@@ -1,0 +1,132 @@
+//! Up and down a fat-tree by a nearest common ancestor.
+//!
+//! A packet goes up until its switch is an ancestor of the destination, then down by the one path that leads there. The
+//! three routings differ in the up port. No packet that has gone down goes up again, so that one class of virtual
+//! channels is free of deadlock.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::fat_tree::FatTree;
+use units::{PortId, RouterId, VcId};
+
+use crate::{Choice, Hop, Route, Routing};
+
+/// Fat-trees, up by the least congested port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdaptiveUpDownSpec {}
+
+/// Fat-trees, up by a random port, drawn anew at every switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RandomUpDownSpec {}
+
+/// Fat-trees, up from level l by the port of digit l of the destination: `(dst / k^l) mod k`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DModKSpec {}
+
+impl AdaptiveUpDownSpec {
+    /// The routing on a fat-tree.
+    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+        AnyUpPort { tree: tree.clone(), choice: Choice::LeastLoaded }
+    }
+}
+
+impl RandomUpDownSpec {
+    /// The routing on a fat-tree.
+    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+        AnyUpPort { tree: tree.clone(), choice: Choice::Random }
+    }
+}
+
+impl DModKSpec {
+    /// The routing on a fat-tree.
+    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+        DModK { tree: tree.clone() }
+    }
+}
+
+/// All up ports are candidates.
+#[derive(Debug)]
+struct AnyUpPort {
+    tree: FatTree,
+    choice: Choice,
+}
+
+impl Routing for AnyUpPort {
+    fn kind(&self) -> &'static str {
+        if self.adaptive() { "adaptive-up-down" } else { "random-up-down" }
+    }
+
+    fn classes(&self) -> u8 {
+        1
+    }
+
+    fn adaptive(&self) -> bool {
+        self.choice == Choice::LeastLoaded
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let k = self.tree.k();
+        match self.tree.down_port(at, hop.dst) {
+            Some(down) => Route::only(down, VcId(0)),
+            None => Route::range(PortId(k), k, VcId(0), self.choice),
+        }
+    }
+
+    fn reads_arrival(&self) -> bool {
+        false
+    }
+
+    fn minimal(&self) -> bool {
+        true
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.tree.diameter() + 1
+    }
+}
+
+/// The destination decides the up port.
+///
+/// All packets for a node meet at the same ancestors, and the channels down from there are its own: they carry no more
+/// than the node receives.
+#[derive(Debug)]
+struct DModK {
+    tree: FatTree,
+}
+
+impl Routing for DModK {
+    fn kind(&self) -> &'static str {
+        "d-mod-k"
+    }
+
+    fn classes(&self) -> u8 {
+        1
+    }
+
+    fn adaptive(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let up = || PortId(self.tree.k() + self.tree.digit(hop.dst, self.tree.level(at)));
+        Route::only(self.tree.down_port(at, hop.dst).unwrap_or_else(up), VcId(0))
+    }
+
+    fn reads_arrival(&self) -> bool {
+        false
+    }
+
+    fn minimal(&self) -> bool {
+        true
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.tree.diameter() + 1
+    }
+}

@@ -1,0 +1,200 @@
+//! A table of ports for each router and destination: what the routings of arbitrary topologies consist of.
+
+use std::collections::BTreeMap;
+
+use topology::{Endpoint, Topology};
+use units::{NodeId, PortId, RouterId, VcId};
+
+use crate::{Choice, Route, RoutingError};
+
+/// The most table entries, (routers) x (routers with nodes): 4 bytes each.
+const MAX_ENTRIES: u64 = 1 << 28;
+
+/// Where packets for a node leave the network.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    router: RouterId,
+    /// Of the router in the table.
+    column: u32,
+    port: PortId,
+}
+
+/// The routes from each router to each router that has nodes.
+#[derive(Debug)]
+pub(super) struct RouteTable {
+    destinations: Vec<Destination>,
+    columns: usize,
+    /// By router and column: an index into `routes`.
+    table: Vec<u32>,
+    /// The different routes.
+    routes: Vec<Route>,
+    lists: Vec<PortId>,
+}
+
+impl RouteTable {
+    /// The way on; at the destination's router its port, on class 0.
+    #[inline]
+    pub fn route(&self, at: RouterId, dst: NodeId) -> Route {
+        let destination = self.destinations[dst.index()];
+        if destination.router == at {
+            return Route::only(destination.port, VcId(0));
+        }
+        let index = self.table[at.index() * self.columns + destination.column as usize];
+        self.routes[index as usize]
+    }
+
+    /// The ports of the routes that are not consecutive.
+    pub fn port_lists(&self) -> &[PortId] {
+        &self.lists
+    }
+}
+
+/// A table in the making.
+pub(super) struct TableBuilder {
+    made: RouteTable,
+    choice: Choice,
+    /// The routers that have nodes, by column.
+    targets: Vec<RouterId>,
+    has_nodes: Vec<bool>,
+    /// The index in `routes` of each set of ports and class.
+    known: BTreeMap<(Vec<PortId>, VcId), u32>,
+    /// Where each set of ports begins in `lists`.
+    listed: BTreeMap<Vec<PortId>, u32>,
+}
+
+impl TableBuilder {
+    /// An empty table, whose routes will choose among their ports in one way; an error if it would be larger than
+    /// 1 GiB.
+    pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, RoutingError> {
+        let routers = topology.routers() as usize;
+        let (destinations, targets) = destinations(topology);
+        let entries = routers as u64 * targets.len() as u64;
+        if entries > MAX_ENTRIES {
+            let message = format!(
+                "{kind} keeps an entry for each router and each router that has nodes, at most {MAX_ENTRIES}; this {} \
+                 needs {entries}",
+                topology.kind()
+            );
+            return Err(RoutingError::new("kind", message));
+        }
+        let mut has_nodes = vec![false; routers];
+        for target in &targets {
+            has_nodes[target.index()] = true;
+        }
+        let columns = targets.len();
+        let table = vec![u32::MAX; routers * columns];
+        let made = RouteTable { destinations, columns, table, routes: Vec::new(), lists: Vec::new() };
+        Ok(Self { made, choice, targets, has_nodes, known: BTreeMap::new(), listed: BTreeMap::new() })
+    }
+
+    /// The routers that have nodes: each has a column.
+    pub fn targets(&self) -> &[RouterId] {
+        &self.targets
+    }
+
+    /// Whether a router has nodes.
+    pub fn has_nodes(&self, router: RouterId) -> bool {
+        self.has_nodes[router.index()]
+    }
+
+    /// Sets how a router sends to a column's router: by some of `ports`, which are not none and in ascending order.
+    pub fn set(&mut self, router: RouterId, column: usize, ports: Vec<PortId>, class: VcId) {
+        self.made.table[router.index() * self.made.columns + column] = self.route_index(ports, class);
+    }
+
+    /// The table.
+    pub fn finish(self) -> RouteTable {
+        self.made
+    }
+
+    fn route_index(&mut self, ports: Vec<PortId>, class: VcId) -> u32 {
+        let key = (ports, class);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let index = self.made.routes.len() as u32;
+        let ports = &key.0;
+        let mut route = Route::range(ports[0], ports.len() as u16, class, self.choice);
+        if ports.windows(2).any(|pair| pair[1].0 != pair[0].0 + 1) {
+            route.list = self.list(ports);
+        }
+        self.made.routes.push(route);
+        self.known.insert(key, index);
+        index
+    }
+
+    /// Where these ports begin in `lists`.
+    fn list(&mut self, ports: &[PortId]) -> u32 {
+        if let Some(&listed) = self.listed.get(ports) {
+            return listed;
+        }
+        let first = self.made.lists.len() as u32;
+        self.made.lists.extend_from_slice(ports);
+        self.listed.insert(ports.to_vec(), first);
+        first
+    }
+}
+
+/// The destination of each node, and the routers that have nodes, by column.
+fn destinations(topology: &dyn Topology) -> (Vec<Destination>, Vec<RouterId>) {
+    let mut column_of = vec![u32::MAX; topology.routers() as usize];
+    let mut targets = Vec::new();
+    let mut destinations = Vec::with_capacity(topology.nodes() as usize);
+    for node in 0..topology.nodes() {
+        let (router, port) = topology.attachment(NodeId(node));
+        let column = &mut column_of[router.index()];
+        if *column == u32::MAX {
+            *column = targets.len() as u32;
+            targets.push(router);
+        }
+        destinations.push(Destination { router, column: *column, port });
+    }
+    (destinations, targets)
+}
+
+/// The routers that a router is wired to, and by which ports.
+pub(super) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = (PortId, RouterId)> {
+    (0..topology.ports(router)).filter_map(move |port| match topology.endpoint(router, PortId(port)) {
+        Endpoint::Router(next, _) => Some((PortId(port), next)),
+        Endpoint::Node(_) | Endpoint::Unconnected => None,
+    })
+}
+
+/// The distance of a router that cannot be reached.
+pub(super) const UNREACHED: u32 = u32::MAX;
+
+/// The distances of all routers from one, by steps that are allowed: `may(from, to)`.
+pub(super) fn distances(
+    topology: &dyn Topology,
+    start: RouterId,
+    may: impl Fn(RouterId, RouterId) -> bool,
+) -> Vec<u32> {
+    let mut distances = vec![UNREACHED; topology.routers() as usize];
+    distances[start.index()] = 0;
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(router) = queue.pop_front() {
+        for (_, next) in neighbours(topology, router) {
+            if distances[next.index()] == UNREACHED && may(router, next) {
+                distances[next.index()] = distances[router.index()] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    distances
+}
+
+/// The ports of a router that lead to where `wanted` says.
+pub(super) fn ports_to(
+    topology: &dyn Topology,
+    router: RouterId,
+    wanted: impl Fn(RouterId) -> bool,
+    all: bool,
+) -> Vec<PortId> {
+    let ports = neighbours(topology, router).filter(|&(_, next)| wanted(next)).map(|(port, _)| port);
+    ports.take(if all { usize::MAX } else { 1 }).collect()
+}
+
+/// Two routers with nodes that cannot reach each other.
+pub(super) fn in_parts(from: RouterId, to: RouterId) -> RoutingError {
+    RoutingError::new("kind", format!("router {from} cannot reach router {to}: the network is in parts"))
+}
