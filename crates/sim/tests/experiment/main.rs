@@ -6,6 +6,7 @@ mod errors;
 mod fuzz;
 mod generated;
 mod loading;
+mod shipped;
 mod sweeps;
 
 use std::path::Path;
