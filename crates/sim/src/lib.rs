@@ -1,5 +1,26 @@
 //! The typed experiment, the built system, the run and its result.
+//!
+//! `Experiment` reads a file and gives its points; `System::build` makes one of them into a topology, a routing, a
+//! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
+mod analysis;
+mod clock;
 mod experiment;
+mod machine;
+mod memory;
+mod point;
+mod progress;
+mod result;
+mod run;
+mod search;
+mod system;
+pub mod traffic;
 
+pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
 pub use experiment::*;
+pub use point::{PointError, analyze_point, check_point, run_point};
+pub use progress::{Phase, Progress};
+pub use result::{ChannelUtilization, ClassUtilization, PointResult};
+pub use run::{RunError, RunOptions, SATURATED_BELOW, run};
+pub use search::saturation;
+pub use system::{System, SystemError};

@@ -1,0 +1,203 @@
+//! What can be said without a simulation: channel loads, bounds, sizes, freedom from deadlock.
+
+use routing::{ChannelLoads, channel_loads, channel_name};
+use serde::Serialize;
+use topology::{ChannelClass, ChannelSource};
+use units::ChannelId;
+
+use crate::memory;
+use crate::system::{System, SystemError};
+
+/// How many binding channels are named; all are counted.
+const NAMED: usize = 16;
+
+/// Exact expected loads of a point's channels.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth.
+    pub throughput_bound: f64,
+    /// By class of channels: maximum and mean load, per unit of offered load, in units of an injection link's
+    /// bandwidth.
+    pub class_loads: Vec<ClassLoads>,
+    /// The channels that are full first, the first of them.
+    pub binding_channels: Vec<BindingChannel>,
+    /// How many there are.
+    pub binding_channels_total: usize,
+    /// Whether the loads are exact (the routing is oblivious) or those of an ideal adaptive choice.
+    pub exact: bool,
+    /// Time of the analysis.
+    pub wall_s: f64,
+}
+
+/// The load of a class of channels.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassLoads {
+    /// The class's name.
+    pub class: String,
+    /// The number of channels.
+    pub channels: u32,
+    /// The largest load.
+    pub max: f64,
+    /// The mean load.
+    pub mean: f64,
+}
+
+/// A channel that is full first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BindingChannel {
+    /// Where it leads from and to.
+    pub channel: String,
+    /// Its class.
+    pub class: String,
+    /// Its load, per unit of offered load.
+    pub load: f64,
+}
+
+/// Works out the channel loads of a system.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+    let watch = crate::clock::Stopwatch::start();
+    let loads = loads(system)?;
+    let capacity = |channel| capacity(system, channel);
+    let binding = loads.binding_channels(&capacity);
+    let names = system.topology.class_names();
+    let numbering = system.plan.channels();
+    let describe = |&channel: &ChannelId| BindingChannel {
+        channel: channel_name(&*system.topology, numbering, channel),
+        class: names[usize::from(class_of(system, channel).0)].into(),
+        load: loads.load[channel.index()],
+    };
+    Ok(Analysis {
+        throughput_bound: loads.throughput_bound(&capacity),
+        class_loads: loads
+            .class_summary(&*system.topology)
+            .into_iter()
+            .map(|c| ClassLoads { class: c.name, channels: c.channels, max: c.max, mean: c.mean })
+            .collect(),
+        binding_channels: binding.iter().take(NAMED).map(describe).collect(),
+        binding_channels_total: binding.len(),
+        exact: !system.routing.adaptive(),
+        wall_s: watch.seconds(),
+    })
+}
+
+/// The load of every channel of a system, per unit of offered load.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
+    let traffic = |node| {
+        let weight = system.pattern.weight(node);
+        let mut shares = system.pattern.distribution(node);
+        for (_, share) in &mut shares {
+            *share *= weight;
+        }
+        shares
+    };
+    channel_loads(&*system.topology, &*system.routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+}
+
+fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
+    match system.plan.channels().source(channel) {
+        ChannelSource::Node(_) => ChannelClass::INJECTION,
+        ChannelSource::Router(router, port) => system.topology.class(router, port),
+    }
+}
+
+/// A channel's bandwidth, in units of an injection link's.
+fn capacity(system: &System, channel: ChannelId) -> f64 {
+    let packet = system.packets().packet;
+    let time = |class| system.plan.serialization(class, packet) as f64;
+    time(ChannelClass::INJECTION) / time(class_of(system, channel))
+}
+
+/// What a point is, and what running it will take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The topology's kind.
+    pub topology: String,
+    /// Routers.
+    pub routers: u32,
+    /// Nodes.
+    pub nodes: u32,
+    /// Directed channels, injection and ejection included.
+    pub channels: u32,
+    /// Channels between the most distant routers with nodes.
+    pub diameter: u32,
+    /// Channels that cross the bisection in one direction, where known.
+    pub bisection_channels: Option<u64>,
+    /// The routing's kind.
+    pub routing: String,
+    /// Whether it looks at congestion.
+    pub adaptive: bool,
+    /// The routers' architecture.
+    pub router: String,
+    /// Classes of virtual channels that the routing needs.
+    pub vc_classes: u8,
+    /// Virtual channels of a link.
+    pub vcs: u8,
+    /// Whether the channel dependency graph has no cycle.
+    pub deadlock_free: bool,
+    /// A cycle of it, if it has one.
+    pub deadlock_cycle: Option<String>,
+    /// The pattern's kind.
+    pub pattern: String,
+    /// Nodes that send.
+    pub senders: u32,
+    /// The grain of simulated time.
+    pub tick_ps: u64,
+    /// The window of lookahead: how far apart threads may be.
+    pub window_ps: u64,
+    /// Latency of a packet that meets no other on the longest path.
+    pub zero_load_latency_max_ns: f64,
+    /// Memory of a run, roughly.
+    pub memory_bytes: u64,
+    /// Packet-hops of a microsecond of simulated time, roughly: the cost of a run, at some 10 M a second.
+    pub packet_hops_per_us: f64,
+}
+
+/// Describes a system and what running it will take.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn check(system: &System) -> Result<Check, SystemError> {
+    let (topology, plan) = (&*system.topology, &*system.plan);
+    let cycle = system.dependency_cycle()?;
+    let senders = (0..topology.nodes()).filter(|&node| system.pattern.sends(units::NodeId(node))).count() as u32;
+    let slot_us = system.picoseconds(system.slot()) as f64 / 1e6;
+    let packets = system.packets().message.div_ceil(u64::from(system.packets().packet)) as f64;
+    Ok(Check {
+        topology: topology.kind().into(),
+        routers: topology.routers(),
+        nodes: topology.nodes(),
+        channels: connected_channels(system),
+        diameter: topology.diameter(),
+        bisection_channels: topology.bisection_channels(),
+        routing: system.routing.kind().into(),
+        adaptive: system.routing.adaptive(),
+        router: system.spec.router.kind().into(),
+        vc_classes: system.routing.classes(),
+        vcs: plan.vcs(),
+        deadlock_free: cycle.is_none(),
+        deadlock_cycle: cycle.map(|cycle| cycle.to_string()),
+        pattern: system.pattern.kind().into(),
+        senders,
+        tick_ps: plan.tick().0,
+        window_ps: system.picoseconds(plan.window()),
+        zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
+        memory_bytes: memory::of_system(system),
+        packet_hops_per_us: f64::from(senders) * system.traffic().load * packets / slot_us
+            * f64::from(topology.diameter() + 1),
+    })
+}
+
+fn connected_channels(system: &System) -> u32 {
+    let topology = &*system.topology;
+    let of = |router| {
+        let ports = (0..topology.ports(router)).map(units::PortId);
+        ports.filter(|&port| topology.endpoint(router, port) != topology::Endpoint::Unconnected).count() as u32
+    };
+    (0..topology.routers()).map(|router| of(units::RouterId(router))).sum::<u32>() + topology.nodes()
+}

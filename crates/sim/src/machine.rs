@@ -1,0 +1,172 @@
+//! A system in motion: its partitions, and how they are moved on together.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use engine::run_windows;
+use engine::statistics::Histogram;
+use fabric::catalogue::RouterSpec;
+use fabric::routers::Routers;
+use fabric::routers::output_queued::OutputQueued;
+use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally};
+use topology::ChannelSource;
+
+use crate::system::System;
+use crate::traffic::OpenTraffic;
+
+/// A running system, whatever its routers are.
+pub(crate) trait Machine {
+    /// Moves on to a time, in ticks.
+    fn advance(&mut self, until: u64);
+    /// Packets in the network.
+    fn in_flight(&mut self) -> i64;
+    /// Counts since the last call, of all partitions.
+    fn take_batch(&mut self) -> Batch;
+    /// Measures packets born from a time on, and counts bytes by source and by channel from now on.
+    fn measure_from(&mut self, start: u64);
+    /// Measures no packets born from a time on.
+    fn measure_until(&mut self, end: u64);
+    /// Measured packets that have not arrived: those in the network, and whether any is still at its source.
+    fn outstanding(&mut self, end: u64) -> bool;
+    /// Bytes delivered of each source since `measure_from`.
+    fn by_source(&mut self) -> Vec<u64>;
+    /// Latencies of measured packets, and the routers that they have traversed, summed.
+    fn measured(&mut self) -> (Histogram, u64);
+    /// Bytes sent on each channel since `measure_from`.
+    fn channel_bytes(&self) -> Vec<(ChannelSource, u64)>;
+    /// A cycle of packets that wait for one another, in words.
+    fn waiting_cycle(&self) -> String;
+}
+
+/// Builds the machine of a system, divided over threads.
+pub(crate) fn build(system: &System, threads: usize) -> Box<dyn Machine> {
+    match &system.spec.router {
+        RouterSpec::OutputQueued(spec) => of(system, threads, |fabric| OutputQueued::new(fabric, spec)),
+        _ => of(system, threads, |fabric| OutputQueued::new(fabric, &Default::default())),
+    }
+}
+
+fn of<R: Routers + 'static>(system: &System, threads: usize, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
+    let map = PartitionMap::new(&*system.topology, threads);
+    let sources = system.sources();
+    let member = |index| Member {
+        index,
+        partition: Partition::new(&system.plan, &map, index, &routers, OpenTraffic::new(&sources, map.nodes(index))),
+    };
+    let boxes = || (0..map.parts() * map.parts()).map(|_| Mutex::default()).collect();
+    Box::new(Parts {
+        members: (0..map.parts()).map(member).collect(),
+        mail: [boxes(), boxes()],
+        window: system.plan.window(),
+        now: 0,
+        parity: 0,
+    })
+}
+
+/// A partition and its number.
+struct Member<R> {
+    index: usize,
+    partition: Partition<R, OpenTraffic>,
+}
+
+/// The partitions of a run.
+struct Parts<R> {
+    members: Vec<Member<R>>,
+    /// By parity of the window, then by receiver and sender.
+    mail: [Vec<Mutex<Mail>>; 2],
+    window: u64,
+    now: u64,
+    parity: usize,
+}
+
+impl<R: Routers> Parts<R> {
+    fn tallies(&mut self) -> impl Iterator<Item = &mut Tally> {
+        self.members.iter_mut().map(|member| member.partition.tally())
+    }
+}
+
+impl<R: Routers> Machine for Parts<R> {
+    fn advance(&mut self, until: u64) {
+        let parts = self.members.len();
+        let mail = &self.mail;
+        let step = |member: &mut Member<R>, _start: u64, end: u64, parity: usize| {
+            for other in 0..parts {
+                member.partition.take_in(&mut lock(&mail[parity ^ 1][member.index * parts + other]));
+            }
+            member.partition.run_until(end);
+            for other in (0..parts).filter(|&other| other != member.index) {
+                // The box is empty: its receiver has taken in what the window before the last one left.
+                let mut there = lock(&mail[parity][other * parts + member.index]);
+                std::mem::swap(&mut *there, member.partition.outbox(other));
+            }
+        };
+        self.parity = run_windows(&mut self.members, self.now..until, self.window, self.parity, step);
+        self.now = until;
+    }
+
+    fn in_flight(&mut self) -> i64 {
+        self.tallies().map(|tally| tally.in_flight).sum()
+    }
+
+    fn take_batch(&mut self) -> Batch {
+        let mut sum = Batch::default();
+        for tally in self.tallies() {
+            sum.add(&tally.take_batch());
+        }
+        sum
+    }
+
+    fn measure_from(&mut self, start: u64) {
+        for member in &mut self.members {
+            member.partition.clear_channels();
+        }
+        for tally in self.tallies() {
+            tally.measure(start..u64::MAX);
+            tally.clear_sources();
+        }
+    }
+
+    fn measure_until(&mut self, end: u64) {
+        for tally in self.tallies() {
+            tally.measure_until(end);
+        }
+    }
+
+    fn outstanding(&mut self, end: u64) -> bool {
+        let in_network: i64 = self.tallies().map(|tally| tally.measured_in_flight).sum();
+        in_network > 0 || self.members.iter().any(|m| m.partition.next_births().any(|birth| birth < end))
+    }
+
+    fn by_source(&mut self) -> Vec<u64> {
+        let mut tallies = self.tallies();
+        let mut sum = tallies.next().map(|tally| tally.by_source.clone()).unwrap_or_default();
+        for tally in tallies {
+            for (all, part) in sum.iter_mut().zip(&tally.by_source) {
+                *all += part;
+            }
+        }
+        sum
+    }
+
+    fn measured(&mut self) -> (Histogram, u64) {
+        let mut all = Histogram::new();
+        let mut hops = 0;
+        for tally in self.tallies() {
+            all.merge(&tally.latency);
+            hops += tally.hops;
+        }
+        (all, hops)
+    }
+
+    fn channel_bytes(&self) -> Vec<(ChannelSource, u64)> {
+        self.members.iter().flat_map(|member| member.partition.channel_bytes()).collect()
+    }
+
+    fn waiting_cycle(&self) -> String {
+        String::new()
+    }
+}
+
+/// A mailbox. One whose owner has died is as good as any: the run is lost anyway.
+fn lock(mail: &Mutex<Mail>) -> MutexGuard<'_, Mail> {
+    mail.lock().unwrap_or_else(PoisonError::into_inner)
+}

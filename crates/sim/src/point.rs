@@ -1,0 +1,66 @@
+//! Points of an experiment, with errors at the lines of its file.
+
+use crate::analysis::{self, Analysis, Check};
+use crate::experiment::{Experiment, ExperimentError, Point, Search};
+use crate::result::PointResult;
+use crate::run::{self, RunError, RunOptions};
+use crate::search;
+use crate::system::{System, SystemError};
+
+/// Why a point has no result.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PointError {
+    /// The experiment is wrong.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// The run ended without a result.
+    #[error(transparent)]
+    Run(RunError),
+}
+
+/// Builds a point's system.
+fn build(experiment: &Experiment, point: &Point) -> Result<System, ExperimentError> {
+    let topology = point.spec.topology.build(experiment.base_dir());
+    if let Ok(topology) = &topology {
+        experiment.check_classes(point, &topology.class_names())?;
+    }
+    System::build(&point.spec, experiment.base_dir()).map_err(|error| located(experiment, point, &error))
+}
+
+fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> ExperimentError {
+    experiment.error_in(point, &error.key, &*error.message)
+}
+
+/// Describes a point.
+///
+/// # Errors
+/// What is wrong with the experiment, with file, line and key.
+pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::check(&system).map_err(|error| located(experiment, point, &error))
+}
+
+/// Exact channel loads of a point.
+///
+/// # Errors
+/// What is wrong with the experiment, with file, line and key.
+pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::analyze(&system).map_err(|error| located(experiment, point, &error))
+}
+
+/// Runs a point, or searches its saturation load if the experiment says so.
+///
+/// # Errors
+/// What is wrong with the experiment, with file, line and key; a deadlock; or the watcher's wish.
+pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
+    let system = build(experiment, point)?;
+    let result = match point.spec.measure.search {
+        None => run::run(&system, options),
+        Some(Search::Saturation) => search::saturation(&system, options),
+    };
+    result.map_err(|error| match error {
+        RunError::System(error) => located(experiment, point, &error).into(),
+        other => PointError::Run(other),
+    })
+}

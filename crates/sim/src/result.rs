@@ -1,0 +1,216 @@
+//! What a point measures, with units in the names.
+
+use engine::statistics::{Estimate, Histogram};
+use serde::Serialize;
+use topology::{ChannelClass, ChannelSource, Endpoint};
+
+use crate::system::System;
+
+/// What a run has counted, in ticks and bytes.
+pub(crate) struct Measured {
+    pub accepted: Estimate,
+    pub accepted_min: Option<f64>,
+    pub latency_interval: Estimate,
+    pub latency: Histogram,
+    pub hops: u64,
+    pub packet_hops: u64,
+    pub span: (u64, u64),
+    pub end: u64,
+    pub channel_bytes: Vec<(ChannelSource, u64)>,
+    pub measured_to: u64,
+    pub saturated: bool,
+    pub settled: bool,
+    pub converged: bool,
+    pub drained: bool,
+}
+
+/// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
+/// interfaces apart; a value that nothing was measured for is null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointResult {
+    /// Load that every source offers, as a share of its injection link's bandwidth.
+    pub offered_load: f64,
+    /// Load delivered, as a mean over the sources that send (each for its weight).
+    pub accepted_load: f64,
+    /// Half-width of its confidence interval.
+    pub accepted_load_ci: Option<f64>,
+    /// Load delivered of the source that is served worst.
+    pub accepted_load_min: Option<f64>,
+    /// Mean latency.
+    pub latency_mean_ns: Option<f64>,
+    /// Half-width of the confidence interval of the mean latency.
+    pub latency_ci_ns: Option<f64>,
+    /// Median latency.
+    pub latency_p50_ns: Option<f64>,
+    /// 99th percentile of the latency.
+    pub latency_p99_ns: Option<f64>,
+    /// Largest latency.
+    pub latency_max_ns: Option<f64>,
+    /// Latency of a packet that meets no other, for the mean number of routers.
+    pub nic_overhead_ns: f64,
+    /// Routers that a packet traverses, on average.
+    pub hops_mean: Option<f64>,
+    /// Some source's accepted load is below 0.97 of what it offers, beyond its confidence interval.
+    pub saturated: bool,
+    /// The end of the transient was found, the precision was reached, and all measured packets arrived.
+    pub steady: bool,
+    /// The precision that was asked for was reached.
+    pub converged: bool,
+    /// All measured packets arrived.
+    pub drained: bool,
+    /// Packets measured.
+    pub packets: u64,
+    /// Packets delivered in the measured interval times the routers that they traversed, with the drain.
+    pub packet_hops: u64,
+    /// Simulated time before the measured interval.
+    pub warm_up_ns: f64,
+    /// Length of the measured interval.
+    pub measured_ns: f64,
+    /// Simulated time of the whole run.
+    pub sim_time_ns: f64,
+    /// Time of the simulation alone, without set-up.
+    pub wall_s: f64,
+    /// Utilisation of the channels by class, since the measured interval began.
+    pub class_utilization: Vec<ClassUtilization>,
+    /// The most used channels.
+    pub hottest_channels: Vec<ChannelUtilization>,
+    /// Load at which the network saturates: the least accepted load at the largest load that it carries. Only of a
+    /// search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturation_load: Option<f64>,
+    /// The largest offered load that was carried, and the smallest that was not. Only of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturation_bracket: Option<(f64, f64)>,
+}
+
+/// How much the channels of a class are used, as a share of their bandwidth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassUtilization {
+    /// The class's name.
+    pub class: String,
+    /// The number of channels.
+    pub channels: u32,
+    /// The mean over channels.
+    pub mean: f64,
+    /// The most used channel.
+    pub max: f64,
+}
+
+/// How much a channel is used, as a share of its bandwidth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelUtilization {
+    /// Where it leads from and to.
+    pub channel: String,
+    /// Its class.
+    pub class: String,
+    /// The share of time in which it sends.
+    pub utilization: f64,
+}
+
+/// How many of the most used channels are listed.
+const HOTTEST: usize = 10;
+
+impl PointResult {
+    pub(crate) fn new(system: &System, measured: Measured, wall_s: f64) -> Self {
+        let ns = |ticks: f64| ticks * system.plan.tick().0 as f64 / 1e3;
+        let latency = &measured.latency;
+        let packets = latency.count();
+        let quantile = |q| latency.quantile(q).map(ns);
+        let channels = utilization(system, &measured);
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Self {
+            offered_load: system.traffic().load,
+            accepted_load: measured.accepted.mean,
+            accepted_load_ci: finite(measured.accepted.half_width),
+            accepted_load_min: measured.accepted_min,
+            latency_mean_ns: latency.mean().map(ns),
+            latency_ci_ns: finite(ns(measured.latency_interval.half_width)),
+            latency_p50_ns: quantile(0.5),
+            latency_p99_ns: quantile(0.99),
+            latency_max_ns: latency.max().map(|ticks| ns(ticks as f64)),
+            nic_overhead_ns: system.nic_overhead_ns(),
+            hops_mean: (packets > 0).then(|| measured.hops as f64 / packets as f64),
+            saturated: measured.saturated,
+            steady: measured.settled && measured.converged && measured.drained,
+            converged: measured.converged,
+            drained: measured.drained,
+            packets,
+            packet_hops: measured.packet_hops,
+            warm_up_ns: ns(measured.span.0 as f64),
+            measured_ns: ns((measured.span.1 - measured.span.0) as f64),
+            sim_time_ns: ns(measured.end as f64),
+            wall_s,
+            class_utilization: by_class(system, &channels),
+            hottest_channels: hottest(system, channels),
+            saturation_load: None,
+            saturation_bracket: None,
+        }
+    }
+}
+
+/// Each connected channel's class and utilisation.
+fn utilization(system: &System, measured: &Measured) -> Vec<(ChannelSource, ChannelClass, f64)> {
+    let topology = &*system.topology;
+    let span = (measured.measured_to - measured.span.0) as f64;
+    let packet = system.packets().packet;
+    let class = |source| match source {
+        ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
+        ChannelSource::Router(router, port) => {
+            (topology.endpoint(router, port) != Endpoint::Unconnected).then(|| topology.class(router, port))
+        }
+    };
+    let share = |&(source, bytes): &(ChannelSource, u64)| {
+        let class = class(source)?;
+        let time = bytes as f64 / f64::from(packet) * system.plan.serialization(class, packet) as f64;
+        Some((source, class, time / span))
+    };
+    measured.channel_bytes.iter().filter_map(share).collect()
+}
+
+fn by_class(system: &System, channels: &[(ChannelSource, ChannelClass, f64)]) -> Vec<ClassUtilization> {
+    let names = system.topology.class_names();
+    let mut classes: Vec<ClassUtilization> = names
+        .into_iter()
+        .map(|name| ClassUtilization { class: name.into(), channels: 0, mean: 0.0, max: 0.0 })
+        .collect();
+    // Summed in the order of channels, which the division over threads must not change.
+    let mut ordered: Vec<_> = channels.iter().map(|&(source, class, share)| (order(source), class, share)).collect();
+    ordered.sort_by_key(|&(order, ..)| order);
+    for (_, class, share) in ordered {
+        let class = &mut classes[usize::from(class.0)];
+        class.channels += 1;
+        class.mean += share;
+        class.max = class.max.max(share);
+    }
+    classes.retain(|class| class.channels > 0);
+    for class in &mut classes {
+        class.mean /= f64::from(class.channels);
+    }
+    classes
+}
+
+fn order(source: ChannelSource) -> (bool, u32, u16) {
+    match source {
+        ChannelSource::Router(router, port) => (false, router.0, port.0),
+        ChannelSource::Node(node) => (true, node.0, 0),
+    }
+}
+
+fn hottest(system: &System, mut channels: Vec<(ChannelSource, ChannelClass, f64)>) -> Vec<ChannelUtilization> {
+    channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(order(a.0).cmp(&order(b.0))));
+    channels.truncate(HOTTEST);
+    let names = system.topology.class_names();
+    let describe = |(source, class, share): (ChannelSource, ChannelClass, f64)| {
+        let numbering = system.plan.channels();
+        let id = match source {
+            ChannelSource::Router(router, port) => numbering.output(router, port),
+            ChannelSource::Node(node) => numbering.injection(node),
+        };
+        ChannelUtilization {
+            channel: routing::channel_name(&*system.topology, numbering, id),
+            class: names[usize::from(class.0)].into(),
+            utilization: share,
+        }
+    };
+    channels.into_iter().map(describe).collect()
+}

@@ -1,0 +1,371 @@
+//! One run: warm up, measure, drain.
+//!
+//! Time is cut into batches of a fixed length, and every decision is taken at the end of a batch from counts of whole
+//! partitions, so that it cannot depend on threads. A run warms up until MSER-5 finds the end of the transient in the
+//! batches' latencies and accepted loads (or for as long as the experiment says), then measures until the confidence
+//! interval of the mean latency is narrow enough, then lets the packets that were born in the measured interval arrive,
+//! with the load kept up behind them.
+//!
+//! *Saturated*: the accepted load of some source is below 0.97 of what it offers, by more than its confidence interval
+//! at a level shared among all sources (Bonferroni). Past saturation source queues grow without end; the latency is
+//! then that of the packets that did arrive, and the run ends when the accepted load is known.
+
+use engine::statistics::{self, Batch as Mean, Estimate};
+use fabric::Batch;
+use units::NodeId;
+
+use crate::clock::Stopwatch;
+use crate::experiment::WarmUp;
+use crate::machine::{self, Machine};
+use crate::progress::{Phase, Progress};
+use crate::result::{Measured, PointResult};
+use crate::system::{System, SystemError};
+
+/// Below this share of its offered load a source counts as held back.
+pub const SATURATED_BELOW: f64 = 0.97;
+
+/// Batches before the warm-up may end, and before measuring may.
+const FEWEST_BATCHES: usize = 64;
+/// Batches after which the warm-up ends even if no steady state was found.
+const LONGEST_WARM_UP: usize = 400;
+/// Batches of the measured interval after which a run ends even if it is not precise.
+const LONGEST_MEASURE: usize = 4096;
+/// Packets that a batch should hold on average.
+const PACKETS_A_BATCH: f64 = 2048.0;
+/// Batches in one observation of the sources' accepted loads.
+const BATCHES_AN_OBSERVATION: usize = 8;
+/// Batches without a packet delivered, with packets in the network, that count as a standstill.
+const STANDSTILL: u32 = 16;
+
+/// Why a run ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The experiment cannot be built.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// Nothing moves any more.
+    #[error("deadlock at {at_ns} ns: {in_flight} packets are in the network and none moves\n{cycle}")]
+    Deadlock {
+        /// Simulated time, in nanoseconds.
+        at_ns: u64,
+        /// Packets in the network.
+        in_flight: i64,
+        /// Which packet holds which buffer and waits for which.
+        cycle: String,
+    },
+    /// The watcher has asked for it.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// How a run is carried out; of no consequence for its result.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Threads, at least 1.
+    pub threads: usize,
+    /// Who watches.
+    pub progress: Progress,
+}
+
+/// Runs a system at its load.
+///
+/// # Errors
+/// A routing that may deadlock, a deadlock, or the watcher's wish.
+pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    options.progress.set(Phase::Setup, 0.0);
+    system.refuse_deadlock()?;
+    simulate(system, options)
+}
+
+/// Runs a system that is known not to deadlock.
+pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let machine = machine::build(system, options.threads.max(1));
+    let watch = Stopwatch::start();
+    let mut run = Run::new(system, machine, &options.progress);
+    run.warm_up()?;
+    run.measure()?;
+    run.drain()?;
+    let measured = run.finish();
+    options.progress.set(Phase::Done, 1.0);
+    Ok(PointResult::new(system, measured, watch.seconds()))
+}
+
+struct Run<'a> {
+    system: &'a System,
+    machine: Box<dyn Machine>,
+    progress: &'a Progress,
+    /// Length of a batch, in ticks.
+    batch: u64,
+    now: u64,
+    /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
+    capacity: f64,
+    still: u32,
+    /// Start and end of the measured interval.
+    measured: (u64, u64),
+    batches: Vec<Batch>,
+    sources: Sources,
+    settled: bool,
+    converged: bool,
+    drained: bool,
+    saturated: bool,
+    packet_hops: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(system: &'a System, machine: Box<dyn Machine>, progress: &'a Progress) -> Self {
+        let batch = batch_length(system);
+        let weights = weights(system);
+        let bytes = injection_bytes(system, batch);
+        Self {
+            system,
+            machine,
+            progress,
+            batch,
+            now: 0,
+            capacity: weights.iter().sum::<f64>() * bytes,
+            still: 0,
+            measured: (0, 0),
+            batches: Vec::new(),
+            sources: Sources::new(weights, bytes * BATCHES_AN_OBSERVATION as f64),
+            settled: false,
+            converged: false,
+            drained: false,
+            saturated: false,
+            packet_hops: 0,
+        }
+    }
+
+    /// Moves on by a batch, and looks whether anything still moves.
+    fn step(&mut self) -> Result<Batch, RunError> {
+        if self.progress.is_cancelled() {
+            return Err(RunError::Cancelled);
+        }
+        self.now += self.batch;
+        self.machine.advance(self.now);
+        let counts = self.machine.take_batch();
+        self.packet_hops += counts.hops;
+        self.still = if counts.packets == 0 && self.machine.in_flight() > 0 { self.still + 1 } else { 0 };
+        if self.still > STANDSTILL {
+            return Err(self.deadlock());
+        }
+        Ok(counts)
+    }
+
+    fn deadlock(&mut self) -> RunError {
+        RunError::Deadlock {
+            at_ns: self.system.picoseconds(self.now) / 1000,
+            in_flight: self.machine.in_flight(),
+            cycle: self.machine.waiting_cycle(),
+        }
+    }
+
+    fn warm_up(&mut self) -> Result<(), RunError> {
+        if let WarmUp::Fixed(time) = self.system.spec.measure.warm_up {
+            let end = time.0.div_ceil(self.system.plan.tick().0);
+            while self.now < end {
+                self.step()?;
+                self.progress.set(Phase::WarmUp, 0.2 * self.now as f64 / end as f64);
+            }
+            self.settled = true;
+            return Ok(());
+        }
+        let (mut latency, mut accepted) = (Vec::new(), Vec::new());
+        let mut look = FEWEST_BATCHES;
+        while latency.len() < LONGEST_WARM_UP && self.now < self.last_tick() / 2 {
+            let counts = self.step()?;
+            // A batch without deliveries says nothing of the latency: it repeats what was.
+            let mean = counts.latency as f64 / counts.packets as f64;
+            latency.push(if counts.packets == 0 { latency.last().copied().unwrap_or(0.0) } else { mean });
+            accepted.push(counts.bytes as f64);
+            self.progress.set(Phase::WarmUp, 0.2 * latency.len() as f64 / look as f64);
+            if latency.len() >= look {
+                if statistics::mser5(&latency).settled && statistics::mser5(&accepted).settled {
+                    self.settled = true;
+                    break;
+                }
+                look += look / 2;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<(), RunError> {
+        self.measured = (self.now, self.now);
+        self.machine.measure_from(self.now);
+        self.packet_hops = 0;
+        let shortest = self.system.spec.measure.min_time.map_or(0, |time| time.0 / self.system.plan.tick().0);
+        let mut look = FEWEST_BATCHES;
+        while !self.converged && self.batches.len() < LONGEST_MEASURE && self.now < self.last_tick() {
+            let counts = self.step()?;
+            self.batches.push(counts);
+            if self.batches.len().is_multiple_of(BATCHES_AN_OBSERVATION) {
+                self.sources.observe(self.machine.by_source());
+            }
+            let done = self.batches.len() as f64 / look as f64;
+            self.progress.set(Phase::Measuring, 0.2 + 0.7 * done.min(1.0) * self.closeness());
+            if self.batches.len() >= look && self.now - self.measured.0 >= shortest {
+                self.converged = self.is_precise();
+                look += look / 4;
+            }
+        }
+        self.measured.1 = self.now;
+        self.machine.measure_until(self.now);
+        self.saturated = self.is_saturated();
+        Ok(())
+    }
+
+    /// How near the precision is, 0 to 1: the time that has been needed over the time that will have been.
+    fn closeness(&self) -> f64 {
+        if self.batches.len() < FEWEST_BATCHES {
+            return 0.5;
+        }
+        let ratio = self.system.spec.measure.precision / self.latency().relative_half_width();
+        (ratio * ratio).clamp(0.3, 1.0)
+    }
+
+    fn is_precise(&self) -> bool {
+        let precision = self.system.spec.measure.precision;
+        let latency = self.latency();
+        if latency.independent && latency.relative_half_width() <= precision {
+            return true;
+        }
+        // Past saturation the latency has no mean; the accepted load has.
+        let accepted = self.accepted();
+        accepted.relative_half_width() <= precision / 4.0 && self.is_saturated()
+    }
+
+    fn is_saturated(&self) -> bool {
+        let (load, confidence) = (self.system.traffic().load, self.system.spec.measure.confidence);
+        let accepted = self.accepted();
+        accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(load, confidence)
+    }
+
+    /// Mean latency of the packets delivered in the measured interval, in ticks.
+    fn latency(&self) -> Estimate {
+        let batch = |b: &Batch| Mean { sum: b.latency as f64, weight: b.packets as f64 };
+        self.estimate(batch)
+    }
+
+    /// Accepted load.
+    fn accepted(&self) -> Estimate {
+        self.estimate(|b: &Batch| Mean { sum: b.bytes as f64 / self.capacity, weight: 1.0 })
+    }
+
+    fn estimate(&self, of: impl Fn(&Batch) -> Mean) -> Estimate {
+        let batches: Vec<Mean> = self.batches.iter().map(of).collect();
+        statistics::estimate(&batches, self.system.spec.measure.confidence)
+    }
+
+    /// Lets the measured packets arrive. Past saturation the last of them never would.
+    fn drain(&mut self) -> Result<(), RunError> {
+        let longest = self.now + 2 * (self.measured.1 - self.measured.0) + 64 * self.batch;
+        let start = self.now;
+        while self.machine.outstanding(self.measured.1) {
+            if self.saturated || self.now > longest {
+                return Ok(());
+            }
+            self.step()?;
+            let part = (self.now - start) as f64 / (longest - start) as f64;
+            self.progress.set(Phase::Draining, 0.9 + 0.1 * part);
+        }
+        self.drained = true;
+        Ok(())
+    }
+
+    /// The simulated time at which a run ends, in ticks.
+    fn last_tick(&self) -> u64 {
+        self.system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / self.system.plan.tick().0)
+    }
+
+    fn finish(mut self) -> Measured {
+        let (latency, hops) = self.machine.measured();
+        Measured {
+            accepted: self.accepted(),
+            accepted_min: self.sources.least(),
+            latency_interval: self.latency(),
+            latency,
+            hops,
+            packet_hops: self.packet_hops,
+            span: self.measured,
+            end: self.now,
+            channel_bytes: self.machine.channel_bytes(),
+            measured_to: self.now,
+            saturated: self.saturated,
+            settled: self.settled,
+            converged: self.converged,
+            drained: self.drained,
+        }
+    }
+}
+
+/// A batch is as long as a packet is in the network at the longest, and long enough to deliver some.
+fn batch_length(system: &System) -> u64 {
+    let slot = system.slot();
+    let rate = f64::from(system.topology.nodes()) * system.traffic().load;
+    let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
+    let packets_a_message = system.packets().message.div_ceil(u64::from(system.packets().packet));
+    let longest = system.zero_load_latency(system.routing.max_routers());
+    (slot * slots.div_ceil(packets_a_message).max(1)).max(longest).next_multiple_of(slot)
+}
+
+fn weights(system: &System) -> Vec<f64> {
+    (0..system.topology.nodes()).map(|node| system.pattern.weight(NodeId(node))).collect()
+}
+
+/// Bytes that one source at load 1.0 sends in a span of ticks.
+fn injection_bytes(system: &System, ticks: u64) -> f64 {
+    ticks as f64 * system.packets().message as f64 / system.slot() as f64
+}
+
+/// The accepted loads of the sources: sums and squares over observations.
+struct Sources {
+    weights: Vec<f64>,
+    /// Bytes of a source at load 1.0 in one observation.
+    bytes: f64,
+    before: Vec<u64>,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    observations: u32,
+}
+
+impl Sources {
+    fn new(weights: Vec<f64>, bytes: f64) -> Self {
+        let nodes = weights.len();
+        let zeros = || vec![0.0; nodes];
+        Self { weights, bytes, before: vec![0; nodes], sums: zeros(), squares: zeros(), observations: 0 }
+    }
+
+    /// Takes in the bytes delivered so far, by source.
+    fn observe(&mut self, bytes: Vec<u64>) {
+        for (node, (&now, &before)) in bytes.iter().zip(&self.before).enumerate() {
+            let load = (now - before) as f64 / self.bytes;
+            self.sums[node] += load;
+            self.squares[node] += load * load;
+        }
+        self.before = bytes;
+        self.observations += 1;
+    }
+
+    /// The least accepted load of a source that sends, for its weight; none before the first observation.
+    fn least(&self) -> Option<f64> {
+        let count = f64::from(self.observations);
+        let loads = self.sums.iter().zip(&self.weights).filter(|&(_, &weight)| weight > 0.0);
+        let least = loads.map(|(sum, weight)| sum / count / weight).fold(f64::INFINITY, f64::min);
+        (self.observations > 0 && least.is_finite()).then_some(least)
+    }
+
+    /// Whether some source is surely below its share of the offered load.
+    fn held_back(&self, load: f64, confidence: f64) -> bool {
+        if self.observations < 3 {
+            return false;
+        }
+        let senders = self.weights.iter().filter(|&&weight| weight > 0.0).count().max(1);
+        let count = f64::from(self.observations);
+        let quantile = statistics::student_quantile((1.0 - confidence) / senders as f64, count - 1.0);
+        (0..self.weights.len()).any(|node| {
+            let mean = self.sums[node] / count;
+            let variance = ((self.squares[node] - self.sums[node] * mean) / (count - 1.0)).max(0.0);
+            mean + quantile * (variance / count).sqrt() < SATURATED_BELOW * load * self.weights[node]
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! The search for the load at which a network saturates.
+
+use crate::experiment::WorkloadSpec;
+use crate::result::PointResult;
+use crate::run::{RunError, RunOptions, run, simulate};
+use crate::system::System;
+
+/// Finds the largest load that a system carries, by bisection, and returns what was measured there.
+///
+/// `saturation_load` of the result is the accepted load of the source served worst at that load: what the network
+/// carries for every source.
+///
+/// # Errors
+/// As a run; and if sources are backlogged, which have no load to vary.
+pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let top = at_load(system, 1.0)?;
+    let mut best = run(&top, options)?;
+    if !best.saturated {
+        return Ok(found(best, (1.0, 1.0)));
+    }
+    let resolution = system.spec.measure.resolution;
+    let (mut low, mut high) = (0.0, 1.0);
+    let mut carried = None;
+    while high - low > resolution {
+        let load = f64::midpoint(low, high);
+        let result = simulate(&at_load(system, load)?, options)?;
+        if result.saturated {
+            (high, best) = (load, result);
+        } else {
+            (low, carried) = (load, Some(result));
+        }
+    }
+    Ok(found(carried.unwrap_or(best), (low, high)))
+}
+
+fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
+    result.saturation_load = result.accepted_load_min;
+    result.saturation_bracket = Some(bracket);
+    result
+}
+
+fn at_load(system: &System, load: f64) -> Result<System, RunError> {
+    let mut system = system.clone();
+    let WorkloadSpec::Traffic(traffic) = &mut system.spec.workload;
+    traffic
+        .injection
+        .check(load)
+        .map_err(|error| crate::system::SystemError::new("measure.search", format!("cannot vary the load: {error}")))?;
+    traffic.load = load;
+    Ok(system)
+}

@@ -1,0 +1,201 @@
+//! From a typed point of an experiment to a system that can be analysed or run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fabric::{FabricSpec, LinkParameters, Plan};
+use routing::{DependencyCycle, Routing, RoutingSpec};
+use topology::{ChannelClass, Topology};
+use units::{Bytes, NodeId};
+use workload::{Injection, InjectionSpec, Pattern};
+
+use crate::experiment::{ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
+use crate::traffic::{OpenTrafficSpec, Packets};
+
+/// The largest packet and message: sizes are counted in 32 bits.
+const LARGEST: u64 = 1 << 30;
+
+/// Why a system cannot be built or run as asked: a dotted key of the experiment file, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SystemError {
+    /// The dotted key, such as `topology.k`.
+    pub key: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl SystemError {
+    pub(crate) fn new(key: impl Into<String>, message: impl ToString) -> Self {
+        Self { key: key.into(), message: message.to_string() }
+    }
+}
+
+/// A system built from one point of an experiment: everything but its state.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The point.
+    pub spec: ExperimentSpec,
+    /// The shape.
+    pub topology: Arc<dyn Topology>,
+    /// The way through it.
+    pub routing: Arc<dyn Routing>,
+    /// Who sends to whom.
+    pub pattern: Arc<dyn Pattern>,
+    /// Times, buffers and credits.
+    pub plan: Arc<Plan>,
+}
+
+impl System {
+    /// Builds the system of a point; paths in it start from `base`.
+    ///
+    /// # Errors
+    /// What does not fit together, at the key that is at fault.
+    pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, SystemError> {
+        let topology = spec
+            .topology
+            .build(base)
+            .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
+        let routing = build_routing(spec, &*topology)?;
+        let WorkloadSpec::Traffic(traffic) = &spec.workload;
+        check_traffic(traffic)?;
+        let pattern = traffic
+            .pattern
+            .build(&*topology, spec.seed, base)
+            .map_err(|error| SystemError::new(format!("workload.pattern.{}", error.key), error.message))?;
+        let fabric = fabric_spec(spec, traffic, &topology, &routing);
+        crate::memory::check(&fabric)?;
+        let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
+        Ok(Self { spec: spec.clone(), topology, routing, pattern, plan: Arc::new(plan) })
+    }
+
+    /// The traffic of the point.
+    pub fn traffic(&self) -> &TrafficSpec {
+        let WorkloadSpec::Traffic(traffic) = &self.spec.workload;
+        traffic
+    }
+
+    /// How messages are cut into packets.
+    pub fn packets(&self) -> Packets {
+        Packets { message: self.traffic().message().0, packet: self.traffic().packet_size.0 as u32 }
+    }
+
+    /// The time of a message at the injection links' bandwidth, in ticks: one slot.
+    pub fn slot(&self) -> u64 {
+        let Packets { message, packet } = self.packets();
+        let whole = message / u64::from(packet);
+        let rest = (message % u64::from(packet)) as u32;
+        let time = |bytes| self.plan.serialization(ChannelClass::INJECTION, bytes);
+        whole * time(packet) + if rest > 0 { time(rest) } else { 0 }
+    }
+
+    /// What the sources of a run are made from.
+    pub fn sources(&self) -> OpenTrafficSpec {
+        let traffic = self.traffic();
+        let (kind, load, slot) = (traffic.injection, traffic.load, self.slot());
+        let pattern = Arc::clone(&self.pattern);
+        OpenTrafficSpec {
+            pattern: Arc::clone(&self.pattern),
+            routing: Arc::clone(&self.routing),
+            injection: Arc::new(move |node: NodeId| {
+                let weight = pattern.weight(node);
+                // A backlogged source has no rate to scale: it sends or does not.
+                let share = if kind == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { load * weight };
+                Injection::new(kind, share, slot)
+            }),
+            packets: self.packets(),
+            seed: self.spec.seed,
+        }
+    }
+
+    /// Ticks in picoseconds.
+    pub fn picoseconds(&self, ticks: u64) -> u64 {
+        ticks.saturating_mul(self.plan.tick().0)
+    }
+
+    /// Latency that the network interfaces add to every message, in nanoseconds.
+    pub fn nic_overhead_ns(&self) -> f64 {
+        let NicSpec::Ideal(nic) = &self.spec.nic;
+        nic.send_overhead.as_ns() + nic.receive_overhead.as_ns()
+    }
+
+    /// Latency of a packet that meets no other, on a path through so many routers, in ticks.
+    pub fn zero_load_latency(&self, routers: u32) -> u64 {
+        let between = (2..self.topology.class_names().len() as u8)
+            .map(|class| self.plan.link_delay(ChannelClass(class)))
+            .max()
+            .unwrap_or(0);
+        self.plan.link_delay(ChannelClass::INJECTION)
+            + self.plan.link_delay(ChannelClass::EJECTION)
+            + u64::from(routers.saturating_sub(1)) * between
+            + u64::from(routers) * self.plan.router_delay()
+            + self.plan.serialization(ChannelClass::EJECTION, self.packets().packet)
+    }
+
+    /// A cycle of channel dependencies, if the routing has one: then it may deadlock.
+    ///
+    /// # Errors
+    /// If the routing breaks its contract: a bug, reported instead of run into.
+    pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
+        routing::dependency_cycle(&*self.topology, &*self.routing).map_err(|fault| SystemError::new("routing", fault))
+    }
+
+    /// Refuses a system that may deadlock.
+    ///
+    /// # Errors
+    /// The cycle of channels that wait for one another.
+    pub fn refuse_deadlock(&self) -> Result<(), SystemError> {
+        match self.dependency_cycle()? {
+            None => Ok(()),
+            Some(cycle) => Err(SystemError::new(
+                "routing",
+                format!(
+                    "`{}` on this {} can deadlock: {cycle}\ngive packets more classes of virtual channels (for \
+                     example vc_rule = \"hops\" for shortest-path) or another routing",
+                    self.routing.kind(),
+                    self.topology.kind(),
+                ),
+            )),
+        }
+    }
+}
+
+fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<dyn Routing>, SystemError> {
+    let kind = spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
+    kind.build(topology).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
+}
+
+fn check_traffic(traffic: &TrafficSpec) -> Result<(), SystemError> {
+    for (key, size) in [("packet_size", traffic.packet_size), ("message_size", traffic.message())] {
+        if !(1..=LARGEST).contains(&size.0) {
+            return Err(SystemError::new(
+                format!("workload.{key}"),
+                format!("{size} is out of range: 1 B to 1 GiB are allowed"),
+            ));
+        }
+    }
+    traffic.injection.check(traffic.load).map_err(|error| SystemError::new("workload.load", error))
+}
+
+fn fabric_spec(
+    spec: &ExperimentSpec,
+    traffic: &TrafficSpec,
+    topology: &Arc<dyn Topology>,
+    routing: &Arc<dyn Routing>,
+) -> FabricSpec {
+    let link = |class: &str| {
+        let (bandwidth, delay) = spec.link.of_class(class);
+        LinkParameters { bandwidth, delay }
+    };
+    let rest = traffic.message().0 % traffic.packet_size.0;
+    FabricSpec {
+        topology: Arc::clone(topology),
+        routing: Arc::clone(routing),
+        links: topology.class_names().into_iter().map(link).collect(),
+        router: spec.router.clone(),
+        packet: traffic.packet_size,
+        other_packets: if rest > 0 { vec![Bytes(rest)] } else { Vec::new() },
+        continuous: matches!(traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic),
+        seed: spec.seed,
+    }
+}
