@@ -330,14 +330,15 @@ impl Fabric {
 
     /// Of a route's crosspoints with room the one with the most, ties at random.
     fn most_credit(&mut self, sender: usize, base: usize, route: &Route, bytes: u32) -> Option<u16> {
-        let outs = route.first.0..route.first.0 + route.count;
-        let most = outs.clone().map(|out| self.credits[base + out as usize]).max()?;
+        let plan = Arc::clone(&self.plan);
+        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
+        let most = outs().map(|out| self.credits[base + out as usize]).max()?;
         if most < bytes as i32 {
             return None;
         }
-        let ties = outs.clone().filter(|&out| self.credits[base + out as usize] == most).count() as u32;
+        let ties = outs().filter(|&out| self.credits[base + out as usize] == most).count() as u32;
         let pick = if ties > 1 { self.stream_of(sender).below(ties) } else { 0 };
-        outs.filter(|&out| self.credits[base + out as usize] == most).nth(pick as usize)
+        outs().filter(|&out| self.credits[base + out as usize] == most).nth(pick as usize)
     }
 
     /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
@@ -348,7 +349,8 @@ impl Fabric {
         } else if route.count == 1 {
             route.first.0
         } else {
-            route.first.0 + self.stream_of(sender).below(u32::from(route.count)) as u16
+            let pick = self.stream_of(sender).below(u32::from(route.count)) as u16;
+            route.port(pick, self.plan.routing.port_lists()).0
         };
         self.pool[packet].out = out;
         (self.credits[base + out as usize] >= bytes as i32).then_some(out)
@@ -418,7 +420,11 @@ impl Fabric {
 
     fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
         if route.choice == Choice::Random {
-            return route.first.0 + self.streams[router].below(u32::from(route.count)) as u16;
+            let pick = self.streams[router].below(u32::from(route.count)) as u16;
+            return route.port(pick, self.plan.routing.port_lists()).0;
+        }
+        if route.list != Route::CONSECUTIVE {
+            return self.choose_listed(router, base, route);
         }
         let first = base + route.first.0 as usize;
         let now = self.now();
@@ -438,6 +444,19 @@ impl Fabric {
             best = self.pick_tie(router, first, route.count, least, ties);
         }
         route.first.0 + best
+    }
+
+    /// The least loaded of ports that are not consecutive, ties at random.
+    #[cold]
+    fn choose_listed(&mut self, router: usize, base: usize, route: &Route) -> u16 {
+        let plan = Arc::clone(&self.plan);
+        let (now, full) = (self.now(), self.full_bytes);
+        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
+        let load = |senders: &[Sender], out: u16| senders[base + out as usize].congestion(now, full);
+        let least = outs().map(|out| load(&self.senders, out)).min().unwrap_or(0);
+        let ties = outs().filter(|&out| load(&self.senders, out) == least).count() as u32;
+        let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
+        outs().filter(|&out| load(&self.senders, out) == least).nth(pick as usize).unwrap_or(route.first.0)
     }
 
     fn pick_tie(&mut self, router: usize, first: usize, count: u16, least: u32, ties: u32) -> u16 {
