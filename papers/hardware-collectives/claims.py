@@ -206,4 +206,8 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
 
 
 def _by_pattern(found: Results, quantity: str, load: float = 1.0) -> dict[str, float]:
-    return {point["workload.pattern"]: point[quantity] for point in found if abs(point.get("workload.load", 1.0) - load) < 1e-9}
+    return {
+        point["workload.pattern"]: point[quantity]
+        for point in found
+        if abs(point.get("workload.load", 1.0) - load) < 1e-9
+    }

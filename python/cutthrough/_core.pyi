@@ -49,10 +49,10 @@ class Experiment:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
-    def check(self) -> str:
-        """JSON: sizes, cost, deadlock freedom."""
+    def check(self, point: int) -> str:
+        """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
     def analyze(self, point: int) -> str:
-        """JSON: exact channel loads of a point. Raises ExperimentError where there are none."""
+        """JSON: channel loads of a point. Raises ExperimentError."""
     def run(self, point: int, threads: int, progress: Progress) -> str:
         """JSON: what a point measures. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free."""
 

@@ -69,10 +69,11 @@ def analyze(
 
     Returns:
         One mapping for each combination of the sweep's keys other than the load: these keys, `throughput_bound` (a
-        load), `class_loads` (maximum and mean of each class of channels, per unit of load) and `binding_channels`.
+        load), `class_loads` (maximum and mean of each class of channels, per unit of load), `binding_channels`, and
+        whether all this is `exact` (adaptive routing is taken for an ideal choice).
 
     Raises:
-        ExperimentError: The experiment is wrong, or has no exact channel loads (adaptive routing).
+        ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
     return analyze_points(load(source, set=set, **sections))
 
@@ -82,14 +83,16 @@ def check(
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
-) -> dict[str, Any]:
-    """Checks an experiment without simulating it: sizes, cost, freedom from deadlock.
+) -> list[dict[str, Any]]:
+    """Checks an experiment without simulating it.
+
+    Returns:
+        One mapping a point: its sweep keys, sizes, cost, and whether it is free of deadlock.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    report: dict[str, Any] = json.loads(load(source, set=set, **sections).check())
-    return report
+    return check_points(load(source, set=set, **sections))
 
 
 def load(
@@ -104,6 +107,12 @@ def load(
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
     return experiments.load(source, set, **sections)
+
+
+def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
+    """What `check` returns, of an experiment that is loaded."""
+    points = enumerate(json.loads(experiment.points()))
+    return [{**point["keys"], **json.loads(experiment.check(index))} for index, point in points]
 
 
 def analyze_points(experiment: _core.Experiment) -> list[dict[str, Any]]:

@@ -53,13 +53,14 @@ def points_table(results: Results) -> Table:
 
 
 def analysis_table(analysis: Mapping[str, Any]) -> Table:
-    """Channel loads by class, per unit of load."""
+    """Channel loads by class, per unit of offered load."""
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("class of channels")
+    table.add_column("channels", justify="right")
     table.add_column("max load", justify="right")
     table.add_column("mean load", justify="right")
-    for name, loads in analysis["class_loads"].items():
-        table.add_row(name, f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
+    for loads in analysis["class_loads"]:
+        table.add_row(loads["class"], f"{loads['channels']:,}", f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
     return table
 
 

@@ -149,19 +149,26 @@ class Results:
 
 
 def flatten(point: Mapping[str, Any], prefix: str = "") -> Point:
-    """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`."""
+    """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`, and so is `{"a": [{"class": "b", ...}]}` by class."""
     flat: Point = {}
     for name, value in point.items():
-        if isinstance(value, dict) and not _is_choice(value):
-            flat.update(flatten(value, f"{prefix}{name}."))
-        else:
+        group = _group(value)
+        if group is None:
             flat[prefix + name] = value
+        else:
+            flat.update(flatten(group, f"{prefix}{name}."))
     return flat
 
 
-def _is_choice(value: Mapping[str, Any]) -> bool:
-    """Whether a table is one value of a sweep, such as a pattern with its keys, and not a group of quantities."""
-    return "kind" in value
+def _group(value: Any) -> Mapping[str, Any] | None:
+    """A value as a group of quantities, if it is one; a table with a kind, such as a pattern, is one value."""
+    if isinstance(value, dict):
+        return None if "kind" in value else value
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "class" in item for item in value):
+        names = [item["class"] for item in value]
+        if len(set(names)) == len(names):
+            return {item["class"]: {key: held for key, held in item.items() if key != "class"} for item in value}
+    return None
 
 
 def _column(values: list[Any]) -> pa.Array[Any]:

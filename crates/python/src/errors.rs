@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use sim::PointError;
 
 create_exception!(
     cutthrough._core,
@@ -21,4 +22,13 @@ create_exception!(cutthrough._core, Cancelled, PyException, "A run was cancelled
 /// An error of the experiment, as Python raises it.
 pub fn wrong(error: &sim::ExperimentError) -> PyErr {
     ExperimentError::new_err(error.to_string())
+}
+
+/// Why a point has no result, as Python raises it.
+pub fn unfinished(error: &PointError) -> PyErr {
+    match error {
+        PointError::Experiment(error) => wrong(error),
+        PointError::Run(sim::RunError::Cancelled) => Cancelled::new_err(error.to_string()),
+        PointError::Run(error) => RunError::new_err(error.to_string()),
+    }
 }

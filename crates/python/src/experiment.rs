@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
+use sim::RunOptions;
 
-use crate::errors::{RunError, wrong};
+use crate::errors::{unfinished, wrong};
 use crate::progress::Progress;
 
 /// A checked experiment: one point, or the points of a sweep.
@@ -65,23 +66,25 @@ impl Experiment {
         Ok(self.inner.resolved(self.point(point)?))
     }
 
-    /// JSON: sizes, cost, deadlock freedom.
-    fn check(&self) -> PyResult<String> {
-        Err(RunError::new_err("not yet"))
+    /// JSON: sizes, cost and deadlock freedom of a point.
+    fn check(&self, py: Python<'_>, point: usize) -> PyResult<String> {
+        let point = self.point(point)?;
+        let check = py.detach(|| sim::check_point(&self.inner, point)).map_err(|error| wrong(&error))?;
+        Ok(json!(check).to_string())
     }
 
-    /// JSON: exact channel loads of a point.
-    fn analyze(&self, point: usize) -> PyResult<String> {
-        self.point(point)?;
-        Err(RunError::new_err("not yet"))
+    /// JSON: channel loads of a point.
+    fn analyze(&self, py: Python<'_>, point: usize) -> PyResult<String> {
+        let point = self.point(point)?;
+        let analysis = py.detach(|| sim::analyze_point(&self.inner, point)).map_err(|error| wrong(&error))?;
+        Ok(json!(analysis).to_string())
     }
 
     /// JSON: what a point measures. Leaves the interpreter free.
     fn run(&self, py: Python<'_>, point: usize, threads: usize, progress: &Progress) -> PyResult<String> {
-        self.point(point)?;
-        py.detach(|| {
-            let _ = (threads, &progress.cancelled);
-            Err(RunError::new_err("not yet"))
-        })
+        let point = self.point(point)?;
+        let options = RunOptions { threads, progress: progress.inner.clone() };
+        let result = py.detach(|| sim::run_point(&self.inner, point, &options)).map_err(|error| unfinished(&error))?;
+        Ok(json!(result).to_string())
     }
 }

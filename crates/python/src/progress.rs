@@ -1,15 +1,12 @@
 //! How far a run is.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use pyo3::prelude::*;
 
 /// How far a run is, and a way to end it early. Safe to use from several threads.
 #[pyclass(frozen, module = "cutthrough._core")]
 #[derive(Default)]
 pub struct Progress {
-    pub cancelled: Arc<AtomicBool>,
+    pub inner: sim::Progress,
 }
 
 #[pymethods]
@@ -22,17 +19,17 @@ impl Progress {
     /// The part that is done, 0 to 1: an estimate that never falls.
     #[getter]
     fn fraction(&self) -> f64 {
-        0.0
+        self.inner.fraction()
     }
 
     /// What is under way, in a word or two.
     #[getter]
     fn phase(&self) -> &'static str {
-        ""
+        self.inner.phase().name()
     }
 
     /// Makes the run raise `Cancelled` soon.
     fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.inner.cancel();
     }
 }

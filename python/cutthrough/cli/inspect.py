@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+#: Binding channels that are printed; `--json` has more.
+MOST_NAMED = 5
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
@@ -46,7 +49,7 @@ def check(
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
-    report: dict[str, Any] = json.loads(experiment.check())
+    report = api.check_points(experiment)[0]
     if json_output:
         print_json({"version": _core.__version__, **report, "resolved": experiments.resolved(experiment)})
         return
@@ -61,7 +64,8 @@ def analyze(
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
 
-    Needs an oblivious routing: one that does not look at congestion. Loads are per unit of offered load.
+    Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
+    not look at congestion; of an adaptive one they are those of an ideal choice.
 
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado`
     """
@@ -100,6 +104,12 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
     if keys:
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis))
-    out.print(f"\nNo load above {analysis['throughput_bound']:.4f} can be accepted.")
-    for channel in analysis["binding_channels"][:5]:
-        out.print(f"  binding: {channel}", markup=False, soft_wrap=True)
+    if not analysis["exact"]:
+        out.print("The routing is adaptive: these are the loads of an ideal choice, spread evenly.")
+    out.print(f"No offered load above {analysis['throughput_bound']:.4f} can be accepted: full first are")
+    named = analysis["binding_channels"][:MOST_NAMED]
+    for channel in named:
+        out.print(f"  {channel['channel']}", markup=False, soft_wrap=True)
+    if analysis["binding_channels_total"] > len(named):
+        out.print(f"  and {analysis['binding_channels_total'] - len(named):,} more")
+    out.print()

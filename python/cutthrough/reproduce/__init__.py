@@ -9,4 +9,4 @@ from cutthrough.reproduce.claims import Claim, Expect
 from cutthrough.reproduce.papers import Paper, catalogue, find
 from cutthrough.reproduce.study import Planned, Study, reproduce
 
-__all__ = ["Claim", "Expect", "Paper", "Planned", "Study", "catalogue", "find", "reproduce"]
+__all__ = ["Claim", "Expect", "Paper", "Planned", "Study", "catalogue", "find", "papers", "reproduce"]

@@ -1,0 +1,85 @@
+"""Writes the reference pages that the program itself documents: keys of the experiment file, commands, catalogues."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cutthrough import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("run", "check", "analyze", "plot", "list", "reproduce")
+
+
+def write(directory: Path) -> None:
+    """Writes every generated page."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "keys.md").write_text(keys(), encoding="utf-8")
+    (directory / "catalogue.md").write_text(catalogue(), encoding="utf-8")
+    (directory / "commands.md").write_text("\n".join(command(name) for name in COMMANDS), encoding="utf-8")
+
+
+def keys() -> str:
+    """Every section of the experiment file, each with a table of its keys."""
+    return "\n".join(section(each) for each in json.loads(_core.reference()))
+
+
+def section(described: dict[str, Any]) -> str:
+    """One section, or one kind of it."""
+    name = described["section"]
+    heading = f"`[{name}]`" if name else "Top level"
+    if described["kind"]:
+        tag, kind = described["kind"]
+        heading += f' with `{tag} = "{kind}"`'
+    lines = [f"## {heading}", "", described["doc"], ""]
+    if described["keys"]:
+        lines += ["| key | value | default | |", "|---|---|---|---|"]
+        lines += [key(each) for each in described["keys"]]
+    return "\n".join(lines) + "\n"
+
+
+def key(described: dict[str, Any]) -> str:
+    """One line of a table of keys."""
+    value = described["value"] + (f" ({described['range']})" if described["range"] else "")
+    default = (
+        f"`{described['default']}`" if described["default"] is not None else "required" if described["required"] else ""
+    )
+    words = "".join(f'<br>`"{word["name"]}"`: {word["doc"]}' for word in described["values"])
+    return (
+        "| "
+        + " | ".join(cell(text) for text in (f"`{described['key']}`", value, default, described["doc"] + words))
+        + " |"
+    )
+
+
+def cell(text: str) -> str:
+    """A text that can stand in a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def catalogue() -> str:
+    """What `cutthrough list` names."""
+    lines = []
+    for kind, entries in json.loads(_core.catalogue()).items():
+        lines += [f"## {kind.capitalize()}", ""]
+        lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
+    return "\n".join(lines)
+
+
+def command(name: str) -> str:
+    """The help of a command, as the terminal shows it."""
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "TERMINAL_WIDTH": "100"}
+    shown = subprocess.run(  # noqa: S603  (our own program)
+        [sys.executable, "-m", "cutthrough.cli", name, "--help"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    body = shown.stdout.replace("python -m cutthrough.cli", "cutthrough").strip("\n")
+    return f"## `cutthrough {name}`\n\n```text\n{body}\n```\n"

@@ -1,0 +1,85 @@
+"""What the tests share: the command line in this process, and a small experiment."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cutthrough.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent
+
+#: Sixteen nodes for a few microseconds: a point takes milliseconds.
+SMALL = """\
+title = "small"
+seed = 7
+
+[topology]
+kind = "fat-tree"
+k = 4
+n = 2
+
+[link]
+bandwidth = "10 Gb/s"
+delay = "20 ns"
+
+[router]
+kind = "output-queued"
+delay = "90 ns"
+
+[workload]
+kind = "traffic"
+pattern = "uniform"
+packet_size = "256 B"
+load = 0.3
+
+[measure]
+precision = 0.2
+warm_up = "10 us"
+min_time = "20 us"
+max_time = "200 us"
+
+[sweep]
+"workload.load" = [0.2, 0.5]
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cutthrough(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Runs a command line as the user would, and returns its status and what it printed."""
+
+    def run(*arguments: Any) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["cutthrough", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+            status = 0
+        except SystemExit as stopped:
+            status = stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
+        printed = capsys.readouterr()
+        return Ran(status, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The path of a small experiment of two points."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path

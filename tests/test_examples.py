@@ -1,0 +1,72 @@
+"""Every example runs, and every block of the documentation does what it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+
+from .conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "generated" not in p.parts)]
+#: So short that a point takes milliseconds: whether it runs, not what it finds.
+SHORT = {"measure.precision": 0.5, "measure.warm_up": "2 us", "measure.min_time": "5 us", "measure.max_time": "10 us"}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path: Path, tmp_path: Path) -> None:
+    """Catches an example that no longer runs, gives nothing, or cannot be drawn."""
+    results = ct.run(path, set=SHORT)
+    assert results.points
+    assert all(found["packets"] > 0 for found in results)
+    assert results.title
+    results.save(tmp_path)
+    assert len(results.save_plots(tmp_path)) == 4
+
+
+def test_examples_say_how_to_run_them() -> None:
+    """Catches an example without its command."""
+    for path in EXAMPLES:
+        assert f"cutthrough run examples/{path.name}" in path.read_text(encoding="utf-8"), path
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with what the documentation speaks of, where a run takes no time."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tutorial,) = [block for block in blocks(ROOT / "docs" / "tutorial.md", "toml") if "title" in block]
+    (tmp_path / "tree.toml").write_text(tutorial, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_do_what_they_show(page: Path, workplace: Path, cutthrough: Callable[..., Any]) -> None:
+    """Catches a command, a program or a file in the documentation that does not work."""
+    for number, text in enumerate(blocks(page, "toml")):
+        path = workplace / f"block{number}.toml"
+        path.write_text(text, encoding="utf-8")
+        assert cutthrough("check", path).status == 0, text
+    for text in blocks(page, "console"):
+        for line in text.splitlines():
+            if line.startswith("$ cutthrough "):
+                words = shlex.split(line.removeprefix("$ cutthrough "), comments=True)
+                short = [f"--set={key}={value}" for key, value in SHORT.items()] if words[0] == "run" else []
+                ran = cutthrough(*words, *short)
+                assert ran.status == 0, f"{line}\n{ran.err}"
+    for text in blocks(page, "python"):
+        exec(compile(text, str(page), "exec"), {})  # noqa: S102  (our own documentation)

@@ -1,0 +1,86 @@
+"""`check`, `analyze` and `list`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINK = {"bandwidth": "100 Gb/s", "delay": "10 ns"}
+
+
+def test_check_shows_the_resolved_file_and_sizes(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches defaults that are not written out, and wrong sizes."""
+    ran = cutthrough("check", small)
+    assert ran.status == 0
+    assert 'credits = "row-minimum"' in ran.out
+    report = json.loads(cutthrough("check", small, "--json").out)
+    assert (report["nodes"], report["routers"]) == (16, 8)
+    assert report["deadlock_free"] is True
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ties", "bound"),
+    [("uniform", "split", 63 / 64), ("uniform", "positive", 0.8 * 63 / 64), ("tornado", "split", 1 / 3)],
+)
+def test_analyze_knows_the_torus(pattern: str, ties: str, bound: float) -> None:
+    """Expected: the exact loads of an 8x8 torus (Dally and Towles). Catches a wrong bound or wrong units.
+
+    Uniform counts no packets to oneself: the load that leaves a node is 64/63 of what the theory with them says.
+    """
+    (analysis,) = ct.analyze(
+        topology=ct.Torus([8, 8]),
+        link=LINK,
+        routing={"kind": "dimension-order", "ties": ties},
+        workload={"kind": "traffic", "pattern": pattern, "load": 0.5},
+        sweep={"workload.load": [0.1, 0.5]},
+    )
+    assert analysis["throughput_bound"] == pytest.approx(min(bound, 1.0), rel=1e-9)
+
+
+def test_analyze_refuses_what_has_no_exact_loads(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a number for adaptive routing, which has none."""
+    ran = cutthrough("analyze", small, "--set", "routing.kind=adaptive-up-down")
+    assert (ran.status, ran.out) == (2, "")
+    assert "adaptive" in ran.err
+
+
+def test_analyze_prints_every_class(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a class of channels that is left out, and points that differ in the load only."""
+    options = ("--set", "routing.kind=random-up-down")
+    ran = cutthrough("analyze", small, *options)
+    assert ran.status == 0
+    for name in ("injection", "ejection", "up", "down"):
+        assert name in ran.out
+    printed = json.loads(cutthrough("analyze", small, *options, "--json").out)
+    assert len(printed["points"]) == 1
+    assert printed["points"][0]["class_loads"]["injection"]["max"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", ["topologies", "routers", "routings", "patterns", "injections", "nics", "papers"])
+def test_list_names_and_says_what(cutthrough: Callable[..., Any], kind: str) -> None:
+    """Catches an empty list and an entry without a summary."""
+    printed = json.loads(cutthrough("list", kind, "--json").out)[kind]
+    assert printed
+    assert all(entry["name"] and entry["summary"] for entry in printed)
+    shown = cutthrough("list", kind).out
+    assert all(entry["name"] in shown for entry in printed)
+
+
+def test_help_teaches_with_examples(cutthrough: Callable[..., Any]) -> None:
+    """Catches a command without an example."""
+    for command in ("run", "check", "analyze", "plot", "list", "reproduce"):
+        ran = cutthrough(command, "--help")
+        assert ran.status == 0
+        assert "Example" in ran.out
+
+
+def test_version(cutthrough: Callable[..., Any]) -> None:
+    """Catches a version that is not the package's."""
+    assert cutthrough("--version").out == f"cutthrough {ct.__version__}\n"

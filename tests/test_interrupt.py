@@ -1,0 +1,49 @@
+"""Ctrl-C keeps the points that have finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import cutthrough as ct
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
+    """Catches finished points that are lost, a traceback, or a run that does not end.
+
+    The first point takes milliseconds; the second would take hours, so that the signal comes in its middle.
+    """
+    text = (
+        small.read_text()
+        .replace('max_time = "200 us"', 'max_time = "1000 s"')
+        .replace("precision = 0.2", "precision = 1e-9")
+    )
+    endless = tmp_path / "endless.toml"
+    head, _, _ = text.partition("[sweep]")
+    endless.write_text(head + '[sweep]\n"measure.max_time" = ["30 us", "1000 s"]\n')
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "cutthrough.cli", "run", str(endless), "--out", str(out), "-j", "1"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as running:
+        time.sleep(5)
+        assert running.poll() is None, running.communicate()
+        running.send_signal(signal.SIGINT)
+        printed, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "1 finished points kept" in errors
+    assert "Traceback" not in errors
+    assert "accepted" in printed
+    kept = ct.Results.read(out)
+    assert not kept.complete
+    assert [point["measure.max_time"] for point in kept] == ["30 us"]
+    assert json.loads((out / "results.json").read_text())["complete"] is False

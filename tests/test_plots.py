@@ -1,0 +1,112 @@
+"""Figures: what they show, not how they look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cutthrough import Results, plots
+from cutthrough.series import label_of, pick_axis, split
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def point(load: float, **keys: Any) -> dict[str, Any]:
+    latency = 500 / (1.05 - load)
+    return {
+        **keys,
+        "workload.load": load,
+        "offered_load": load,
+        "accepted_load": min(load, 0.9),
+        "latency_mean_ns": latency,
+        "latency_ci_ns": 5.0,
+        "latency_p99_ns": 3 * latency,
+        "saturated": load > 0.9,
+    }
+
+
+def results(axes: list[str], points: list[dict[str, Any]]) -> Results:
+    return Results(points=points, axes=axes, title="a title")
+
+
+def test_lines_and_axes_carry_units() -> None:
+    """Catches an axis without a unit, a lost line, and saturated points that look like others."""
+    found = results(["p", "workload.load"], [point(load, p=p) for p in ("x", "y") for load in (0.2, 0.6, 1.0)])
+    axes = plots.figure(found, "latency").axes[0]
+    assert axes.get_ylabel().endswith("(ns)") or axes.get_ylabel().endswith("(µs)")
+    assert "share" in axes.get_xlabel()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["x", "y", "saturated"]
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [list(line.get_xdata()) for line in hollow] == [[1.0], [1.0]]
+
+
+def test_one_line_shows_its_99th_percentile() -> None:
+    """Catches a single curve without its tail."""
+    found = results(["workload.load"], [point(load) for load in (0.2, 0.6)])
+    legend = plots.figure(found, "latency").axes[0].get_legend()
+    assert legend is not None
+    assert "99th percentile" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_confidence_band_is_the_interval() -> None:
+    """Catches a band that is not mean plus and minus half-width."""
+    found = results(["workload.load"], [point(0.2), point(0.6)])
+    band = plots.figure(found, "latency").axes[0].collections[0].get_paths()[0].vertices
+    mean = point(0.2)["latency_mean_ns"]
+    at_first = sorted({round(float(y), 6) for x, y in band if x == 0.2})
+    assert at_first == pytest.approx([mean - 5, mean + 5])
+
+
+@pytest.mark.parametrize(
+    ("axes", "keys", "expected"),
+    [
+        (["workload.load"], {"workload.load": 0.1}, "offered_load"),
+        (["a", "workload.load"], {"a": 1, "workload.load": 0.1}, "offered_load"),
+        (["a", "b"], {"a": "x", "b": 3}, "b"),
+        (["a"], {"a": "x"}, "a"),
+        ([], {}, "offered_load"),
+    ],
+)
+def test_axis_is_the_load_or_the_first_number(axes: list[str], keys: dict[str, Any], expected: str) -> None:
+    """Catches an x axis that hides what was swept."""
+    assert pick_axis(results(axes, [{"offered_load": 0.1, **keys}])).key == expected
+
+
+def test_every_other_key_makes_a_line() -> None:
+    """Catches points of two lines joined into one."""
+    points = [point(load, a=a, b=b) for a in (1, 2) for b in ("u", "v") for load in (0.5, 0.1)]
+    found = results(["a", "b", "workload.load"], points)
+    lines = split(found, pick_axis(found))
+    assert [line.label for line in lines] == ["a 1, u", "a 1, v", "a 2, u", "a 2, v"]
+    assert all(line.column("offered_load") == [0.1, 0.5] for line in lines)
+
+
+def test_labels_of_tables() -> None:
+    """Catches a legend that prints a dictionary."""
+    assert label_of({"kind": "shift", "offset": 5}) == "shift (offset 5)"
+    assert label_of("uniform") == "uniform"
+
+
+def test_saved_plots_are_the_same_bytes(tmp_path: Path) -> None:
+    """Catches dates or random names in files."""
+    found = results(["workload.load"], [point(0.2), point(0.6)])
+    first, second = plots.save(found, tmp_path / "a"), plots.save(found, tmp_path / "b")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert len(first) == 4
+
+
+def test_missing_values_leave_gaps(tmp_path: Path) -> None:
+    """Catches a plot that fails on a point without latency (nothing was delivered)."""
+    empty = {**point(0.4), "latency_mean_ns": None, "latency_ci_ns": None, "latency_p99_ns": None}
+    assert plots.save(results(["workload.load"], [point(0.2), empty, point(0.6)]), tmp_path)
+
+
+def test_nothing_to_draw() -> None:
+    """Catches a figure of nothing, or of an unknown quantity."""
+    with pytest.raises(ValueError, match="no points"):
+        plots.figure(results([], []))
+    with pytest.raises(ValueError, match="latency, throughput"):
+        plots.figure(results([], [point(0.1)]), "colour")

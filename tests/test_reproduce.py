@@ -1,0 +1,139 @@
+"""The machinery of `reproduce`, on a paper of two points; and the plans of the real ones."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cutthrough import experiments
+from cutthrough.reproduce import Claim, Expect, Paper, Study, find, papers, reproduce
+
+from .conftest import SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CLAIMS = """
+from cutthrough.reproduce import Claim, Expect, Planned
+
+VARIANTS = {"random": {"router.arbitration": "random"}, "oldest": {"router.arbitration": "oldest-first"}}
+
+def plan(quick):
+    return {"curve": Planned("small")}
+
+def sensitivity_plan(quick):
+    return {"curve": Planned("small", {"workload.load": 0.5}), "fixed": Planned("small", varies=False)}
+
+def claims(results):
+    accepted = results["curve"].points[-1]["accepted_load"]
+    return [
+        Claim("half", "1", "accepts half", "0.5", accepted, "load", Expect.within(0.5, 0.05)),
+        Claim("wrong", "1", "accepts all", "1", accepted, "load", Expect(low=0.99)),
+    ]
+
+def figures(results):
+    return {"figure-1": results["curve"].plot("throughput")}
+"""
+
+
+@pytest.fixture
+def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    home = tmp_path / "papers" / "tiny"
+    (home / "experiments").mkdir(parents=True)
+    (home / "README.md").write_text("# A tiny paper\n")
+    (home / "claims.py").write_text(CLAIMS)
+    (home / "experiments" / "small.toml").write_text(SMALL)
+    monkeypatch.setattr(papers, "HOME", tmp_path / "papers")
+    return Paper(home)
+
+
+def test_claims_are_judged_with_their_sensitivity(paper: Paper) -> None:
+    """Catches a verdict that is not the claim's, and a variant that is not run."""
+    outcome = reproduce(paper, Study())
+    assert [(claim.id, claim.ok) for claim in outcome.claims] == [("half", True), ("wrong", False)]
+    assert set(outcome.claims[0].sensitivity) == {"random", "oldest"}
+    assert len(outcome.results["curve"]) == 2
+    assert list(outcome.figures) == ["figure-1"]
+
+
+def test_finished_points_are_not_run_again(paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a cache that is not used, that forgets, or that survives a change of the experiment."""
+    study = Study(directory=tmp_path / "kept")
+    first = reproduce(paper, study)
+    kept = sorted((tmp_path / "kept" / "points").iterdir())
+    # Two loads by default; load 0.5 under two variants.
+    assert len(kept) == 4
+    monkeypatch.setattr("cutthrough.sweeps.run_jobs", lambda *_: pytest.fail("ran again"))
+    assert reproduce(paper, study).claims == first.claims
+    monkeypatch.undo()
+    monkeypatch.setattr(papers, "HOME", paper.directory.parent)
+    experiment = paper.directory / "experiments" / "small.toml"
+    experiment.write_text(SMALL.replace("seed = 7", "seed = 8"))
+    reproduce(paper, study)
+    assert len(sorted((tmp_path / "kept" / "points").iterdir())) == 8
+
+
+def test_damaged_points_are_run_again(paper: Paper, tmp_path: Path) -> None:
+    """Catches a crash on half a file."""
+    study = Study(directory=tmp_path / "kept")
+    first = reproduce(paper, study)
+    for path in (tmp_path / "kept" / "points").iterdir():
+        path.write_text('{"accepted')
+    assert [c.here for c in reproduce(paper, study).claims] == [c.here for c in first.claims]
+
+
+def test_command_prints_claims(paper: Paper, cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a JSON that is not as documented, and figures that are not written."""
+    out = tmp_path / "out"
+    printed = json.loads(cutthrough("reproduce", paper.name, "--out", out, "--json").out)
+    assert [claim["id"] for claim in printed["claims"]] == ["half", "wrong"]
+    assert set(printed["claims"][0]) >= {"id", "figure", "text", "paper", "here", "unit", "ok"}
+    assert (out / "tiny" / "figure-1.png").exists()
+    assert (out / "tiny" / "curve" / "points.parquet").exists()
+    shown = cutthrough("reproduce", paper.name, "--out", out).out
+    assert "1 of 2 claims hold" in shown
+
+
+@pytest.mark.parametrize(
+    ("expect", "value", "holds"),
+    [
+        (Expect(low=0.98), 0.98, True),
+        (Expect(low=0.98), 0.979, False),
+        (Expect(high=3.5), 3.6, False),
+        (Expect.within(0.93, 0.04), 0.97, True),
+        (Expect.within(0.93, 0.04), 0.88, False),
+        (Expect(), math.nan, False),
+    ],
+)
+def test_expectations(expect: Expect, value: float, holds: bool) -> None:
+    """Catches bounds that are the wrong way round, and a not-a-number that confirms."""
+    assert expect.holds(value) is holds
+    assert Claim("x", "1", "", "", value, "", expect).ok is holds
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_plans_of_papers_load_and_variants_differ(quick: bool) -> None:
+    """Catches a paper whose experiments are wrong, or a variant that is the default under another name."""
+    for real in find([]):
+        module = real.module()
+        plans = {**module.plan(quick), **module.sensitivity_plan(quick)}
+        for planned in plans.values():
+            default = load(real, planned)
+            for name, changes in module.VARIANTS.items():
+                varied = load(real, planned.under(changes))
+                assert planned.varies == (varied.resolved_point(0) != default.resolved_point(0)), name
+
+
+def load(paper: Paper, planned: Any) -> Any:
+    overrides = [(key, experiments.to_value(value)) for key, value in planned.set.items()]
+    return experiments.read_file(paper.experiment(planned.file), overrides)
+
+
+def test_papers_have_their_documents() -> None:
+    """Catches a paper without its deviations."""
+    for real in find([]):
+        assert real.title
+        assert (real.directory / "DEVIATIONS.md").exists()

@@ -1,0 +1,131 @@
+"""`cutthrough run` and `plot`: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: What every point of traffic carries, by design.md.
+KEYS = {
+    "seed",
+    "offered_load",
+    "accepted_load",
+    "accepted_load_min",
+    "latency_mean_ns",
+    "latency_ci_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_max_ns",
+    "hops_mean",
+    "saturated",
+    "packets",
+    "packet_hops",
+    "sim_time_ns",
+    "wall_s",
+}
+
+
+def without_wall(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in point.items() if key != "wall_s"} for point in points]
+
+
+def test_json_is_one_object_with_every_key(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches anything else on stdout, a missing quantity, a point without its sweep key, or sweep order lost."""
+    ran = cutthrough("run", small, "--json")
+    assert ran.status == 0
+    printed = json.loads(ran.out)
+    assert set(printed) == {"version", "points"}
+    assert [point["workload.load"] for point in printed["points"]] == [0.2, 0.5]
+    for point in printed["points"]:
+        assert set(point) >= KEYS
+        assert point["seed"] == 7
+        assert point["latency_mean_ns"] > 0
+
+
+def test_results_do_not_depend_on_jobs_or_threads(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches results that depend on what runs beside them."""
+    runs = [
+        json.loads(cutthrough("run", small, "--json", *options).out)["points"]
+        for options in (["-j", "1"], ["-j", "4"], ["--threads", "2"], ["--threads", "3", "-j", "2"])
+    ]
+    assert all(without_wall(points) == without_wall(runs[0]) for points in runs)
+
+
+def test_run_writes_tables_experiment_and_plots(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches files that are missing, disagree, or cannot be run again."""
+    directory = tmp_path / "out"
+    ran = cutthrough("run", small, "--out", directory)
+    assert ran.status == 0
+    assert str(directory / "latency.png") in ran.out
+    held = {path.name for path in directory.iterdir()}
+    tables = {"points.parquet", "points.csv", "results.json", "experiment.toml"}
+    assert held == tables | {"latency.png", "latency.svg", "throughput.png", "throughput.svg"}
+    assert (directory / "latency.png").read_bytes().startswith(b"\x89PNG")
+    stored = json.loads((directory / "results.json").read_text())
+    table = pq.read_table(directory / "points.parquet")
+    assert table.column("accepted_load").to_pylist() == [point["accepted_load"] for point in stored["points"]]
+    assert table.schema.metadata[b"seed"] == b"7"
+    assert len((directory / "points.csv").read_text().splitlines()) == 3
+    again = json.loads(cutthrough("run", directory / "experiment.toml", "--json").out)
+    assert without_wall(again["points"]) == without_wall(stored["points"])
+
+
+def test_default_directory_is_named_after_the_file(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches results that go elsewhere, or a JSON run that leaves files behind."""
+    monkeypatch.chdir(small.parent)
+    assert cutthrough("run", small, "--json").status == 0
+    assert not (small.parent / "results").exists()
+    assert cutthrough("run", small).status == 0
+    assert (small.parent / "results" / "small" / "points.csv").exists()
+
+
+def test_set_replaces_keys_and_ends_their_sweep(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches an override that is lost, or swept over."""
+    printed = json.loads(cutthrough("run", small, "--set", "workload.load=0.1", "--set", "seed=9", "--json").out)
+    (point,) = printed["points"]
+    assert point["offered_load"] == pytest.approx(0.1)
+    assert point["seed"] == 9
+
+
+def test_saturation_search_finds_a_load_below_the_bound(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a search that does not search, or one that ends above what the channels can carry."""
+    options = ("--set", "workload.load=1.0", "--set", "routing.kind=d-mod-k", "--set", "workload.pattern=bit-reversal")
+    searched = json.loads(cutthrough("run", small, *options, "--saturation", "--json").out)["points"][0]
+    bound = json.loads(cutthrough("analyze", small, *options, "--json").out)["points"][0]["throughput_bound"]
+    assert 0.02 < searched["saturation_load"] <= bound + 1e-9
+
+
+def test_plot_draws_again_from_what_run_wrote(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches plots that need the simulation, and formats that are ignored."""
+    cutthrough("run", small, "--out", tmp_path / "a")
+    ran = cutthrough("plot", tmp_path / "a", "--out", tmp_path / "b", "--format", "svg")
+    assert ran.status == 0
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["latency.svg", "throughput.svg"]
+    assert (tmp_path / "b" / "latency.svg").read_bytes() == (tmp_path / "a" / "latency.svg").read_bytes()
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", "[1, 2]", '{"points": 3}', "\x00\x01"])
+def test_plot_refuses_what_is_no_result(cutthrough: Callable[..., Any], tmp_path: Path, content: str | None) -> None:
+    """Catches a traceback on a directory that `run` has not written."""
+    if content is not None:
+        (tmp_path / "results.json").write_text(content)
+    ran = cutthrough("plot", tmp_path)
+    assert (ran.status, ran.out) == (2, "")
+    assert "error" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_unwritable_directory_fails_before_the_run(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches work that is lost because its directory cannot be made."""
+    ran = cutthrough("run", small, "--out", small / "below-a-file")
+    assert ran.status == 1
+    assert "cannot write" in ran.err

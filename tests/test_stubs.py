@@ -1,0 +1,45 @@
+"""The stub of the compiled half, against the compiled half."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import cutthrough
+from cutthrough import _core
+
+STUB = ast.parse(Path(cutthrough.__file__).with_name("_core.pyi").read_text(encoding="utf-8"))
+
+
+def public(names: list[str]) -> set[str]:
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_stub_names_what_the_module_has() -> None:
+    """Catches a function or class that only one of the two has."""
+    named = {node.name for node in STUB.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    assert named == public(dir(_core))
+
+
+def test_stub_names_what_the_classes_have() -> None:
+    """Catches a method or property that only one of the two has, and parameters that differ."""
+    for node in STUB.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        held = getattr(_core, node.name)
+        methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+        inherited = public(dir(held.__base__))
+        assert public(list(methods)) == public(dir(held)) - inherited, node.name
+        for name, method in methods.items():
+            signature = getattr(getattr(held, name), "__text_signature__", None)
+            if signature and name != "__init__":
+                given = [part.strip(" $/") for part in signature.strip("()").split(",")]
+                stubbed = [argument.arg for argument in method.args.args]
+                assert [part for part in given if part] == stubbed, f"{node.name}.{name}"
+
+
+def test_version_is_the_workspace_s() -> None:
+    """Catches a wheel and a module of different versions."""
+    from importlib.metadata import version
+
+    assert _core.__version__ == version("cutthrough")
