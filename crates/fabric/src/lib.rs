@@ -11,9 +11,11 @@ mod partition_map;
 mod plan;
 pub mod routers;
 mod tally;
+mod watchdog;
 
 pub use fabric::{Fabric, Mail};
 pub use partition::{Demand, Partition, Traffic};
 pub use partition_map::PartitionMap;
 pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
 pub use tally::{Batch, Tally};
+pub use watchdog::{WaitingPacket, waiting_cycle};

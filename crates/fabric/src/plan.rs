@@ -195,6 +195,11 @@ impl Plan {
         self.delay
     }
 
+    /// Virtual channels of a class.
+    pub fn lanes(&self) -> u8 {
+        self.lanes
+    }
+
     /// Virtual channels of every link.
     pub fn vcs(&self) -> u8 {
         self.vcs

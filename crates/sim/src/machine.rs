@@ -7,7 +7,7 @@ use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
-use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally};
+use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket};
 use topology::ChannelSource;
 
 use crate::system::System;
@@ -33,8 +33,8 @@ pub(crate) trait Machine {
     fn measured(&mut self) -> (Histogram, u64);
     /// Bytes sent on each channel since `measure_from`.
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)>;
-    /// A cycle of packets that wait for one another, in words.
-    fn waiting_cycle(&self) -> String;
+    /// Every packet that waits at the front of a queue.
+    fn waiting(&self) -> Vec<WaitingPacket>;
 }
 
 /// Builds the machine of a system, divided over threads.
@@ -161,8 +161,8 @@ impl<R: Routers> Machine for Parts<R> {
         self.members.iter().flat_map(|member| member.partition.channel_bytes()).collect()
     }
 
-    fn waiting_cycle(&self) -> String {
-        String::new()
+    fn waiting(&self) -> Vec<WaitingPacket> {
+        self.members.iter().flat_map(|member| member.partition.waiting_packets()).collect()
     }
 }
 

@@ -152,10 +152,17 @@ impl<'a> Run<'a> {
     }
 
     fn deadlock(&mut self) -> RunError {
+        let lanes = self.system.plan.lanes();
+        let cycle = fabric::waiting_cycle(&*self.system.topology, lanes, self.machine.waiting());
+        let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
         RunError::Deadlock {
             at_ns: self.system.picoseconds(self.now) / 1000,
             in_flight: self.machine.in_flight(),
-            cycle: self.machine.waiting_cycle(),
+            cycle: if lines.is_empty() {
+                "no cycle of packets was found: this is a bug in the simulator".into()
+            } else {
+                lines.join(";\n") + ";\nthe last waits for a buffer that the first holds"
+            },
         }
     }
 
@@ -262,7 +269,7 @@ impl<'a> Run<'a> {
         let start = self.now;
         while self.machine.outstanding(self.measured.1) {
             if self.saturated || self.now > longest {
-                return Ok(());
+                return self.refuse_cycle();
             }
             self.step()?;
             let part = (self.now - start) as f64 / (longest - start) as f64;
@@ -270,6 +277,24 @@ impl<'a> Run<'a> {
         }
         self.drained = true;
         Ok(())
+    }
+
+    /// Packets that wait for one another in a cycle are stuck even while others still move.
+    ///
+    /// Waits that look like a cycle dissolve within a batch or two unless they are one, so it has to last.
+    fn refuse_cycle(&mut self) -> Result<(), RunError> {
+        let lanes = self.system.plan.lanes();
+        let topology = &*self.system.topology;
+        let mut stuck = fabric::waiting_cycle(topology, lanes, self.machine.waiting());
+        for _ in 0..STANDSTILL {
+            if stuck.is_empty() {
+                return Ok(());
+            }
+            self.step()?;
+            let waiting = self.machine.waiting();
+            stuck.retain(|packet| waiting.contains(packet));
+        }
+        if stuck.is_empty() { Ok(()) } else { Err(self.deadlock()) }
     }
 
     /// The simulated time at which a run ends, in ticks.
@@ -367,5 +392,56 @@ impl Sources {
             let variance = ((self.squares[node] - self.sums[node] * mean) / (count - 1.0)).max(0.0);
             mean + quantile * (variance / count).sqrt() < SATURATED_BELOW * load * self.weights[node]
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Experiment;
+
+    fn system(text: &str) -> System {
+        let experiment = Experiment::load(text, "test.toml", Path::new("."), &[]).unwrap();
+        System::build(&experiment.points()[0].spec, Path::new(".")).unwrap()
+    }
+
+    const RING: &str = r#"
+        topology = { kind = "torus", dims = [8] }
+        link = { bandwidth = "10 Gb/s", delay = "20 ns" }
+        router = { kind = "output-queued", buffer = "1 packets", credits = "row-counter", vcs = 1 }
+        routing = { kind = "shortest-path", vc_rule = "single" }
+        workload = { kind = "traffic", load = 1.0, pattern = "tornado" }
+    "#;
+
+    #[test]
+    fn a_ring_on_one_virtual_channel_is_refused_with_the_cycle_of_channels() {
+        // Would catch a dependency check that is not asked before a run.
+        let error = run(&system(RING), &RunOptions::default()).unwrap_err();
+        assert!(matches!(&error, RunError::System(error) if error.key == "routing"), "{error}");
+        assert!(error.to_string().contains("waits for"), "{error}");
+    }
+
+    #[test]
+    fn the_watchdog_sees_the_ring_stand_still_and_names_who_waits_for_whom() {
+        // Would catch a run that goes on for ever, or ends with a throughput of 0, in a deadlock.
+        for threads in [1, 2] {
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let error = simulate(&system(RING), &options).unwrap_err();
+            let RunError::Deadlock { in_flight, cycle, .. } = &error else { panic!("{error}") };
+            assert!(*in_flight > 0);
+            let links = cycle.matches("holds the buffer of router").count();
+            assert!(links == 8, "a ring of 8 routers has a cycle of 8: {cycle}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_run_ends() {
+        // Would catch a run that cannot be interrupted.
+        let options = RunOptions::default();
+        options.progress.cancel();
+        let fine = RING.replace("vc_rule = \"single\"", "vc_rule = \"hops\"").replace(", vcs = 1", "");
+        assert_eq!(run(&system(&fine), &options), Err(RunError::Cancelled));
     }
 }
