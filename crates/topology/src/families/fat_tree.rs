@@ -197,6 +197,13 @@ impl Topology for FatTree {
         "fat-tree"
     }
 
+    /// Switches of equal index lie together, whatever their level: they share all digits but those that a wire changes.
+    fn locality(&self, router: RouterId) -> u64 {
+        let levels = u64::from(self.levels());
+        let (level, a_level) = (u64::from(self.level(router)), u64::from(self.routers()) / levels);
+        (u64::from(router.0) % a_level) * levels + level
+    }
+
     fn routers(&self) -> u32 {
         self.subtrees.len() as u32
     }
