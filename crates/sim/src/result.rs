@@ -36,17 +36,18 @@ pub struct PointResult {
     pub accepted_load_ci: Option<f64>,
     /// Load delivered of the source that is served worst.
     pub accepted_load_min: Option<f64>,
-    /// Mean latency.
+    /// Mean latency of the packets born in the measured interval; past saturation, where many of them do not arrive, of
+    /// those delivered in it, and the longer the run the higher.
     pub latency_mean_ns: Option<f64>,
     /// Half-width of the confidence interval of the mean latency.
     pub latency_ci_ns: Option<f64>,
-    /// Median latency.
+    /// Median latency; null, as the other percentiles, if not all measured packets arrived.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile of the latency.
     pub latency_p99_ns: Option<f64>,
     /// Largest latency.
     pub latency_max_ns: Option<f64>,
-    /// Latency of a packet that meets no other, for the mean number of routers.
+    /// Latency that the network interfaces add to every message; not part of the latencies.
     pub nic_overhead_ns: f64,
     /// Routers that a packet traverses, on average.
     pub hops_mean: Option<f64>,
@@ -60,7 +61,7 @@ pub struct PointResult {
     pub drained: bool,
     /// Packets measured.
     pub packets: u64,
-    /// Packets delivered in the measured interval times the routers that they traversed, with the drain.
+    /// Packet-hops simulated: packets delivered times the routers that they traversed, in the whole run.
     pub packet_hops: u64,
     /// Simulated time before the measured interval.
     pub warm_up_ns: f64,
@@ -115,19 +116,20 @@ impl PointResult {
         let ns = |ticks: f64| ticks * system.plan.tick().0 as f64 / 1e3;
         let latency = &measured.latency;
         let packets = latency.count();
-        let quantile = |q| latency.quantile(q).map(ns);
+        // Packets that have not arrived would be missing in the tail: then only the mean of those delivered is told.
+        let whole = |value: Option<f64>| value.filter(|_| measured.drained).map(ns);
+        let mean = if measured.drained { latency.mean() } else { finite(measured.latency_interval.mean) };
         let channels = utilization(system, &measured);
-        let finite = |value: f64| value.is_finite().then_some(value);
         Self {
             offered_load: system.traffic().load,
             accepted_load: measured.accepted.mean,
             accepted_load_ci: finite(measured.accepted.half_width),
             accepted_load_min: measured.accepted_min,
-            latency_mean_ns: latency.mean().map(ns),
+            latency_mean_ns: mean.map(ns),
             latency_ci_ns: finite(ns(measured.latency_interval.half_width)),
-            latency_p50_ns: quantile(0.5),
-            latency_p99_ns: quantile(0.99),
-            latency_max_ns: latency.max().map(|ticks| ns(ticks as f64)),
+            latency_p50_ns: whole(latency.quantile(0.5)),
+            latency_p99_ns: whole(latency.quantile(0.99)),
+            latency_max_ns: whole(latency.max().map(|ticks| ticks as f64)),
             nic_overhead_ns: system.nic_overhead_ns(),
             hops_mean: (packets > 0).then(|| measured.hops as f64 / packets as f64),
             saturated: measured.saturated,
@@ -146,6 +148,10 @@ impl PointResult {
             saturation_bracket: None,
         }
     }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }
 
 /// Each connected channel's class and utilisation.

@@ -8,7 +8,7 @@
 //!
 //! *Saturated*: the accepted load of some source is below 0.97 of what it offers, by more than its confidence interval
 //! at a level shared among all sources (Bonferroni). Past saturation source queues grow without end; the latency is
-//! then that of the packets that did arrive, and the run ends when the accepted load is known.
+//! then that of the packets delivered in the interval, and the run ends when the accepted load is known.
 
 use engine::statistics::{self, Batch as Mean, Estimate};
 use fabric::Batch;
@@ -199,7 +199,6 @@ impl<'a> Run<'a> {
     fn measure(&mut self) -> Result<(), RunError> {
         self.measured = (self.now, self.now);
         self.machine.measure_from(self.now);
-        self.packet_hops = 0;
         let shortest = self.system.spec.measure.min_time.map_or(0, |time| time.0 / self.system.plan.tick().0);
         let mut look = FEWEST_BATCHES;
         while !self.converged && self.batches.len() < LONGEST_MEASURE && self.now < self.last_tick() {
