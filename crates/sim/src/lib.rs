@@ -10,6 +10,7 @@ mod machine;
 mod memory;
 mod point;
 mod progress;
+mod proofs;
 mod result;
 mod run;
 mod search;

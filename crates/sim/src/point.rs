@@ -2,6 +2,7 @@
 
 use crate::analysis::{self, Analysis, Check};
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
+use crate::progress::Phase;
 use crate::result::PointResult;
 use crate::run::{self, RunError, RunOptions};
 use crate::search;
@@ -55,10 +56,12 @@ pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis,
 /// What is wrong with the experiment, with file, line and key; a deadlock; or the watcher's wish.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     let system = build(experiment, point)?;
-    let result = match point.spec.measure.search {
-        None => run::run(&system, options),
-        Some(Search::Saturation) => search::saturation(&system, options),
-    };
+    options.progress.set(Phase::Setup, 0.0);
+    let proven = experiment.proofs().refuse_deadlock(&system).map_err(RunError::from);
+    let result = proven.and_then(|()| match point.spec.measure.search {
+        None => run::simulate(&system, options),
+        Some(Search::Saturation) => search::search(&system, options),
+    });
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),
         other => PointError::Run(other),

@@ -2,7 +2,7 @@
 
 use crate::experiment::WorkloadSpec;
 use crate::result::PointResult;
-use crate::run::{RunError, RunOptions, run, simulate};
+use crate::run::{RunError, RunOptions, simulate};
 use crate::system::System;
 
 /// Finds the largest load that a system carries, by bisection, and returns what was measured there.
@@ -13,8 +13,13 @@ use crate::system::System;
 /// # Errors
 /// As a run; and if sources are backlogged, which have no load to vary.
 pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
-    let top = at_load(system, 1.0)?;
-    let mut best = run(&top, options)?;
+    system.refuse_deadlock()?;
+    search(system, options)
+}
+
+/// Searches in a system that is known not to deadlock.
+pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let mut best = simulate(&at_load(system, 1.0)?, options)?;
     if !best.saturated {
         return Ok(found(best, (1.0, 1.0)));
     }

@@ -11,6 +11,7 @@ use super::spec::ExperimentSpec;
 use super::sweep::{Axis, axes};
 use super::tree::{Node, Place, Table, Value};
 use super::validate;
+use crate::proofs::Proofs;
 
 /// The largest file, in bytes.
 pub const MAX_FILE: usize = 4 << 20;
@@ -25,6 +26,7 @@ pub struct Experiment {
     axes: Vec<Axis>,
     settings: Vec<Setting>,
     points: Vec<Point>,
+    proofs: Proofs,
 }
 
 /// One combination of the values that the sweep gives.
@@ -72,9 +74,15 @@ impl Experiment {
         let options = overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let sources = Sources { name: name.to_owned(), text: text.to_owned(), options };
         match read(text, overrides) {
-            Ok((tree, axes, settings, points)) => {
-                Ok(Self { sources, base_dir: base_dir.to_owned(), tree, axes, settings, points })
-            }
+            Ok((tree, axes, settings, points)) => Ok(Self {
+                sources,
+                base_dir: base_dir.to_owned(),
+                tree,
+                axes,
+                settings,
+                points,
+                proofs: Proofs::default(),
+            }),
             Err(fault) => Err(fault.located(&sources)),
         }
     }
@@ -129,6 +137,11 @@ impl Experiment {
     /// The folder that paths in the experiment start from.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
+    }
+
+    /// What is known of its points' freedom from deadlock.
+    pub(crate) fn proofs(&self) -> &Proofs {
+        &self.proofs
     }
 
     /// The file's name, as errors show it.
