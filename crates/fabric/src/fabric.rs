@@ -294,6 +294,13 @@ impl Fabric {
         self.best_lane(base, first, bytes)
     }
 
+    /// Whether a virtual channel has credit for so many bytes.
+    #[inline]
+    pub(crate) fn has_credit(&self, sender: usize, vc: u8, bytes: u32) -> bool {
+        self.senders[sender].partition == SINK
+            || self.credits[sender << self.credit_shift | vc as usize] >= bytes as i32
+    }
+
     /// Of a class's lanes with room the one with the most credit.
     fn best_lane(&self, base: usize, first: u8, bytes: u32) -> Option<u8> {
         let mut best = (bytes as i32 - 1, None);
@@ -514,6 +521,18 @@ impl Fabric {
             self.pool.free(packet);
         }
         time
+    }
+
+    /// The router of a port, in this partition's numbering.
+    #[inline]
+    pub(crate) fn router_of(&self, port: usize) -> usize {
+        self.receivers[port].router as usize
+    }
+
+    /// The time that a packet takes on a sender's channel.
+    #[inline]
+    pub(crate) fn time_out(&self, sender: usize, bytes: u32) -> u64 {
+        self.plan.serialization(self.senders[sender].class, bytes)
     }
 
     /// The time that a packet takes on the channel that feeds an input.

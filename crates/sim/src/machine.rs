@@ -7,6 +7,7 @@ use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
+use fabric::routers::switched::Switched;
 use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket};
 use topology::ChannelSource;
 
@@ -41,7 +42,13 @@ pub(crate) trait Machine {
 pub(crate) fn build(system: &System, threads: usize) -> Box<dyn Machine> {
     match &system.spec.router {
         RouterSpec::OutputQueued(spec) => of(system, threads, |fabric| OutputQueued::new(fabric, spec)),
-        _ => of(system, threads, |fabric| OutputQueued::new(fabric, &Default::default())),
+        RouterSpec::InputQueued(spec) => of(system, threads, |fabric| Switched::input_queued(fabric, spec)),
+        RouterSpec::VirtualOutputQueued(spec) => {
+            of(system, threads, |fabric| Switched::virtual_output_queued(fabric, spec))
+        }
+        RouterSpec::InputOutputQueued(spec) => {
+            of(system, threads, |fabric| Switched::input_output_queued(fabric, spec))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod arbiter;
 pub mod output_queued;
+pub mod switched;
 
 use units::RouterId;
 
