@@ -5,18 +5,20 @@
 //! arrival, one credit, and a wake-up only for an output whose queue is not empty when its link falls free: the times
 //! at which links are free are read, not waited for.
 
+mod build;
+mod choice;
+mod credits;
+
 use std::sync::Arc;
 
-use engine::{Owner, Stream, Wheel};
-use routing::{Choice, Hop, Route};
-use topology::{ChannelClass, ChannelSource, Endpoint};
-use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcId};
+use engine::{Stream, Wheel};
+use topology::{ChannelClass, ChannelSource};
+use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
-use crate::packet::{NONE, Packet, Pool, UNDECIDED};
-use crate::partition_map::{PartitionMap, Place};
+use crate::packet::{Packet, Pool};
+use crate::partition_map::Place;
 use crate::plan::Plan;
-use crate::routers::Landing;
 use crate::tally::Tally;
 
 /// The lanes of the wheel, in the order in which an instant handles them.
@@ -149,55 +151,6 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The shared state of one part of a network.
-    pub fn new(plan: Arc<Plan>, map: &PartitionMap, part: usize) -> Self {
-        let ports = map.ports(part) as usize;
-        let nodes = map.nodes(part).to_vec();
-        let rule = plan.credit_rule();
-        let ahead_shift = match rule {
-            CreditRule::PerCrosspoint => u32::from(plan.max_ports).next_power_of_two().trailing_zeros(),
-            _ => 0,
-        };
-        let credit_shift = plan.vc_shift + ahead_shift;
-        let words = usize::from(plan.max_ports).div_ceil(64).max(1);
-        let routers = local_routers(&plan, map, part);
-        let senders = senders(&plan, map, part);
-        Self {
-            part: part as u16,
-            pool: Pool::new(),
-            wheel: Wheel::new(plan.horizon()),
-            receivers: receivers(&plan, map, &routers, credit_shift),
-            credits: vec![plan.depth as i32; senders.len() << credit_shift],
-            credit_shift,
-            ahead_shift,
-            streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
-            node_streams: match rule {
-                CreditRule::PerCrosspoint => {
-                    nodes.iter().map(|&n| Stream::new(plan.seed, Owner::Injector(n))).collect()
-                }
-                _ => Vec::new(),
-            },
-            words,
-            arrived: vec![0; routers.len() * words],
-            active: vec![0; routers.len() * words],
-            arrival: vec![(0, 0); ports],
-            dirty: vec![false; routers.len()],
-            dirty_routers: Vec::new(),
-            dirty_nodes: Vec::new(),
-            outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
-            tally: Tally::new(plan.topology.nodes()),
-            routers,
-            nodes,
-            senders,
-            rule,
-            lanes: plan.lanes,
-            vc_shift: plan.vc_shift,
-            full_bytes: plan.packet,
-            frees_at_once: plan.frees_at_once(),
-            plan,
-        }
-    }
-
     /// The number of ports of this partition: the first injection sender.
     #[inline]
     pub(crate) fn ports(&self) -> usize {
@@ -244,149 +197,6 @@ impl Fabric {
         self.dirty[router] = false;
     }
 
-    // --- credits --------------------------------------------------------------------------------------------------
-
-    /// Takes a credit in; a sender that waited for one is marked.
-    #[inline(always)]
-    pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
-        self.credits[counter as usize] += bytes as i32;
-        let sender = counter >> self.credit_shift;
-        if self.senders[sender as usize].blocked {
-            self.senders[sender as usize].blocked = false;
-            self.mark_sender(sender);
-        }
-    }
-
-    /// Gives credit for an input's buffer back to its sender; `out` is the crosspoint, where the rule counts those.
-    #[inline(always)]
-    pub(crate) fn release(&mut self, input: u32, out: u16, bytes: u32, at: u64) {
-        let receiver = &self.receivers[(input >> self.vc_shift) as usize];
-        let vc = input & ((1 << self.vc_shift) - 1);
-        let slot = match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(out),
-            _ => vc,
-        };
-        let counter = receiver.counters | slot;
-        let at = at + receiver.delay;
-        if receiver.partition == self.part {
-            self.wheel.insert(at, lane::CREDIT, counter, bytes);
-        } else {
-            self.outbox[receiver.partition as usize].credits.push((at, counter, bytes));
-        }
-    }
-
-    /// The virtual channel on which a packet can leave by a sender now, if there is one: of its class's lanes the one
-    /// with the most credit, the lowest of equals.
-    #[inline(always)]
-    pub(crate) fn ready_vc(&mut self, sender: usize, packet: u32) -> Option<u8> {
-        let Packet { class, bytes, .. } = self.pool[packet];
-        if self.senders[sender].partition == SINK {
-            return Some(0);
-        }
-        if self.rule == CreditRule::PerCrosspoint {
-            return self.ready_ahead(sender, packet);
-        }
-        let first = class * self.lanes;
-        let base = sender << self.credit_shift;
-        if self.lanes == 1 {
-            return (self.credits[base + first as usize] >= bytes as i32).then_some(first);
-        }
-        self.best_lane(base, first, bytes)
-    }
-
-    /// Whether a virtual channel has credit for so many bytes.
-    #[inline]
-    pub(crate) fn has_credit(&self, sender: usize, vc: u8, bytes: u32) -> bool {
-        self.senders[sender].partition == SINK
-            || self.credits[sender << self.credit_shift | vc as usize] >= bytes as i32
-    }
-
-    /// Of a class's lanes with room the one with the most credit.
-    fn best_lane(&self, base: usize, first: u8, bytes: u32) -> Option<u8> {
-        let mut best = (bytes as i32 - 1, None);
-        for vc in first..first + self.lanes {
-            let credit = self.credits[base + vc as usize];
-            if credit > best.0 {
-                best = (credit, Some(vc));
-            }
-        }
-        best.1
-    }
-
-    /// The same where credits are counted for each crosspoint: chooses the next router's output too, and keeps that
-    /// choice once it does not depend on credits any more.
-    fn ready_ahead(&mut self, sender: usize, packet: u32) -> Option<u8> {
-        let Packet { class, bytes, dst, state, .. } = self.pool[packet];
-        let (router, port) = self.far_end(sender)?;
-        let lanes = self.lanes;
-        for vc in class * lanes..(class + 1) * lanes {
-            let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc: VcId(class) };
-            let route = self.plan.routing.route(router, &mut hop);
-            let base = (sender << self.credit_shift) + ((vc as usize) << self.ahead_shift);
-            let chosen = match route.choice {
-                Choice::LeastLoaded if route.count > 1 => self.most_credit(sender, base, &route, bytes),
-                _ => self.fixed_ahead(sender, base, &route, packet, bytes),
-            };
-            if let Some(out) = chosen {
-                self.pool[packet].out = out;
-                return Some(vc);
-            }
-        }
-        None
-    }
-
-    /// Of a route's crosspoints with room the one with the most, ties at random.
-    fn most_credit(&mut self, sender: usize, base: usize, route: &Route, bytes: u32) -> Option<u16> {
-        let plan = Arc::clone(&self.plan);
-        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
-        let most = outs().map(|out| self.credits[base + out as usize]).max()?;
-        if most < bytes as i32 {
-            return None;
-        }
-        let ties = outs().filter(|&out| self.credits[base + out as usize] == most).count() as u32;
-        let pick = if ties > 1 { self.stream_of(sender).below(ties) } else { 0 };
-        outs().filter(|&out| self.credits[base + out as usize] == most).nth(pick as usize)
-    }
-
-    /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
-    fn fixed_ahead(&mut self, sender: usize, base: usize, route: &Route, packet: u32, bytes: u32) -> Option<u16> {
-        let kept = self.pool[packet].out;
-        let out = if kept != UNDECIDED {
-            kept
-        } else if route.count == 1 {
-            route.first.0
-        } else {
-            let pick = self.stream_of(sender).below(u32::from(route.count)) as u16;
-            route.port(pick, self.plan.routing.port_lists()).0
-        };
-        self.pool[packet].out = out;
-        (self.credits[base + out as usize] >= bytes as i32).then_some(out)
-    }
-
-    /// The stream that the owner of a sender draws from.
-    fn stream_of(&mut self, sender: usize) -> &mut Stream {
-        if sender < self.receivers.len() {
-            &mut self.streams[self.receivers[sender].router as usize]
-        } else {
-            &mut self.node_streams[sender - self.receivers.len()]
-        }
-    }
-
-    /// The router and port that a sender's channel leads to.
-    fn far_end(&self, sender: usize) -> Option<(RouterId, PortId)> {
-        let end = match self.source(sender) {
-            ChannelSource::Router(router, port) => self.plan.topology.endpoint(router, port),
-            ChannelSource::Node(node) => {
-                let (router, port) = self.plan.topology.attachment(node);
-                Endpoint::Router(router, port)
-            }
-        };
-        match end {
-            Endpoint::Router(router, port) => Some((router, port)),
-            _ => None,
-        }
-    }
-
     /// Where a sender's channel starts.
     pub(crate) fn source(&self, sender: usize) -> ChannelSource {
         if sender >= self.receivers.len() {
@@ -394,90 +204,6 @@ impl Fabric {
         }
         let receiver = &self.receivers[sender];
         ChannelSource::Router(self.routers[receiver.router as usize].id, PortId(receiver.port))
-    }
-
-    // --- routing --------------------------------------------------------------------------------------------------
-
-    /// Decides by which output a packet that has landed will leave, and notes output and class in it. Returns the
-    /// output and the packet's size.
-    #[inline(always)]
-    pub(crate) fn decide(&mut self, landing: &Landing) -> (u16, u32) {
-        let Landing { router, id, base, port, vc, packet } = *landing;
-        let place = &mut self.pool[packet];
-        let class = if self.lanes == 1 { vc as u8 } else { vc as u8 / self.lanes };
-        let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
-        let route = self.plan.routing.route(id, &mut hop);
-        let bytes = place.bytes;
-        place.state = hop.state;
-        place.class = route.vc.0;
-        place.hops += 1;
-        place.next = NONE;
-        if self.rule == CreditRule::PerCrosspoint {
-            // The sender has chosen; the place is free for this router's own choice ahead.
-            return (std::mem::replace(&mut place.out, UNDECIDED), bytes);
-        }
-        if route.count == 1 {
-            place.out = route.first.0;
-            return (route.first.0, bytes);
-        }
-        let out = self.choose(router, base as usize, &route);
-        self.pool[packet].out = out;
-        (out, bytes)
-    }
-
-    fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
-        if route.choice == Choice::Random {
-            let pick = self.streams[router].below(u32::from(route.count)) as u16;
-            return route.port(pick, self.plan.routing.port_lists()).0;
-        }
-        if route.list != Route::CONSECUTIVE {
-            return self.choose_listed(router, base, route);
-        }
-        let first = base + route.first.0 as usize;
-        let now = self.now();
-        let full = self.full_bytes;
-        let mut least = u32::MAX;
-        let mut ties = 0;
-        let mut best = 0;
-        for (offset, sender) in self.senders[first..first + route.count as usize].iter().enumerate() {
-            let load = sender.congestion(now, full);
-            if load < least {
-                (least, ties, best) = (load, 1, offset as u16);
-            } else if load == least {
-                ties += 1;
-            }
-        }
-        if ties > 1 {
-            best = self.pick_tie(router, first, route.count, least, ties);
-        }
-        route.first.0 + best
-    }
-
-    /// The least loaded of ports that are not consecutive, ties at random.
-    #[cold]
-    fn choose_listed(&mut self, router: usize, base: usize, route: &Route) -> u16 {
-        let plan = Arc::clone(&self.plan);
-        let (now, full) = (self.now(), self.full_bytes);
-        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
-        let load = |senders: &[Sender], out: u16| senders[base + out as usize].congestion(now, full);
-        let least = outs().map(|out| load(&self.senders, out)).min().unwrap_or(0);
-        let ties = outs().filter(|&out| load(&self.senders, out) == least).count() as u32;
-        let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
-        outs().filter(|&out| load(&self.senders, out) == least).nth(pick as usize).unwrap_or(route.first.0)
-    }
-
-    fn pick_tie(&mut self, router: usize, first: usize, count: u16, least: u32, ties: u32) -> u16 {
-        let (now, full) = (self.now(), self.full_bytes);
-        let mut left = self.streams[router].below(ties);
-        for (offset, sender) in self.senders[first..first + count as usize].iter().enumerate() {
-            if sender.congestion(now, full) == least {
-                if left == 0 {
-                    return offset as u16;
-                }
-                left -= 1;
-            }
-        }
-        0
     }
 
     /// A router's random stream.
@@ -596,77 +322,4 @@ impl Sender {
     fn congestion(&self, now: u64, packet: u32) -> u32 {
         self.queued + if self.free_at > now { packet } else { 0 }
     }
-}
-
-fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
-    let router = |&id: &u32| {
-        let id = RouterId(id);
-        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.topology.ports(id) }
-    };
-    map.routers(part).iter().map(router).collect()
-}
-
-fn senders(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Sender> {
-    let topology = &*plan.topology;
-    let mut senders = Vec::new();
-    for &router in map.routers(part) {
-        for port in 0..topology.ports(RouterId(router)) {
-            let (router, port) = (RouterId(router), PortId(port));
-            let class = plan.class_of(plan.channels.output(router, port));
-            senders.push(match topology.endpoint(router, port) {
-                Endpoint::Router(next, in_port) => sender(plan, class, map.port(next, in_port), plan.delay),
-                Endpoint::Node(node) => sender(plan, class, Place { partition: SINK, index: node.0 }, 0),
-                Endpoint::Unconnected => {
-                    sender(plan, ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }, 0)
-                }
-            });
-        }
-    }
-    for &node in map.nodes(part) {
-        let (router, port) = topology.attachment(NodeId(node));
-        senders.push(sender(plan, ChannelClass::INJECTION, map.port(router, port), plan.delay));
-    }
-    senders
-}
-
-fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) -> Sender {
-    let link = plan.links[class.0 as usize];
-    Sender {
-        free_at: 0,
-        sent: 0,
-        ahead: link.delay + router_delay,
-        full: link.full,
-        queued: 0,
-        target: target.index,
-        partition: target.partition,
-        last: 0,
-        class,
-        waking: false,
-        blocked: false,
-    }
-}
-
-fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<Receiver> {
-    let topology = &*plan.topology;
-    let mut receivers = Vec::new();
-    for (number, router) in routers.iter().enumerate() {
-        for port in 0..router.ports {
-            let (feeder, channel) = match topology.endpoint(router.id, PortId(port)) {
-                Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
-                Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
-                Endpoint::Unconnected => (Place { partition: NOWHERE, index: 0 }, ChannelId(0)),
-            };
-            let class = plan.class_of(channel);
-            receivers.push(Receiver {
-                router: number as u32,
-                port,
-                partition: feeder.partition,
-                sender: feeder.index,
-                counters: feeder.index << credit_shift,
-                class,
-                delay: plan.links[class.0 as usize].delay,
-            });
-        }
-    }
-    receivers
 }

@@ -1,0 +1,138 @@
+//! The tables of a partition, made from the plan.
+
+use std::sync::Arc;
+
+use engine::{Owner, Stream, Wheel};
+use topology::{ChannelClass, Endpoint};
+use units::{ChannelId, NodeId, PortId, RouterId};
+
+use super::{Fabric, LocalRouter, Mail, NOWHERE, Receiver, SINK, Sender};
+use crate::catalogue::CreditRule;
+use crate::packet::Pool;
+use crate::partition_map::{PartitionMap, Place};
+use crate::plan::Plan;
+use crate::tally::Tally;
+
+impl Fabric {
+    /// The shared state of one part of a network.
+    pub fn new(plan: Arc<Plan>, map: &PartitionMap, part: usize) -> Self {
+        let ports = map.ports(part) as usize;
+        let nodes = map.nodes(part).to_vec();
+        let rule = plan.credit_rule();
+        let ahead_shift = match rule {
+            CreditRule::PerCrosspoint => u32::from(plan.max_ports).next_power_of_two().trailing_zeros(),
+            _ => 0,
+        };
+        let credit_shift = plan.vc_shift + ahead_shift;
+        let words = usize::from(plan.max_ports).div_ceil(64).max(1);
+        let routers = local_routers(&plan, map, part);
+        let senders = senders(&plan, map, part);
+        Self {
+            part: part as u16,
+            pool: Pool::new(),
+            wheel: Wheel::new(plan.horizon()),
+            receivers: receivers(&plan, map, &routers, credit_shift),
+            credits: vec![plan.depth as i32; senders.len() << credit_shift],
+            credit_shift,
+            ahead_shift,
+            streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
+            node_streams: match rule {
+                CreditRule::PerCrosspoint => {
+                    nodes.iter().map(|&n| Stream::new(plan.seed, Owner::Injector(n))).collect()
+                }
+                _ => Vec::new(),
+            },
+            words,
+            arrived: vec![0; routers.len() * words],
+            active: vec![0; routers.len() * words],
+            arrival: vec![(0, 0); ports],
+            dirty: vec![false; routers.len()],
+            dirty_routers: Vec::new(),
+            dirty_nodes: Vec::new(),
+            outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
+            tally: Tally::new(plan.topology.nodes()),
+            routers,
+            nodes,
+            senders,
+            rule,
+            lanes: plan.lanes,
+            vc_shift: plan.vc_shift,
+            full_bytes: plan.packet,
+            frees_at_once: plan.frees_at_once(),
+            plan,
+        }
+    }
+}
+
+fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
+    let router = |&id: &u32| {
+        let id = RouterId(id);
+        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.topology.ports(id) }
+    };
+    map.routers(part).iter().map(router).collect()
+}
+
+fn senders(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Sender> {
+    let topology = &*plan.topology;
+    let mut senders = Vec::new();
+    for &router in map.routers(part) {
+        for port in 0..topology.ports(RouterId(router)) {
+            let (router, port) = (RouterId(router), PortId(port));
+            let class = plan.class_of(plan.channels.output(router, port));
+            senders.push(match topology.endpoint(router, port) {
+                Endpoint::Router(next, in_port) => sender(plan, class, map.port(next, in_port), plan.delay),
+                Endpoint::Node(node) => sender(plan, class, Place { partition: SINK, index: node.0 }, 0),
+                Endpoint::Unconnected => {
+                    sender(plan, ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }, 0)
+                }
+            });
+        }
+    }
+    for &node in map.nodes(part) {
+        let (router, port) = topology.attachment(NodeId(node));
+        senders.push(sender(plan, ChannelClass::INJECTION, map.port(router, port), plan.delay));
+    }
+    senders
+}
+
+fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) -> Sender {
+    let link = plan.links[class.0 as usize];
+    Sender {
+        free_at: 0,
+        sent: 0,
+        ahead: link.delay + router_delay,
+        full: link.full,
+        queued: 0,
+        target: target.index,
+        partition: target.partition,
+        last: 0,
+        class,
+        waking: false,
+        blocked: false,
+    }
+}
+
+fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<Receiver> {
+    let topology = &*plan.topology;
+    let mut receivers = Vec::new();
+    for (number, router) in routers.iter().enumerate() {
+        for port in 0..router.ports {
+            let (feeder, channel) = match topology.endpoint(router.id, PortId(port)) {
+                Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
+                Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
+                Endpoint::Unconnected => (Place { partition: NOWHERE, index: 0 }, ChannelId(0)),
+            };
+            let class = plan.class_of(channel);
+            receivers.push(Receiver {
+                router: number as u32,
+                port,
+                partition: feeder.partition,
+                sender: feeder.index,
+                counters: feeder.index << credit_shift,
+                class,
+                delay: plan.links[class.0 as usize].delay,
+            });
+        }
+    }
+    receivers
+}
