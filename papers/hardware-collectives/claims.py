@@ -31,10 +31,11 @@ VARIANTS = {
     "row-counter": {"router.credits": "row-counter"},
     "per-crosspoint": {"router.credits": "per-crosspoint"},
     "return at tail": {"router.credit_return": "tail"},
-    "oldest first": {"router.arbitration": "oldest-first"},
+    "round-robin": {"router.arbitration": "round-robin"},
     "random arbiter": {"router.arbitration": "random"},
     "random up": {"routing.kind": "random-up-down"},
     "d-mod-k up": {"routing.kind": "d-mod-k"},
+    "Poisson": {"workload.injection": "poisson"},
 }
 
 #: Sources that always have a packet: the full load of the text.
@@ -57,8 +58,9 @@ def sensitivity_plan(quick: bool) -> dict[str, Planned]:
 def _full_load(quick: bool) -> dict[str, Planned]:
     changes = FULL | (QUICK if quick else {})
     full = {f"{name} full": Planned(name, changes) for name in FIGURES}
-    # The rival has no crosspoints whose credits could be read in several ways.
-    return full | {"rival full": Planned("ports8-input-queued", changes, varies=False)}
+    # The rivals have no crosspoints whose credits could be read in several ways.
+    rivals = {"rival": "ports8-input-queued", "rival 4 VCs": "ports8-input-queued-vcs"}
+    return full | {f"{name} full": Planned(file, changes, varies=False) for name, file in rivals.items()}
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
@@ -130,6 +132,13 @@ def _orders(full: Mapping[str, Mapping[str, float]]) -> list[Claim]:
             "ports8-buffer2",
         ),
         ("rival", "7", "8-port output-queued switches carry more than input-queued", "ports8-buffer4", "rival"),
+        (
+            "rival-vcs",
+            "7",
+            "8-port output-queued switches carry more than input-queued of 4 VCs",
+            "ports8-buffer4",
+            "rival 4 VCs",
+        ),
     ]
     orders = [
         Claim(
