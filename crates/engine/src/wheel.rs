@@ -1,12 +1,16 @@
 //! The event wheel: what happens when, for one partition.
 //!
-//! A wheel of slots, each a span of `1 << shift` ticks. With `shift` 0 (everything keeps step) a slot is one instant
-//! and its events are handed out as they lie; otherwise a slot is sorted by time when it is opened. An event has a
-//! *lane*, its phase within the instant, and within a lane of one instant the order is unspecified: what handles a lane
-//! must commute, or collect and order by ids. That is what keeps results independent of how events came into memory.
+//! Two wheels, one geared to the other. In the near one a slot is one instant, and its events are handed out as they
+//! lie; it holds what comes next. A slot of the middle one, a *tooth*, is a span of instants, and is emptied into the
+//! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
+//! is sorted, whatever the grain of time.
 //!
-//! Cost: inserting is a push to a vector and a bit; opening a slot of one instant is a swap of vectors. Events beyond
-//! the wheel's span wait in a heap; they are few (the next message of an idle source).
+//! An event has a *lane*, its phase within the instant, and within a lane of one instant the order is unspecified: what
+//! handles a lane must commute, or collect and order by ids. That is what keeps results independent of how events came
+//! into memory.
+//!
+//! Cost: inserting is a comparison, a push to a vector and a bit, twice that beyond the near wheel; opening an instant
+//! is a swap of vectors.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +18,6 @@ use std::collections::BinaryHeap;
 /// One thing that happens: to whom, with what. Its time is that of the instant that hands it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The low bits of its time, in ticks; only meaningful within the wheel's span.
-    at: u32,
     /// The component that it concerns; numbered by the user.
     pub target: u32,
     /// What it brings; the user's.
@@ -37,54 +39,59 @@ impl<const LANES: usize> Default for Instant<LANES> {
     }
 }
 
-/// An event too far ahead for the wheel: time, lane, target, argument.
-type FarEvent = Reverse<(u64, u32, u32, u32)>;
+/// An event beyond the near wheel: time, lane, target, argument.
+type Later = (u64, u32, u32, u32);
 
 /// The wheel. `LANES` is the number of phases within an instant.
 #[derive(Debug)]
 pub struct Wheel<const LANES: usize> {
-    /// Each slot's events by lane: unordered until the slot is opened.
+    /// Each instant's events by lane, for instants in `now..limit`.
     slots: Vec<[Vec<Event>; LANES]>,
     /// One bit a slot: whether it has events.
     occupied: Vec<u64>,
     mask: u64,
-    shift: u32,
     /// No event lies before this time, in ticks.
     now: u64,
-    /// The slot number (time >> shift) that is open, sorted latest first; only where `shift` is not 0. Else `CLOSED`.
-    open: u64,
-    far: BinaryHeap<FarEvent>,
+    /// Where the near wheel ends and the middle one begins, a multiple of a tooth. The near wheel reaches more than its
+    /// size less a tooth ahead.
+    limit: u64,
+    /// Bits of a time within a tooth.
+    tooth_bits: u32,
+    /// The events of the teeth from `limit` on, `TEETH` of them.
+    teeth: Vec<Vec<Later>>,
+    /// Events in all teeth.
+    in_teeth: usize,
+    far: BinaryHeap<Reverse<Later>>,
     /// The time of the first far event, or `u64::MAX`.
     first_far: u64,
 }
 
-/// No slot is open.
-const CLOSED: u64 = u64::MAX;
+/// The most slots of the near wheel: 4 Ki of them are 0.4 MB.
+const MAX_SLOTS: u64 = 1 << 12;
 
-/// The most slots that a wheel has: 8 Ki of them are 0.8 MB and fit a cache.
-const MAX_SLOTS: u64 = 1 << 13;
+/// The teeth of the middle wheel: it reaches 128 times as far as the near one.
+const TEETH: usize = 1024;
+
+/// Teeth that the near wheel is as long as.
+const TEETH_A_TURN: u64 = 8;
 
 impl<const LANES: usize> Wheel<LANES> {
     /// A wheel for events at most `horizon` ticks ahead, as a rule.
     pub fn new(horizon: u64) -> Self {
-        let wanted = (horizon + 2).next_power_of_two();
-        let slots = wanted.clamp(64, MAX_SLOTS);
-        let shift = (wanted / slots).max(1).trailing_zeros();
+        let reach = horizon.saturating_add(2).min(MAX_SLOTS);
+        let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(64, MAX_SLOTS);
         Self {
             slots: (0..slots).map(|_| std::array::from_fn(|_| Vec::new())).collect(),
             occupied: vec![0; (slots / 64) as usize],
             mask: slots - 1,
-            shift,
             now: 0,
-            open: CLOSED,
+            limit: slots,
+            tooth_bits: (slots / TEETH_A_TURN).trailing_zeros(),
+            teeth: vec![Vec::new(); TEETH],
+            in_teeth: 0,
             far: BinaryHeap::new(),
             first_far: u64::MAX,
         }
-    }
-
-    /// Whether every slot is one instant, so that nothing is sorted.
-    pub fn slotted(&self) -> bool {
-        self.shift == 0
     }
 
     /// The time of the instant that is being handled, in ticks.
@@ -98,29 +105,25 @@ impl<const LANES: usize> Wheel<LANES> {
     #[inline(always)]
     pub fn insert(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past: {at} < {}", self.now);
-        let slot = at >> self.shift;
-        if slot - (self.now >> self.shift) > self.mask || slot == self.open {
-            return self.insert_rarely(at, lane, target, arg);
+        if at >= self.limit {
+            return self.insert_later(at, lane, target, arg);
         }
-        let index = (slot & self.mask) as usize;
-        self.slots[index][lane].push(Event { at: at as u32, target, arg });
+        let index = (at & self.mask) as usize;
+        self.slots[index][lane].push(Event { target, arg });
         self.occupied[index >> 6] |= 1 << (index & 63);
     }
 
-    /// An event beyond the wheel's span, or in the slot that is open.
-    #[cold]
+    /// Adds an event beyond the near wheel.
     #[inline(never)]
-    fn insert_rarely(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
-        let slot = at >> self.shift;
-        if slot == self.open {
-            let index = (slot & self.mask) as usize;
-            let now = self.now as u32;
-            insert_sorted(&mut self.slots[index][lane], Event { at: at as u32, target, arg }, now);
-            self.occupied[index >> 6] |= 1 << (index & 63);
-            return;
+    fn insert_later(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
+        let event = (at, lane as u32, target, arg);
+        if (at - self.limit) >> self.tooth_bits < TEETH as u64 {
+            self.teeth[(at >> self.tooth_bits) as usize % TEETH].push(event);
+            self.in_teeth += 1;
+        } else {
+            self.far.push(Reverse(event));
+            self.first_far = self.first_far.min(at);
         }
-        self.far.push(Reverse((at, lane as u32, target, arg)));
-        self.first_far = self.first_far.min(at);
     }
 
     /// Moves to the next instant before `until` and hands out its events; `false` if there is none, with the clock
@@ -130,34 +133,30 @@ impl<const LANES: usize> Wheel<LANES> {
         for lane in &mut instant.lanes {
             lane.clear();
         }
-        if self.now >= until {
-            return false;
-        }
-        self.pull_far();
-        let Some(slot) = self.next_slot() else {
-            return self.jump(until, instant);
-        };
-        let start = (slot << self.shift).max(self.now);
-        if start >= until {
-            self.move_to(until);
-            return false;
-        }
-        self.now = start;
-        let index = (slot & self.mask) as usize;
-        if self.shift == 0 {
+        while self.now < until {
+            self.turn();
+            let Some(at) = self.first_near() else {
+                self.leap(until);
+                continue;
+            };
+            self.now = at.min(until);
+            if at >= until {
+                break;
+            }
+            let index = (at & self.mask) as usize;
             for (lane, events) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
                 std::mem::swap(lane, events);
             }
             self.occupied[index >> 6] &= !(1 << (index & 63));
-            instant.now = start;
+            instant.now = at;
             return true;
         }
-        self.next_sorted(slot, until, instant)
+        false
     }
 
     /// The number of events that wait.
     pub fn len(&self) -> usize {
-        self.far.len() + self.slots.iter().flatten().map(Vec::len).sum::<usize>()
+        self.far.len() + self.in_teeth + self.slots.iter().flatten().map(Vec::len).sum::<usize>()
     }
 
     /// Whether no event waits.
@@ -165,51 +164,17 @@ impl<const LANES: usize> Wheel<LANES> {
         self.len() == 0
     }
 
-    /// Opens a slot of many instants, and hands out the first of them.
-    fn next_sorted(&mut self, slot: u64, until: u64, instant: &mut Instant<LANES>) -> bool {
-        let index = (slot & self.mask) as usize;
-        let base = (slot << self.shift) as u32;
-        let lanes = &mut self.slots[index];
-        if self.open != slot {
-            for lane in lanes.iter_mut() {
-                lane.sort_unstable_by_key(|event| Reverse(event.at.wrapping_sub(base)));
-            }
-            self.open = slot;
-        }
-        let first = lanes.iter().filter_map(|lane| lane.last()).map(|event| event.at.wrapping_sub(base)).min();
-        let Some(first) = first else { return false };
-        let now = (slot << self.shift) + u64::from(first);
-        if now >= until {
-            self.now = until;
-            return false;
-        }
-        let mut left = false;
-        for (lane, out) in lanes.iter_mut().zip(&mut instant.lanes) {
-            while let Some(event) = lane.pop_if(|event| event.at.wrapping_sub(base) == first) {
-                out.push(event);
-            }
-            left |= !lane.is_empty();
-        }
-        if !left {
-            self.occupied[index >> 6] &= !(1 << (index & 63));
-        }
-        self.now = now;
-        instant.now = now;
-        true
-    }
-
-    /// The number of the first slot with events, within one turn of the wheel.
+    /// The time of the first event of the near wheel.
     #[inline]
-    fn next_slot(&self) -> Option<u64> {
-        let current = self.now >> self.shift;
-        let start = (current & self.mask) as usize;
+    fn first_near(&self) -> Option<u64> {
+        let start = (self.now & self.mask) as usize;
         let words = self.occupied.len();
         let mut word = start >> 6;
         let mut bits = self.occupied[word] & (u64::MAX << (start & 63));
         for _ in 0..=words {
             if bits != 0 {
                 let index = ((word << 6) as u64) + u64::from(bits.trailing_zeros());
-                return Some(current + (index.wrapping_sub(start as u64) & self.mask));
+                return Some(self.now + (index.wrapping_sub(start as u64) & self.mask));
             }
             word = if word + 1 == words { 0 } else { word + 1 };
             bits = self.occupied[word];
@@ -217,39 +182,45 @@ impl<const LANES: usize> Wheel<LANES> {
         None
     }
 
-    /// The wheel is empty: go where the far events are, or to the end.
-    #[cold]
-    fn jump(&mut self, until: u64, instant: &mut Instant<LANES>) -> bool {
-        if self.first_far >= until {
-            self.move_to(until);
-            return false;
-        }
-        self.move_to(self.first_far);
-        self.next(until, instant)
-    }
-
-    /// Sets the clock forward, over slots that are all empty.
-    fn move_to(&mut self, time: u64) {
-        self.now = time;
-        self.open = CLOSED;
-    }
-
-    /// Takes far events into the wheel as they come within its span.
+    /// Empties the teeth that the near wheel has come to reach.
     #[inline]
-    fn pull_far(&mut self) {
-        while self.first_far >> self.shift <= (self.now >> self.shift) + self.mask && self.first_far != u64::MAX {
+    fn turn(&mut self) {
+        while self.limit.saturating_sub(self.now) <= self.mask + 1 - (1 << self.tooth_bits) {
+            self.take_tooth();
+        }
+    }
+
+    /// Empties the tooth at the near wheel's end into it.
+    #[cold]
+    fn take_tooth(&mut self) {
+        let tooth = (self.limit >> self.tooth_bits) as usize % TEETH;
+        self.limit += 1 << self.tooth_bits;
+        let mut events = std::mem::take(&mut self.teeth[tooth]);
+        self.in_teeth -= events.len();
+        for (at, lane, target, arg) in events.drain(..) {
+            self.insert(at, lane as usize, target, arg);
+        }
+        // Keeps the memory.
+        self.teeth[tooth] = events;
+        while self.first_far < self.limit {
             if let Some(Reverse((at, lane, target, arg))) = self.far.pop() {
                 self.insert(at, lane as usize, target, arg);
             }
             self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         }
     }
-}
 
-/// Keeps an opened slot sorted, latest first.
-fn insert_sorted(lane: &mut Vec<Event>, event: Event, now: u32) {
-    let place = lane.partition_point(|other| other.at.wrapping_sub(now) > event.at.wrapping_sub(now));
-    lane.insert(place, event);
+    /// The near wheel is empty: goes to the tooth that has the next event, or to the end.
+    #[cold]
+    fn leap(&mut self, until: u64) {
+        let first = self.limit >> self.tooth_bits;
+        let tooth = (first..first + TEETH as u64).find(|&tooth| !self.teeth[tooth as usize % TEETH].is_empty());
+        let tooth = if self.in_teeth == 0 { None } else { tooth };
+        let start = tooth.map_or(u64::MAX, |tooth| tooth << self.tooth_bits);
+        self.now = start.min(self.first_far).min(until);
+        // All teeth before are empty, so the near wheel may begin here; the next turn makes it reach ahead.
+        self.limit = self.limit.max(self.now >> self.tooth_bits << self.tooth_bits);
+    }
 }
 
 #[cfg(test)]
