@@ -199,9 +199,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.routers
     }
 
-    /// The births of the packets at the heads of the nodes' queues, in ticks.
-    pub fn next_births(&self) -> impl Iterator<Item = u64> + '_ {
-        self.heads.iter().filter(|&&packet| packet != NONE).map(|&packet| self.fabric.pool[packet].birth)
+    /// The births of the packets at the heads of the nodes' queues, in ticks; nodes that never send again are left out.
+    pub fn next_births(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+        let nodes = self.fabric.nodes.iter().map(|&node| NodeId(node));
+        let heads = nodes.zip(&self.heads).filter(|&(_, &packet)| packet != NONE);
+        heads.map(|(node, &packet)| (node, self.fabric.pool[packet].birth))
     }
 
     /// Starts the counts of bytes on each channel anew.

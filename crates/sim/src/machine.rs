@@ -30,6 +30,9 @@ pub(crate) trait Machine {
     fn outstanding(&mut self, end: u64) -> bool;
     /// Bytes delivered of each source since `measure_from`.
     fn by_source(&mut self) -> Vec<u64>;
+    /// How far each source has come in what it has generated: the birth of the packet at the head of its queue, or the
+    /// present if it has none that is due.
+    fn progress_by_source(&self) -> Vec<u64>;
     /// Latencies of measured packets, and the routers that they have traversed, summed.
     fn measured(&mut self) -> (Histogram, u64);
     /// Bytes sent on each channel since `measure_from`.
@@ -63,6 +66,7 @@ fn of<R: Routers + 'static>(system: &System, threads: usize, routers: impl Fn(&F
     Box::new(Parts {
         members: (0..map.parts()).map(member).collect(),
         mail: [boxes(), boxes()],
+        nodes: system.topology.nodes() as usize,
         window: system.plan.window(),
         now: 0,
         parity: 0,
@@ -80,6 +84,7 @@ struct Parts<R> {
     members: Vec<Member<R>>,
     /// By parity of the window, then by receiver and sender.
     mail: [Vec<Mutex<Mail>>; 2],
+    nodes: usize,
     window: u64,
     now: u64,
     parity: usize,
@@ -140,7 +145,7 @@ impl<R: Routers> Machine for Parts<R> {
 
     fn outstanding(&mut self, end: u64) -> bool {
         let in_network: i64 = self.tallies().map(|tally| tally.measured_in_flight).sum();
-        in_network > 0 || self.members.iter().any(|m| m.partition.next_births().any(|birth| birth < end))
+        in_network > 0 || self.members.iter().any(|m| m.partition.next_births().any(|(_, birth)| birth < end))
     }
 
     fn by_source(&mut self) -> Vec<u64> {
@@ -152,6 +157,14 @@ impl<R: Routers> Machine for Parts<R> {
             }
         }
         sum
+    }
+
+    fn progress_by_source(&self) -> Vec<u64> {
+        let mut births = vec![self.now; self.nodes];
+        for (node, birth) in self.members.iter().flat_map(|member| member.partition.next_births()) {
+            births[node.index()] = birth.min(self.now);
+        }
+        births
     }
 
     fn measured(&mut self) -> (Histogram, u64) {

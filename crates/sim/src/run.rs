@@ -6,13 +6,14 @@
 //! interval of the mean latency is narrow enough, then lets the packets that were born in the measured interval arrive,
 //! with the load kept up behind them.
 //!
-//! *Saturated*: the accepted load of some source is below 0.97 of what it offers, by more than its confidence interval
-//! at a level shared among all sources (Bonferroni). Past saturation source queues grow without end; the latency is
+//! *Saturated*: the accepted load of some source is below 0.97 of what it has offered in the same time, by more than its
+//! confidence interval at a level shared among all sources (Bonferroni). Past saturation source queues grow without end; the latency is
 //! then that of the packets delivered in the interval, and the run ends when the accepted load is known.
 
 use engine::statistics::{self, Batch as Mean, Estimate};
 use fabric::Batch;
 use units::NodeId;
+use workload::InjectionSpec;
 
 use crate::clock::Stopwatch;
 use crate::experiment::WarmUp;
@@ -126,7 +127,11 @@ impl<'a> Run<'a> {
             still: 0,
             measured: (0, 0),
             batches: Vec::new(),
-            sources: Sources::new(weights, bytes * BATCHES_AN_OBSERVATION as f64),
+            sources: Sources::new(
+                weights,
+                system.traffic().injection == InjectionSpec::Backlogged,
+                bytes * BATCHES_AN_OBSERVATION as f64,
+            ),
             settled: false,
             converged: false,
             drained: false,
@@ -199,13 +204,15 @@ impl<'a> Run<'a> {
     fn measure(&mut self) -> Result<(), RunError> {
         self.measured = (self.now, self.now);
         self.machine.measure_from(self.now);
+        self.sources.begin(self.machine.progress_by_source(), self.now);
         let shortest = self.system.spec.measure.min_time.map_or(0, |time| time.0 / self.system.plan.tick().0);
         let mut look = FEWEST_BATCHES;
         while !self.converged && self.batches.len() < LONGEST_MEASURE && self.now < self.last_tick() {
             let counts = self.step()?;
             self.batches.push(counts);
             if self.batches.len().is_multiple_of(BATCHES_AN_OBSERVATION) {
-                self.sources.observe(self.machine.by_source());
+                let delivered = self.machine.by_source();
+                self.sources.observe(delivered, self.machine.progress_by_source(), self.now);
             }
             let done = self.batches.len() as f64 / look as f64;
             self.progress.set(Phase::Measuring, 0.2 + 0.7 * done.min(1.0) * self.closeness());
@@ -243,7 +250,7 @@ impl<'a> Run<'a> {
     fn is_saturated(&self) -> bool {
         let (load, confidence) = (self.system.traffic().load, self.system.spec.measure.confidence);
         let accepted = self.accepted();
-        accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(load, confidence)
+        accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
     }
 
     /// Mean latency of the packets delivered in the measured interval, in ticks.
@@ -341,55 +348,85 @@ fn injection_bytes(system: &System, ticks: u64) -> f64 {
     ticks as f64 * system.packets().message as f64 / system.slot() as f64
 }
 
-/// The accepted loads of the sources: sums and squares over observations.
+/// What the sources get rid of: the bytes delivered of each, and how fast each gets on in what it generates.
+///
+/// A source that is not held back gets on in its generated messages as fast as time goes by; one whose queue grows falls
+/// behind. The ratio of the two is its accepted load over the load that it has in fact offered, so the randomness of its
+/// generation does not blur it. (A backlogged source has no clock of its own: of those the bytes tell.)
 struct Sources {
     weights: Vec<f64>,
+    backlogged: bool,
     /// Bytes of a source at load 1.0 in one observation.
     bytes: f64,
+    /// Bytes delivered since the measured interval began.
+    delivered: Vec<u64>,
+    /// How far each source had come at the last observation.
     before: Vec<u64>,
+    at: u64,
+    /// Shares of what was offered that were accepted, over observations: sums and sums of squares.
     sums: Vec<f64>,
     squares: Vec<f64>,
     observations: u32,
 }
 
 impl Sources {
-    fn new(weights: Vec<f64>, bytes: f64) -> Self {
-        let nodes = weights.len();
-        let zeros = || vec![0.0; nodes];
-        Self { weights, bytes, before: vec![0; nodes], sums: zeros(), squares: zeros(), observations: 0 }
+    fn new(weights: Vec<f64>, backlogged: bool, bytes: f64) -> Self {
+        let zeros = || vec![0.0; weights.len()];
+        Self {
+            backlogged,
+            bytes,
+            delivered: vec![0; weights.len()],
+            before: vec![0; weights.len()],
+            at: 0,
+            sums: zeros(),
+            squares: zeros(),
+            observations: 0,
+            weights,
+        }
     }
 
-    /// Takes in the bytes delivered so far, by source.
-    fn observe(&mut self, bytes: Vec<u64>) {
-        for (node, (&now, &before)) in bytes.iter().zip(&self.before).enumerate() {
-            let load = (now - before) as f64 / self.bytes;
-            self.sums[node] += load;
-            self.squares[node] += load * load;
+    /// Begins at a time, given how far the sources have come.
+    fn begin(&mut self, progress: Vec<u64>, now: u64) {
+        (self.before, self.at) = (progress, now);
+    }
+
+    /// Takes in the bytes delivered so far and how far the sources have come, by source.
+    fn observe(&mut self, delivered: Vec<u64>, progress: Vec<u64>, now: u64) {
+        let span = (now - self.at) as f64;
+        for node in 0..self.weights.len() {
+            let share = if self.backlogged {
+                (delivered[node] - self.delivered[node]) as f64 / self.bytes
+            } else {
+                (progress[node] - self.before[node]) as f64 / span
+            };
+            self.sums[node] += share;
+            self.squares[node] += share * share;
         }
-        self.before = bytes;
+        self.delivered = delivered;
+        self.begin(progress, now);
         self.observations += 1;
     }
 
     /// The least accepted load of a source that sends, for its weight; none before the first observation.
     fn least(&self) -> Option<f64> {
-        let count = f64::from(self.observations);
-        let loads = self.sums.iter().zip(&self.weights).filter(|&(_, &weight)| weight > 0.0);
-        let least = loads.map(|(sum, weight)| sum / count / weight).fold(f64::INFINITY, f64::min);
+        let bytes = self.bytes * f64::from(self.observations);
+        let loads = self.delivered.iter().zip(&self.weights).filter(|&(_, &weight)| weight > 0.0);
+        let least = loads.map(|(&sum, weight)| sum as f64 / bytes / weight).fold(f64::INFINITY, f64::min);
         (self.observations > 0 && least.is_finite()).then_some(least)
     }
 
-    /// Whether some source is surely below its share of the offered load.
-    fn held_back(&self, load: f64, confidence: f64) -> bool {
+    /// Whether some source is surely held back.
+    fn held_back(&self, confidence: f64) -> bool {
         if self.observations < 3 {
             return false;
         }
         let senders = self.weights.iter().filter(|&&weight| weight > 0.0).count().max(1);
         let count = f64::from(self.observations);
         let quantile = statistics::student_quantile((1.0 - confidence) / senders as f64, count - 1.0);
-        (0..self.weights.len()).any(|node| {
+        (0..self.weights.len()).filter(|&node| self.weights[node] > 0.0).any(|node| {
             let mean = self.sums[node] / count;
             let variance = ((self.squares[node] - self.sums[node] * mean) / (count - 1.0)).max(0.0);
-            mean + quantile * (variance / count).sqrt() < SATURATED_BELOW * load * self.weights[node]
+            mean + quantile * (variance / count).sqrt() < SATURATED_BELOW
         })
     }
 }
