@@ -21,11 +21,7 @@ def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
 
     The first point takes milliseconds; the second would take hours, so that the signal comes in its middle.
     """
-    text = (
-        small.read_text()
-        .replace('max_time = "200 us"', 'max_time = "1000 s"')
-        .replace("precision = 0.2", "precision = 1e-9")
-    )
+    text = small.read_text().replace("precision = 0.1", "precision = 1e-9")
     endless = tmp_path / "endless.toml"
     head, _, _ = text.partition("[sweep]")
     endless.write_text(head + '[sweep]\n"measure.max_time" = ["30 us", "1000 s"]\n')

@@ -3,6 +3,7 @@
 >>> import cutthrough as ct
 >>> results = ct.run(
 ...     topology=ct.SingleSwitch(8),
+...     link={"bandwidth": "10 Gb/s", "delay": "20 ns"},
 ...     router={"kind": "output-queued"},
 ...     workload={"kind": "traffic", "pattern": "uniform"},
 ...     sweep={"workload.load": [0.2, 0.5]},

@@ -1,6 +1,7 @@
 //! What a point measures, with units in the names.
 
 use engine::statistics::{Estimate, Histogram};
+use fabric::Batch;
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 
@@ -11,6 +12,8 @@ pub(crate) struct Measured {
     pub accepted: Estimate,
     pub accepted_min: Option<f64>,
     pub latency_interval: Estimate,
+    /// All that was delivered in the measured interval.
+    pub delivered: Batch,
     pub latency: Histogram,
     pub hops: u64,
     pub packet_hops: u64,
@@ -59,7 +62,7 @@ pub struct PointResult {
     pub converged: bool,
     /// All measured packets arrived.
     pub drained: bool,
-    /// Packets measured.
+    /// Packets measured: those born in the measured interval, or if not all of them arrived those delivered in it.
     pub packets: u64,
     /// Packet-hops simulated: packets delivered times the routers that they traversed, in the whole run.
     pub packet_hops: u64,
@@ -115,7 +118,10 @@ impl PointResult {
     pub(crate) fn new(system: &System, measured: Measured, wall_s: f64) -> Self {
         let ns = |ticks: f64| ticks * system.plan.tick().0 as f64 / 1e3;
         let latency = &measured.latency;
-        let packets = latency.count();
+        let (packets, hops) = match measured.drained {
+            true => (latency.count(), measured.hops),
+            false => (measured.delivered.packets, measured.delivered.hops),
+        };
         // Packets that have not arrived would be missing in the tail: then only the mean of those delivered is told.
         let whole = |value: Option<f64>| value.filter(|_| measured.drained).map(ns);
         let mean = if measured.drained { latency.mean() } else { finite(measured.latency_interval.mean) };
@@ -131,7 +137,7 @@ impl PointResult {
             latency_p99_ns: whole(latency.quantile(0.99)),
             latency_max_ns: whole(latency.max().map(|ticks| ticks as f64)),
             nic_overhead_ns: system.nic_overhead_ns(),
-            hops_mean: (packets > 0).then(|| measured.hops as f64 / packets as f64),
+            hops_mean: (packets > 0).then(|| hops as f64 / packets as f64),
             saturated: measured.saturated,
             steady: measured.settled && measured.converged && measured.drained,
             converged: measured.converged,

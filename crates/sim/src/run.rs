@@ -29,7 +29,7 @@ pub const SATURATED_BELOW: f64 = 0.97;
 const FEWEST_BATCHES: usize = 64;
 /// Batches after which the warm-up ends even if no steady state was found.
 const LONGEST_WARM_UP: usize = 400;
-/// Batches of the measured interval after which a run ends even if it is not precise.
+/// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
 const LONGEST_MEASURE: usize = 4096;
 /// Packets that a batch should hold on average.
 const PACKETS_A_BATCH: f64 = 2048.0;
@@ -207,7 +207,9 @@ impl<'a> Run<'a> {
         self.sources.begin(self.machine.progress_by_source(), self.now);
         let shortest = self.system.spec.measure.min_time.map_or(0, |time| time.0 / self.system.plan.tick().0);
         let mut look = FEWEST_BATCHES;
-        while !self.converged && self.batches.len() < LONGEST_MEASURE && self.now < self.last_tick() {
+        let longest = if self.system.spec.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
+        let goes_on = |run: &Self| run.batches.len() < longest || run.now - run.measured.0 < shortest;
+        while !self.converged && goes_on(self) && self.now < self.last_tick() {
             let counts = self.step()?;
             self.batches.push(counts);
             if self.batches.len().is_multiple_of(BATCHES_AN_OBSERVATION) {
@@ -310,7 +312,12 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Measured {
         let (latency, hops) = self.machine.measured();
+        let mut delivered = Batch::default();
+        for batch in &self.batches {
+            delivered.add(batch);
+        }
         Measured {
+            delivered,
             accepted: self.accepted(),
             accepted_min: self.sources.least(),
             latency_interval: self.latency(),

@@ -54,6 +54,9 @@ def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) ->
     """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes."""
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with style.context(STYLE):
+        # Laid out once: a format's resolution would move things a little, and with them what is written next.
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine("none")
         for path in paths:
             drawn.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
