@@ -8,6 +8,7 @@
 mod build;
 mod choice;
 mod credits;
+pub(crate) mod marks;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::packet::{Packet, Pool};
 use crate::partition_map::Place;
 use crate::plan::Plan;
 use crate::tally::Tally;
+use marks::Marks;
 
 /// The lanes of the wheel, in the order in which an instant handles them.
 pub(crate) mod lane {
@@ -63,8 +65,6 @@ pub(crate) struct Sender {
     class: ChannelClass,
     /// A wake-up is under way.
     waking: bool,
-    /// Packets wait, and none of them has credit.
-    blocked: bool,
 }
 
 /// The far end of a channel at a router's input.
@@ -80,6 +80,10 @@ struct Receiver {
     /// The first of the sender's credit counters, in its partition.
     counters: u32,
     class: ChannelClass,
+    /// The virtual channel of `arrived`.
+    arrived_vc: u8,
+    /// The packet that has arrived in this instant, if the router has it marked.
+    arrived: u32,
     /// Delay of a credit back to the sender.
     delay: u64,
 }
@@ -91,6 +95,10 @@ pub(crate) struct LocalRouter {
     /// The number of its first port.
     pub base: u32,
     pub ports: u16,
+    /// Inputs at which a packet has arrived in this instant, where a word holds a bit for each port.
+    arrived: u64,
+    /// Outputs that may be able to send in this instant, likewise.
+    active: u64,
 }
 
 /// What one partition sends to another: at the end of a window it changes hands.
@@ -128,15 +136,15 @@ pub struct Fabric {
     node_streams: Vec<Stream>,
     /// Words of a mask of ports.
     pub(crate) words: usize,
-    /// Inputs at which a packet has arrived in this instant, by router.
-    pub(crate) arrived: Vec<u64>,
-    /// Outputs that may be able to send in this instant, by router.
-    pub(crate) active: Vec<u64>,
-    /// The packet that has arrived at an input, and its virtual channel.
-    pub(crate) arrival: Vec<(u32, u32)>,
-    dirty: Vec<bool>,
-    pub(crate) dirty_routers: Vec<u32>,
-    pub(crate) dirty_nodes: Vec<u32>,
+    /// What `LocalRouter` says of a router's ports, `words` words for each, where one is too few; else empty.
+    wide_arrived: Vec<u64>,
+    wide_active: Vec<u64>,
+    /// Routers that this instant concerns.
+    pub(crate) dirty_routers: Marks,
+    /// Nodes that may be able to send in this instant.
+    pub(crate) dirty_nodes: Marks,
+    /// By sender: packets wait, and none of them has credit.
+    blocked: Vec<bool>,
     /// What is to be sent to each other partition at the end of the window.
     pub(crate) outbox: Vec<Mail>,
     /// What has been counted.
@@ -162,39 +170,62 @@ impl Fabric {
     /// Marks the owner of a sender: it may be able to send.
     #[inline(always)]
     pub(crate) fn mark_sender(&mut self, sender: u32) {
-        if (sender as usize) < self.receivers.len() {
-            let receiver = &self.receivers[sender as usize];
-            let (router, port) = (receiver.router as usize, receiver.port as usize);
-            self.active[router * self.words + (port >> 6)] |= 1 << (port & 63);
-            self.mark_router(router);
+        if let Some(&Receiver { router, port, .. }) = self.receivers.get(sender as usize) {
+            self.activate(router as usize, port as usize);
+            self.dirty_routers.mark(router as usize);
         } else {
-            self.dirty_nodes.push(sender - self.receivers.len() as u32);
+            self.dirty_nodes.mark(sender as usize - self.receivers.len());
         }
     }
 
     /// Notes a packet's arrival at an input, given as (port, virtual channel) in one number.
     #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, input: u32, packet: u32) {
-        let place = (input >> self.vc_shift) as usize;
-        let receiver = &self.receivers[place];
+        let receiver = &mut self.receivers[(input >> self.vc_shift) as usize];
         let (router, port) = (receiver.router as usize, receiver.port as usize);
-        self.arrival[place] = (packet, input & ((1 << self.vc_shift) - 1));
-        self.arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
-        self.mark_router(router);
+        receiver.arrived = packet;
+        receiver.arrived_vc = (input & ((1 << self.vc_shift) - 1)) as u8;
+        if self.words == 1 {
+            self.routers[router].arrived |= 1 << (port & 63);
+        } else {
+            self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
+        }
+        self.dirty_routers.mark(router);
     }
 
+    /// Notes that a router's output may be able to send in this instant.
     #[inline(always)]
-    fn mark_router(&mut self, router: usize) {
-        if !self.dirty[router] {
-            self.dirty[router] = true;
-            self.dirty_routers.push(router as u32);
+    pub(crate) fn activate(&mut self, router: usize, port: usize) {
+        if self.words == 1 {
+            self.routers[router].active |= 1 << (port & 63);
+        } else {
+            self.wide_active[router * self.words + (port >> 6)] |= 1 << (port & 63);
         }
     }
 
-    /// Forgets the mark of a router that is being handled.
-    #[inline]
-    pub(crate) fn unmark_router(&mut self, router: usize) {
-        self.dirty[router] = false;
+    /// Forgets and returns a word of the mask of a router's inputs at which packets have arrived.
+    #[inline(always)]
+    pub(crate) fn take_arrived(&mut self, router: usize, word: usize) -> u64 {
+        std::mem::take(match self.words {
+            1 => &mut self.routers[router].arrived,
+            words => &mut self.wide_arrived[router * words + word],
+        })
+    }
+
+    /// Forgets and returns a word of the mask of a router's outputs that may be able to send.
+    #[inline(always)]
+    pub(crate) fn take_active(&mut self, router: usize, word: usize) -> u64 {
+        std::mem::take(match self.words {
+            1 => &mut self.routers[router].active,
+            words => &mut self.wide_active[router * words + word],
+        })
+    }
+
+    /// The packet that has arrived at a port in this instant, and its virtual channel.
+    #[inline(always)]
+    pub(crate) fn arrival(&self, port: usize) -> (u32, u32) {
+        let receiver = &self.receivers[port];
+        (receiver.arrived, u32::from(receiver.arrived_vc))
     }
 
     /// Where a sender's channel starts.
@@ -286,12 +317,12 @@ impl Fabric {
     /// Notes that a sender has packets but no credit for any: the next credit will mark it.
     #[inline]
     pub(crate) fn block(&mut self, sender: usize) {
-        self.senders[sender].blocked = true;
+        self.blocked[sender] = true;
     }
 
     /// Whether a sender waits for credit.
     pub(crate) fn is_blocked(&self, sender: usize) -> bool {
-        self.senders[sender].blocked
+        self.blocked[sender]
     }
 
     /// The credit counters of a sender.

@@ -6,6 +6,7 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
+use crate::fabric::marks::Marks;
 use crate::fabric::{Fabric, LocalRouter, Mail, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
@@ -43,8 +44,8 @@ pub struct Partition<R, T> {
     /// The packet at the head of each node's queue.
     heads: Vec<u32>,
     instant: Instant<{ lane::COUNT }>,
-    /// Lists of the instant that is being handled, kept for their memory.
-    spare: (Vec<u32>, Vec<u32>),
+    /// Routers and nodes of the instant that is being handled; empty in between.
+    spare: (Marks, Marks),
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -59,14 +60,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
-        let mut partition = Self {
-            fabric,
-            routers,
-            traffic,
-            heads: vec![NONE; nodes],
-            instant: Instant::default(),
-            spare: Default::default(),
-        };
+        let spare = (Marks::new(fabric.routers.len()), Marks::new(nodes));
+        let mut partition =
+            Self { fabric, routers, traffic, heads: vec![NONE; nodes], instant: Instant::default(), spare };
         for node in 0..nodes {
             partition.next_demand(node, 0);
         }
@@ -99,30 +95,23 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for event in &instant.lanes[lane::WAKE] {
             fabric.woken(event.target);
         }
+        // What were marked while this goes on would wait for the next instant.
         let (mut routers, mut nodes) = std::mem::take(&mut self.spare);
         std::mem::swap(&mut routers, &mut fabric.dirty_routers);
         std::mem::swap(&mut nodes, &mut fabric.dirty_nodes);
-        for &router in &routers {
-            self.handle_router(router as usize, now);
-        }
-        for &node in &nodes {
-            self.inject(node as usize, now);
-        }
-        routers.clear();
-        nodes.clear();
+        routers.drain(|router| self.handle_router(router, now));
+        nodes.drain(|node| self.inject(node, now));
         self.spare = (routers, nodes);
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_router(&mut self, router: usize, now: u64) {
         let fabric = &mut self.fabric;
-        fabric.unmark_router(router);
         let LocalRouter { id, base, .. } = fabric.routers[router];
         for word in 0..fabric.words {
-            let arrived = std::mem::take(&mut fabric.arrived[router * fabric.words + word]);
-            for bit in Bits(arrived) {
+            for bit in Bits(fabric.take_arrived(router, word)) {
                 let port = word * 64 + bit;
-                let (packet, vc) = fabric.arrival[base as usize + port];
+                let (packet, vc) = fabric.arrival(base as usize + port);
                 self.routers.land(fabric, &Landing { router, id, base, port: port as u16, vc, packet }, now);
             }
         }

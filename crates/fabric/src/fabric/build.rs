@@ -6,9 +6,10 @@ use engine::{Owner, Stream, Wheel};
 use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
+use super::marks::Marks;
 use super::{Fabric, LocalRouter, Mail, NOWHERE, Receiver, SINK, Sender};
 use crate::catalogue::CreditRule;
-use crate::packet::Pool;
+use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
 use crate::tally::Tally;
@@ -16,7 +17,6 @@ use crate::tally::Tally;
 impl Fabric {
     /// The shared state of one part of a network.
     pub fn new(plan: Arc<Plan>, map: &PartitionMap, part: usize) -> Self {
-        let ports = map.ports(part) as usize;
         let nodes = map.nodes(part).to_vec();
         let rule = plan.credit_rule();
         let ahead_shift = match rule {
@@ -43,12 +43,11 @@ impl Fabric {
                 _ => Vec::new(),
             },
             words,
-            arrived: vec![0; routers.len() * words],
-            active: vec![0; routers.len() * words],
-            arrival: vec![(0, 0); ports],
-            dirty: vec![false; routers.len()],
-            dirty_routers: Vec::new(),
-            dirty_nodes: Vec::new(),
+            wide_arrived: vec![0; if words > 1 { routers.len() * words } else { 0 }],
+            wide_active: vec![0; if words > 1 { routers.len() * words } else { 0 }],
+            dirty_routers: Marks::new(routers.len()),
+            dirty_nodes: Marks::new(nodes.len()),
+            blocked: vec![false; senders.len()],
             outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
             tally: Tally::new(plan.topology.nodes()),
             routers,
@@ -67,7 +66,7 @@ impl Fabric {
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
     let router = |&id: &u32| {
         let id = RouterId(id);
-        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.topology.ports(id) }
+        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.topology.ports(id), arrived: 0, active: 0 }
     };
     map.routers(part).iter().map(router).collect()
 }
@@ -108,7 +107,6 @@ fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) ->
         last: 0,
         class,
         waking: false,
-        blocked: false,
     }
 }
 
@@ -130,6 +128,8 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
                 sender: feeder.index,
                 counters: feeder.index << credit_shift,
                 class,
+                arrived_vc: 0,
+                arrived: NONE,
                 delay: plan.links[class.0 as usize].delay,
             });
         }

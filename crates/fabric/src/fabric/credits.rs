@@ -17,8 +17,8 @@ impl Fabric {
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
         self.credits[counter as usize] += bytes as i32;
         let sender = counter >> self.credit_shift;
-        if self.senders[sender as usize].blocked {
-            self.senders[sender as usize].blocked = false;
+        if self.blocked[sender as usize] {
+            self.blocked[sender as usize] = false;
             self.mark_sender(sender);
         }
     }

@@ -195,7 +195,7 @@ impl Routers for OutputQueued {
         let held = crosspoint.held;
         self.wanted[(base + out) * self.words + (bit >> 6)] |= 1 << (bit & 63);
         fabric.senders[base + out].queued += bytes;
-        fabric.active[router * fabric.words + (out >> 6)] |= 1 << (out & 63);
+        fabric.activate(router, out);
         if self.rule == CreditRule::RowMinimum {
             self.take(fabric, input, held, bytes, now);
         }
@@ -205,8 +205,7 @@ impl Routers for OutputQueued {
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         for word in 0..fabric.words {
-            let outs = std::mem::take(&mut fabric.active[router * fabric.words + word]);
-            for bit in Bits(outs) {
+            for bit in Bits(fabric.take_active(router, word)) {
                 self.send(fabric, router, base, word * 64 + bit, now);
             }
         }

@@ -180,7 +180,7 @@ impl Routers for Switched {
     #[inline]
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         for word in 0..fabric.words {
-            fabric.active[router * fabric.words + word] = 0;
+            fabric.take_active(router, word);
         }
         if self.inputs.any(router) {
             self.allocate(fabric, router, now);
