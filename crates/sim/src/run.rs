@@ -142,10 +142,14 @@ impl<'a> Run<'a> {
 
     /// Moves on by a batch, and looks whether anything still moves.
     fn step(&mut self) -> Result<Batch, RunError> {
+        self.move_to(self.now + self.batch)
+    }
+
+    fn move_to(&mut self, time: u64) -> Result<Batch, RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
         }
-        self.now += self.batch;
+        self.now = time;
         self.machine.advance(self.now);
         let counts = self.machine.take_batch();
         self.packet_hops += counts.hops;
@@ -175,7 +179,7 @@ impl<'a> Run<'a> {
         if let WarmUp::Fixed(time) = self.system.spec.measure.warm_up {
             let end = time.0.div_ceil(self.system.plan.tick().0);
             while self.now < end {
-                self.step()?;
+                self.move_to(end.min(self.now + self.batch))?;
                 self.progress.set(Phase::WarmUp, 0.2 * self.now as f64 / end as f64);
             }
             self.settled = true;
@@ -209,7 +213,7 @@ impl<'a> Run<'a> {
         let mut look = FEWEST_BATCHES;
         let longest = if self.system.spec.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
         let goes_on = |run: &Self| run.batches.len() < longest || run.now - run.measured.0 < shortest;
-        while !self.converged && goes_on(self) && self.now < self.last_tick() {
+        while self.batches.is_empty() || !self.converged && goes_on(self) && self.now < self.last_tick() {
             let counts = self.step()?;
             self.batches.push(counts);
             if self.batches.len().is_multiple_of(BATCHES_AN_OBSERVATION) {
@@ -336,14 +340,22 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A batch is as long as a packet is in the network at the longest, and long enough to deliver some.
+/// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
+/// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
 fn batch_length(system: &System) -> u64 {
     let slot = system.slot();
     let rate = f64::from(system.topology.nodes()) * system.traffic().load;
     let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
     let packets_a_message = system.packets().message.div_ceil(u64::from(system.packets().packet));
     let longest = system.zero_load_latency(system.routing.max_routers());
-    (slot * slots.div_ceil(packets_a_message).max(1)).max(longest).next_multiple_of(slot)
+    let wanted = (slot * slots.div_ceil(packets_a_message).max(1)).max(longest).next_multiple_of(slot);
+    let Some(end) = system.spec.measure.max_time else { return wanted };
+    let warm_up = match system.spec.measure.warm_up {
+        WarmUp::Fixed(time) => time.0,
+        WarmUp::Auto => end.0 / 2,
+    };
+    let measured = end.0.saturating_sub(warm_up) / system.plan.tick().0;
+    wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
 }
 
 fn weights(system: &System) -> Vec<f64> {
