@@ -54,6 +54,8 @@ pub(crate) struct Sender {
     ahead: u64,
     /// Serialization of the largest packet.
     full: u64,
+    /// Candidates for this channel, for architectures that need no more than a word.
+    pub wanted: u64,
     /// Bytes in this router that wait for this channel.
     pub queued: u32,
     /// The far end's port in its partition.
@@ -152,6 +154,8 @@ pub struct Fabric {
     rule: CreditRule,
     /// Copies of the plan's, at hand: virtual channels of a class, bits of a virtual channel, the largest packet.
     lanes: u8,
+    /// A class is one virtual channel, with one counter of credits.
+    one_lane: bool,
     vc_shift: u32,
     full_bytes: u32,
     /// A buffer always falls free as the packet's head leaves.

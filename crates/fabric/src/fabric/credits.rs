@@ -45,19 +45,24 @@ impl Fabric {
     /// with the most credit, the lowest of equals.
     #[inline(always)]
     pub(crate) fn ready_vc(&mut self, sender: usize, packet: u32) -> Option<u8> {
-        let Packet { class, bytes, .. } = self.pool[packet];
         if self.senders[sender].partition == SINK {
             return Some(0);
         }
+        if !self.one_lane {
+            return self.ready_lane(sender, packet);
+        }
+        let Packet { class, bytes, .. } = self.pool[packet];
+        (self.credits[(sender << self.credit_shift) + class as usize] >= bytes as i32).then_some(class)
+    }
+
+    /// The same where a class has several lanes, or where credits are counted for each crosspoint.
+    #[inline(never)]
+    fn ready_lane(&mut self, sender: usize, packet: u32) -> Option<u8> {
         if self.rule == CreditRule::PerCrosspoint {
             return self.ready_ahead(sender, packet);
         }
-        let first = class * self.lanes;
-        let base = sender << self.credit_shift;
-        if self.lanes == 1 {
-            return (self.credits[base + first as usize] >= bytes as i32).then_some(first);
-        }
-        self.best_lane(base, first, bytes)
+        let Packet { class, bytes, .. } = self.pool[packet];
+        self.best_lane(sender << self.credit_shift, class * self.lanes, bytes)
     }
 
     /// Whether a virtual channel has credit for so many bytes.

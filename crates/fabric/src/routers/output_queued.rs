@@ -28,9 +28,9 @@ pub struct OutputQueued {
     crosspoints: Vec<Crosspoint>,
     /// The rows of crosspoints, by input.
     rows: Vec<Row>,
-    /// Words of a mask of a router's inputs (port, virtual channel).
+    /// Words of a mask of a router's inputs (port, virtual channel). One word lies with the sender.
     words: usize,
-    /// For each output the inputs that have packets for it.
+    /// For each output the inputs that have packets for it, where that takes several words; else empty.
     wanted: Vec<u64>,
 }
 
@@ -66,7 +66,7 @@ impl OutputQueued {
             crosspoints: vec![Crosspoint::default(); inputs * row],
             rows: vec![Row::default(); inputs],
             words,
-            wanted: vec![0; fabric.ports() * words],
+            wanted: vec![0; if words > 1 { fabric.ports() * words } else { 0 }],
         }
     }
 
@@ -74,7 +74,7 @@ impl OutputQueued {
     #[inline(always)]
     fn send(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
         let sender = base + out;
-        let Sender { free_at, queued, last, .. } = fabric.senders[sender];
+        let Sender { free_at, queued, .. } = fabric.senders[sender];
         if queued == 0 {
             return;
         }
@@ -82,16 +82,52 @@ impl OutputQueued {
             fabric.wake_at(sender, free_at);
             return;
         }
-        let turn = Turn { rule: self.arbitration, router, last };
-        let (crosspoints, row) = (&self.crosspoints, self.row);
+        if self.words == 1 && self.arbitration == Arbitration::RoundRobin {
+            self.send_in_turn(fabric, base, out, now);
+        } else {
+            self.send_by_rule(fabric, router, base, out, now);
+        }
+    }
+
+    /// The packet that waits first in the crosspoint of an input and an output.
+    #[inline(always)]
+    fn head(&self, input: usize, out: usize) -> u32 {
+        self.crosspoints[input * self.row + out].queue.head()
+    }
+
+    /// Sends the packet of the next input in turn that has one with credit: the common case of `send_by_rule`.
+    #[inline(always)]
+    fn send_in_turn(&mut self, fabric: &mut Fabric, base: usize, out: usize, now: u64) {
+        let sender = base + out;
+        let Sender { wanted, last, .. } = fabric.senders[sender];
         let first = base << self.vc_shift;
-        let head = |input: usize| crosspoints[(first + input) * row + out].queue.head();
+        // Turned so that the one whose turn it is comes lowest.
+        let turn = (u32::from(last) + 1) & 63;
+        for place in Bits(wanted.rotate_right(turn)) {
+            let bit = (place + turn as usize) & 63;
+            let input = first + bit;
+            if let Some(vc) = fabric.ready_vc(sender, self.head(input, out)) {
+                return self.depart(fabric, Departure { sender, bit, input, out, vc }, now);
+            }
+        }
+        fabric.block(sender);
+    }
+
+    /// Sends the packet that the arbitration rule picks, over masks of any width.
+    #[inline(never)]
+    fn send_by_rule(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
+        let sender = base + out;
+        let Sender { wanted, last, .. } = fabric.senders[sender];
+        let turn = Turn { rule: self.arbitration, router, last };
+        let first = base << self.vc_shift;
+        let word = [wanted];
+        let mask = if self.words == 1 { &word } else { &self.wanted[sender * self.words..(sender + 1) * self.words] };
         let picked = arbiter::pick(
             fabric,
             turn,
-            &self.wanted[sender * self.words..(sender + 1) * self.words],
-            |fabric, input| fabric.ready_vc(sender, head(input)),
-            |fabric, input| fabric.pool[head(input)].birth,
+            mask,
+            |fabric, input| fabric.ready_vc(sender, self.head(first + input, out)),
+            |fabric, input| fabric.pool[self.head(first + input, out)].birth,
         );
         match picked {
             Some((bit, vc)) => self.depart(fabric, Departure { sender, bit, input: first + bit, out, vc }, now),
@@ -106,12 +142,14 @@ impl OutputQueued {
         let place = input * self.row + out;
         let crosspoint = &mut self.crosspoints[place];
         let packet = crosspoint.queue.pop(&fabric.pool);
-        if crosspoint.queue.is_empty() {
-            self.wanted[sender * self.words + (bit >> 6)] &= !(1 << (bit & 63));
-        }
+        let last_one = u64::from(crosspoint.queue.is_empty());
         let bytes = fabric.pool[packet].bytes;
         let time_out = fabric.transmit(sender, packet, vc, now);
+        if self.words > 1 {
+            self.wanted[sender * self.words + (bit >> 6)] &= !(last_one << (bit & 63));
+        }
         let near = &mut fabric.senders[sender];
+        near.wanted &= !(last_one << (bit & 63));
         near.last = bit as u16;
         near.queued -= bytes;
         if near.queued > 0 {
@@ -193,8 +231,12 @@ impl Routers for OutputQueued {
         crosspoint.queue.push(&mut fabric.pool, packet);
         crosspoint.held += bytes;
         let held = crosspoint.held;
-        self.wanted[(base + out) * self.words + (bit >> 6)] |= 1 << (bit & 63);
-        fabric.senders[base + out].queued += bytes;
+        if self.words > 1 {
+            self.wanted[(base + out) * self.words + (bit >> 6)] |= 1 << (bit & 63);
+        }
+        let near = &mut fabric.senders[base + out];
+        near.wanted |= 1 << (bit & 63);
+        near.queued += bytes;
         fabric.activate(router, out);
         if self.rule == CreditRule::RowMinimum {
             self.take(fabric, input, held, bytes, now);
