@@ -38,11 +38,22 @@ pub enum RingTies {
 }
 
 /// A dimension, as the hot path needs it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Leg {
     size: u32,
+    /// Where its coordinate lies in a place, and the bits that this takes.
+    shift: u32,
+    mask: u32,
+    /// Its port in the direction of rising coordinates.
     plus: u16,
+    /// Its number in the order of travel.
+    number: u16,
 }
+
+/// The coordinates of a router in the order of travel, the first lowest, each in as many bits as its dimension needs.
+/// 64 bits do: a network has at most 2^32 routers, so at most 32 dimensions that need bits, and less than one each is
+/// wasted.
+type Place = u64;
 
 #[derive(Debug)]
 struct DimensionOrder {
@@ -50,8 +61,12 @@ struct DimensionOrder {
     split: bool,
     /// In the order of travel.
     legs: Vec<Leg>,
-    /// The coordinates of each router, in the order of travel.
-    coordinates: Vec<u32>,
+    /// The leg that each bit of a place belongs to.
+    leg_of_bit: [Leg; 64],
+    /// The place of each router.
+    routers: Vec<Place>,
+    /// The place of each node's router.
+    nodes: Vec<Place>,
 }
 
 impl DimensionOrderSpec {
@@ -61,16 +76,23 @@ impl DimensionOrderSpec {
     /// If `order` does not name each dimension once.
     pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
         let order = self.order_for(torus.dims().len() as u32)?;
-        let leg = |&dim: &u32| Leg { size: torus.dims()[dim as usize], plus: Torus::plus_port(dim as usize).0 };
-        let coordinates = (0..torus.routers()).flat_map(|router| {
-            let coordinate = move |&dim: &u32| torus.coordinate(RouterId(router), dim as usize);
-            order.iter().map(coordinate)
-        });
+        let legs = legs(torus, &order);
+        let mut leg_of_bit = [Leg::default(); 64];
+        for leg in &legs {
+            leg_of_bit[leg.shift as usize..][..leg.mask.count_ones() as usize].fill(*leg);
+        }
+        let place = |router: RouterId| {
+            let coordinate =
+                |(leg, &dim): (&Leg, &u32)| Place::from(torus.coordinate(router, dim as usize)) << leg.shift;
+            legs.iter().zip(order.iter()).filter(|(leg, _)| leg.mask != 0).map(coordinate).sum()
+        };
         Ok(DimensionOrder {
             split: torus.wraps() && self.ties == RingTies::Split,
-            legs: order.iter().map(leg).collect(),
-            coordinates: coordinates.collect(),
+            leg_of_bit,
+            routers: (0..torus.routers()).map(|router| place(RouterId(router))).collect(),
+            nodes: (0..torus.nodes()).map(|node| place(torus.attachment(NodeId(node)).0)).collect(),
             torus: torus.clone(),
+            legs,
         })
     }
 
@@ -86,20 +108,34 @@ impl DimensionOrderSpec {
     }
 }
 
-impl DimensionOrder {
-    fn coordinates(&self, router: RouterId) -> &[u32] {
-        &self.coordinates[router.index() * self.legs.len()..][..self.legs.len()]
-    }
+/// The dimensions in the order of travel.
+fn legs(torus: &Torus, order: &[u32]) -> Vec<Leg> {
+    let mut shift = 0;
+    let leg = |(number, &dim): (usize, &u32)| {
+        let size = torus.dims()[dim as usize];
+        let bits = u32::BITS - (size - 1).leading_zeros();
+        let leg = Leg {
+            size,
+            shift,
+            mask: ((1_u64 << bits) - 1) as u32,
+            plus: Torus::plus_port(dim as usize).0,
+            number: number as u16,
+        };
+        shift += bits;
+        leg
+    };
+    order.iter().enumerate().map(leg).collect()
+}
 
+impl DimensionOrder {
     /// The legs on which a packet has to choose its way round, as bits.
     fn tied(&self, src: NodeId, dst: NodeId) -> u32 {
         if !self.split {
             return 0;
         }
-        let (from, to) = (self.torus.attachment(src).0, self.torus.attachment(dst).0);
-        let ends = self.coordinates(from).iter().zip(self.coordinates(to));
-        let tied = self.legs.iter().zip(ends).map(|(leg, (&from, &to))| 2 * from.abs_diff(to) == leg.size);
-        tied.enumerate().fold(0, |bits, (leg, tied)| bits | u32::from(tied) << leg)
+        let (from, to) = (self.nodes[src.index()], self.nodes[dst.index()]);
+        let tied = |leg: &&Leg| leg.mask != 0 && 2 * leg.coordinate(from).abs_diff(leg.coordinate(to)) == leg.size;
+        self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
 }
 
@@ -133,19 +169,17 @@ impl Routing for DimensionOrder {
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let (router, node_port) = self.torus.attachment(hop.dst);
-        let ends = self.coordinates(at).iter().zip(self.coordinates(router));
-        for (number, (leg, (&here, &there))) in self.legs.iter().zip(ends).enumerate() {
-            if here == there {
-                continue;
-            }
-            let bit = 1 << number;
-            let minus_at_tie = hop.state.0 & bit != 0;
-            // What is halfway now is nearer one way after this hop.
-            hop.state.0 &= !bit;
-            return leg.step(here, there, self.torus.wraps(), minus_at_tie);
+        let (here, there) = (self.routers[at.index()], self.nodes[hop.dst.index()]);
+        let differing = here ^ there;
+        if differing == 0 {
+            return Route::only(self.torus.attachment(hop.dst).1, VcId(0));
         }
-        Route::only(node_port, VcId(0))
+        let leg = &self.leg_of_bit[differing.trailing_zeros() as usize & 63];
+        let bit = 1 << leg.number;
+        let minus_at_tie = hop.state.0 & bit != 0;
+        // What is halfway now is nearer one way after this hop.
+        hop.state.0 &= !bit;
+        leg.step(leg.coordinate(here), leg.coordinate(there), self.torus.wraps(), minus_at_tie)
     }
 
     fn reads_arrival(&self) -> bool {
@@ -162,9 +196,15 @@ impl Routing for DimensionOrder {
 }
 
 impl Leg {
+    /// The coordinate of a place in this dimension.
+    #[inline]
+    fn coordinate(&self, place: Place) -> u32 {
+        (place >> self.shift) as u32 & self.mask
+    }
+
     /// The next hop within a dimension, between two different coordinates.
     #[inline]
-    fn step(self, here: u32, there: u32, wraps: bool, minus_at_tie: bool) -> Route {
+    fn step(&self, here: u32, there: u32, wraps: bool, minus_at_tie: bool) -> Route {
         let beyond = there > here;
         let ahead = if beyond { there - here } else { there + self.size - here };
         let nearer = 2 * ahead < self.size + u32::from(!minus_at_tie);
