@@ -18,7 +18,6 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
 use crate::packet::{Packet, Pool};
-use crate::partition_map::Place;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use marks::Marks;
@@ -77,8 +76,6 @@ struct Receiver {
     port: u16,
     /// The partition of the sender.
     partition: u16,
-    /// The sender, in its partition.
-    sender: u32,
     /// The first of the sender's credit counters, in its partition.
     counters: u32,
     class: ChannelClass,
@@ -274,6 +271,7 @@ impl Fabric {
             _ => vc as usize,
         };
         self.credits[index << self.credit_shift | slot] -= bytes as i32;
+        debug_assert!(self.credits[index << self.credit_shift | slot] >= 0, "sent without credit");
         let input = sender.target << self.vc_shift | u32::from(vc);
         if sender.partition == self.part {
             self.wheel.insert(at, lane::ARRIVAL, input, packet);
@@ -324,19 +322,14 @@ impl Fabric {
         self.blocked[sender] = true;
     }
 
-    /// Whether a sender waits for credit.
-    pub(crate) fn is_blocked(&self, sender: usize) -> bool {
-        self.blocked[sender]
+    /// Whether a sender's channel leads to a router, so that it needs credit.
+    pub(crate) fn leads_to_router(&self, sender: usize) -> bool {
+        self.senders[sender].partition < NOWHERE
     }
 
     /// The credit counters of a sender.
     pub(crate) fn credits_of(&self, sender: usize) -> &[i32] {
         &self.credits[sender << self.credit_shift..(sender + 1) << self.credit_shift]
-    }
-
-    /// The sender that feeds an input port of this partition.
-    pub(crate) fn feeder(&self, port: usize) -> Place {
-        Place { partition: self.receivers[port].partition, index: self.receivers[port].sender }
     }
 
     /// Takes in what another partition has sent.

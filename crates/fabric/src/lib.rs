@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 mod fabric;
+mod invariants;
 mod packet;
 mod partition;
 mod partition_map;

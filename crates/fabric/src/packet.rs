@@ -65,9 +65,11 @@ impl Pool {
         self.free = place;
     }
 
-    /// The number of places, used or free.
-    pub fn capacity(&self) -> usize {
-        self.packets.len()
+    /// The number of places that hold a packet. Walks all free ones.
+    pub fn used(&self) -> usize {
+        let next = |&place: &u32| self.packets.get(place as usize).map(|packet| packet.next);
+        let free = std::iter::successors(Some(self.free), next).take_while(|&place| place != NONE);
+        self.packets.len() - free.count()
     }
 }
 

@@ -77,11 +77,6 @@ impl PartitionMap {
         &self.nodes[part]
     }
 
-    /// The number of ports of a partition's routers.
-    pub(crate) fn ports(&self, part: usize) -> u32 {
-        self.ports[part]
-    }
-
     /// A port: both its input and its output channel have this number in its partition.
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];

@@ -1,4 +1,5 @@
 //! A bare probe of the engine's speed: no warm-up, no statistics beyond the tally.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a tool for developers")]
 use std::sync::Arc;
 use std::time::Instant;
 

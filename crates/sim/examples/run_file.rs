@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a tool for developers")]
 use std::path::Path;
 fn main() {
     let args: Vec<String> = std::env::args().collect();

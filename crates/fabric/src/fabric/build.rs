@@ -127,7 +127,6 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
                 router: number as u32,
                 port,
                 partition: feeder.partition,
-                sender: feeder.index,
                 counters: feeder.index << credit_shift,
                 class,
                 arrived_vc: 0,

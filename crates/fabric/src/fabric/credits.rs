@@ -16,6 +16,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
         self.credits[counter as usize] += bytes as i32;
+        debug_assert!(self.credits[counter as usize] <= self.plan.depth as i32, "more credit than there is room");
         let sender = counter >> self.credit_shift;
         if self.blocked[sender as usize] {
             self.blocked[sender as usize] = false;

@@ -1,5 +1,7 @@
 //! The simulator as a whole: against theory, against its own analysis, and against itself on other numbers of threads.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
 mod bounds;
 mod common;
 mod determinism;
