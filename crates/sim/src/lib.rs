@@ -14,6 +14,7 @@ mod proofs;
 mod result;
 mod run;
 mod search;
+mod sources;
 mod system;
 pub mod traffic;
 
