@@ -103,6 +103,12 @@ impl Default for Queue {
 }
 
 impl Queue {
+    /// A queue of one packet.
+    #[inline]
+    pub fn of(packet: u32) -> Self {
+        Self { head: packet, tail: packet }
+    }
+
     /// The first packet, or `NONE`.
     #[inline]
     pub fn head(&self) -> u32 {

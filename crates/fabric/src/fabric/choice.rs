@@ -43,32 +43,29 @@ impl Fabric {
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
             return route.port(pick, self.plan.routing.port_lists()).0;
         }
-        if route.list != Route::CONSECUTIVE {
-            return self.choose_listed(router, base, route);
+        if route.list != Route::CONSECUTIVE || route.count > 64 {
+            return self.choose_any(router, base, route);
         }
         let first = base + route.first.0 as usize;
-        let now = self.now();
-        let full = self.full_bytes;
-        let mut least = u32::MAX;
-        let mut ties = 0;
-        let mut best = 0;
+        let (now, full) = (self.now(), self.full_bytes);
+        let (mut least, mut best) = (u32::MAX, 0_u64);
         for (offset, sender) in self.senders[first..first + route.count as usize].iter().enumerate() {
             let load = sender.congestion(now, full);
-            if load < least {
-                (least, ties, best) = (load, 1, offset as u16);
-            } else if load == least {
-                ties += 1;
+            let others = if load < least { 0 } else { best };
+            least = least.min(load);
+            best = if load == least { others | 1 << offset } else { others };
+        }
+        if best & (best - 1) != 0 {
+            for _ in 0..self.streams[router].below(best.count_ones()) {
+                best &= best - 1;
             }
         }
-        if ties > 1 {
-            best = self.pick_tie(router, first, route.count, least, ties);
-        }
-        route.first.0 + best
+        route.first.0 + best.trailing_zeros() as u16
     }
 
-    /// The least loaded of ports that are not consecutive, ties at random.
+    /// The least loaded of any ports, ties at random.
     #[cold]
-    fn choose_listed(&mut self, router: usize, base: usize, route: &Route) -> u16 {
+    fn choose_any(&mut self, router: usize, base: usize, route: &Route) -> u16 {
         let plan = Arc::clone(&self.plan);
         let (now, full) = (self.now(), self.full_bytes);
         let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
@@ -77,19 +74,5 @@ impl Fabric {
         let ties = outs().filter(|&out| load(&self.senders, out) == least).count() as u32;
         let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
         outs().filter(|&out| load(&self.senders, out) == least).nth(pick as usize).unwrap_or(route.first.0)
-    }
-
-    fn pick_tie(&mut self, router: usize, first: usize, count: u16, least: u32, ties: u32) -> u16 {
-        let (now, full) = (self.now(), self.full_bytes);
-        let mut left = self.streams[router].below(ties);
-        for (offset, sender) in self.senders[first..first + count as usize].iter().enumerate() {
-            if sender.congestion(now, full) == least {
-                if left == 0 {
-                    return offset as u16;
-                }
-                left -= 1;
-            }
-        }
-        0
     }
 }

@@ -71,7 +71,7 @@ impl OutputQueued {
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
-    #[inline(always)]
+    #[inline(never)]
     fn send(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
         let sender = base + out;
         let Sender { free_at, queued, .. } = fabric.senders[sender];
@@ -145,11 +145,12 @@ impl OutputQueued {
         let last_one = u64::from(crosspoint.queue.is_empty());
         let bytes = fabric.pool[packet].bytes;
         let time_out = fabric.transmit(sender, packet, vc, now);
-        if self.words > 1 {
-            self.wanted[sender * self.words + (bit >> 6)] &= !(last_one << (bit & 63));
-        }
         let near = &mut fabric.senders[sender];
-        near.wanted &= !(last_one << (bit & 63));
+        let wanted = match self.words {
+            1 => &mut near.wanted,
+            words => &mut self.wanted[sender * words + (bit >> 6)],
+        };
+        *wanted &= !(last_one << (bit & 63));
         near.last = bit as u16;
         near.queued -= bytes;
         if near.queued > 0 {
@@ -178,8 +179,9 @@ impl OutputQueued {
             if before < row.fullest {
                 return;
             }
-            let fullest = if row.held == 0 {
-                0
+            // As a rule all that is left in the row is in this crosspoint.
+            let fullest = if row.held == before - bytes {
+                row.held
             } else {
                 let all = &self.crosspoints[input * self.row..(input + 1) * self.row];
                 all.iter().fold(0, |most, crosspoint| most.max(crosspoint.held))
@@ -227,16 +229,24 @@ impl Routers for OutputQueued {
         let (base, out) = (base as usize, out as usize);
         let bit = (port as usize) << self.vc_shift | vc as usize;
         let input = (base << self.vc_shift) + bit;
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
-        crosspoint.queue.push(&mut fabric.pool, packet);
-        crosspoint.held += bytes;
-        let held = crosspoint.held;
-        if self.words > 1 {
-            self.wanted[(base + out) * self.words + (bit >> 6)] |= 1 << (bit & 63);
-        }
         let near = &mut fabric.senders[base + out];
-        near.wanted |= 1 << (bit & 63);
         near.queued += bytes;
+        let (mask, word) = match self.words {
+            1 => (1 << (bit & 63), &mut near.wanted),
+            words => (1 << (bit & 63), &mut self.wanted[(base + out) * words + (bit >> 6)]),
+        };
+        let empty = *word & mask == 0;
+        *word |= mask;
+        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let held = if empty && fabric.frees_at_once {
+            // Written without being read: there are many crosspoints, and most are not in a near cache.
+            *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
+            bytes
+        } else {
+            crosspoint.queue.push(&mut fabric.pool, packet);
+            crosspoint.held += bytes;
+            crosspoint.held
+        };
         fabric.activate(router, out);
         if self.rule == CreditRule::RowMinimum {
             self.take(fabric, input, held, bytes, now);
