@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def test_watcher_sees_the_end(small: Path) -> None:
 
     ct.run(small, watcher=Watcher())
     assert seen[-1] == (2, 2)
-    assert all(first[0] <= second[0] for first, second in zip(seen, seen[1:], strict=False))
+    assert all(first[0] <= second[0] for first, second in itertools.pairwise(seen))
 
 
 def test_wrong_experiments_raise_value_errors() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -15,6 +14,7 @@ from .conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "generated" not in p.parts)]
