@@ -48,7 +48,7 @@ pub struct Wheel<const LANES: usize> {
     /// Each instant's events by lane, for instants in `now..limit`.
     slots: Vec<[Vec<Event>; LANES]>,
     /// One bit a slot: whether it has events.
-    occupied: Vec<u64>,
+    occupied: [u64; WORDS],
     mask: u64,
     /// No event lies before this time, in ticks.
     now: u64,
@@ -69,6 +69,9 @@ pub struct Wheel<const LANES: usize> {
 /// The most slots of the near wheel: 4 Ki of them are 0.4 MB.
 const MAX_SLOTS: u64 = 1 << 12;
 
+/// Words of a bit for each slot: as many for every size, so that finding one needs no check of bounds.
+const WORDS: usize = (MAX_SLOTS / 64) as usize;
+
 /// The teeth of the middle wheel: it reaches 128 times as far as the near one.
 const TEETH: usize = 1024;
 
@@ -82,7 +85,7 @@ impl<const LANES: usize> Wheel<LANES> {
         let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(64, MAX_SLOTS);
         Self {
             slots: (0..slots).map(|_| std::array::from_fn(|_| Vec::new())).collect(),
-            occupied: vec![0; (slots / 64) as usize],
+            occupied: [0; WORDS],
             mask: slots - 1,
             now: 0,
             limit: slots,
@@ -110,7 +113,7 @@ impl<const LANES: usize> Wheel<LANES> {
         }
         let index = (at & self.mask) as usize;
         self.slots[index][lane].push(Event { target, arg });
-        self.occupied[index >> 6] |= 1 << (index & 63);
+        self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
     }
 
     /// Adds an event beyond the near wheel.
@@ -147,7 +150,7 @@ impl<const LANES: usize> Wheel<LANES> {
             for (lane, events) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
                 std::mem::swap(lane, events);
             }
-            self.occupied[index >> 6] &= !(1 << (index & 63));
+            self.occupied[(index >> 6) % WORDS] &= !(1 << (index & 63));
             instant.now = at;
             return true;
         }
@@ -168,16 +171,16 @@ impl<const LANES: usize> Wheel<LANES> {
     #[inline]
     fn first_near(&self) -> Option<u64> {
         let start = (self.now & self.mask) as usize;
-        let words = self.occupied.len();
+        let words = self.slots.len() / 64;
         let mut word = start >> 6;
-        let mut bits = self.occupied[word] & (u64::MAX << (start & 63));
+        let mut bits = self.occupied[word % WORDS] & (u64::MAX << (start & 63));
         for _ in 0..=words {
             if bits != 0 {
                 let index = ((word << 6) as u64) + u64::from(bits.trailing_zeros());
                 return Some(self.now + (index.wrapping_sub(start as u64) & self.mask));
             }
             word = if word + 1 == words { 0 } else { word + 1 };
-            bits = self.occupied[word];
+            bits = self.occupied[word % WORDS];
         }
         None
     }

@@ -70,6 +70,7 @@ pub(crate) struct Sender {
 
 /// The far end of a channel at a router's input.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 struct Receiver {
     /// The router, by its number in this partition.
     router: u32,
@@ -89,6 +90,7 @@ struct Receiver {
 
 /// A router of this partition.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct LocalRouter {
     pub id: RouterId,
     /// The number of its first port.

@@ -7,6 +7,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// A packet in the network or at the head of its source: 32 bytes.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct Packet {
     /// When its message was generated, in ticks.
     pub birth: u64,
