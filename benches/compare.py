@@ -130,18 +130,26 @@ class Cutthrough:
     def __init__(self, command: str, scale: float):
         self.command, self.scale = command, scale
 
-    def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
-        """Runs a work's only point; also returns the point as printed."""
+    def command_for(self, what: str, work: Work) -> list[str]:
+        """The command line of `run` or `check` for a work."""
         warm_up, measured = (round(cycles * self.scale) for cycles in work.cycles)
         times = {"warm_up": warm_up, "min_time": measured, "max_time": warm_up + measured}
         settings = work.settings | {f"measure.{key}": f"{value} ns" for key, value in times.items()}
-        command = [self.command, "run", str(HERE / work.file), "--json", "--jobs", "1", "--threads", str(threads)]
-        for key, value in settings.items():
-            command += ["--set", f"{key}={value}"]
+        options = [option for key, value in settings.items() for option in ("--set", f"{key}={value}")]
+        return [self.command, what, str(HERE / work.file), "--json", *options]
+
+    def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
+        """Runs a work's only point; also returns the point as printed."""
+        command = [*self.command_for("run", work), "--jobs", "1", "--threads", str(threads)]
         text, _, peak = execute(command, HERE)
         point = json.loads(text)["points"][0]
         figures = (point["packet_hops"] * work.flits, point["wall_s"], peak, point["accepted_load"], point["hops_mean"])
         return Measured(*figures), point
+
+    def check(self, work: Work) -> dict[str, Any]:
+        """What is known of a work before it runs."""
+        checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE)[0])
+        return checked
 
     def base(self) -> int:
         """Peak memory in bytes of the command without a simulation: Python and its libraries."""
@@ -235,11 +243,11 @@ def measure_growth(family: tuple[Work, ...], ours: Cutthrough, repeat: int) -> l
     """Host time by size of network; the sizes in turns."""
     rows: dict[str, list[dict[str, float]]] = {work.name: [] for work in family}
     with pinned(1):
+        known = {work.name: ours.check(work) for work in family}
         for _ in range(repeat):
             for work in family:
                 measured, point = ours.run(work)
-                injection = next(c for c in point["class_utilization"] if c["class"] == "injection")
-                nodes = injection["channels"]
+                nodes = known[work.name]["nodes"]
                 rows[work.name].append(
                     {
                         "nodes": nodes,
@@ -247,6 +255,7 @@ def measure_growth(family: tuple[Work, ...], ours: Cutthrough, repeat: int) -> l
                         "ns_per_node_cycle": 1e9 * measured.seconds / (nodes * point["sim_time_ns"]),
                         "ns_per_packet_hop": 1e9 / measured.rate,
                         "peak_bytes": measured.peak_bytes,
+                        "budget_bytes": known[work.name]["memory_bytes"],
                     }
                 )
     return [
@@ -296,15 +305,25 @@ def threads_table(rows: list[dict[str, Any]]) -> str:
 
 def growth_table(rows: list[dict[str, Any]], base: int) -> str:
     """Host time by size."""
-    head = ["work", "nodes", "routers a packet", "ns/node-cycle", "ns/packet-hop", "MB without Python", "B/node"]
+    head = [
+        "work",
+        "nodes",
+        "routers a packet",
+        "ns/node-cycle",
+        "ns/packet-hop",
+        "MB without Python",
+        "B/node",
+        "budget, MB",
+    ]
     lines = []
     for row in rows:
         net = max(row["peak_bytes"] - base, 0)
         times = [f"{row[key]:.1f}" for key in ("hops_mean", "ns_per_node_cycle", "ns_per_packet_hop")]
         lines.append([row["work"], f"{row['nodes']:.0f}", *times, mega(net, 0), f"{net / row['nodes']:.0f}"])
+        lines[-1].append(mega(row["budget_bytes"], 0))
     factors = [f"{rows[-1][key] / rows[0][key]:.2f}x" for key in ("ns_per_node_cycle", "ns_per_packet_hop")]
     growth = [f"{rows[-1]['hops_mean'] / rows[0]['hops_mean']:.2f}x", *factors]
-    return table(head, [*lines, ["growth (target <= 2.5x)", "", *growth, "", ""]])
+    return table(head, [*lines, ["growth (target <= 2.5x)", "", *growth, "", "", ""]])
 
 
 def machine() -> dict[str, Any]:
