@@ -6,24 +6,38 @@
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// A barrier that waits awake: a window is a few microseconds, less than a sleep costs.
+/// A barrier that waits awake for a while, for a window is a few microseconds and a sleep costs more, and then sleeps,
+/// for where there are more threads than cores the one that all wait for needs the core.
 #[derive(Debug)]
 pub struct SpinBarrier {
     members: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
+    /// Members that sleep, or are about to.
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    alarm: Condvar,
 }
 
-/// How often a waiting thread looks before it offers its core to others.
-const SPINS: u32 = 2_000;
+/// How often a waiting thread looks before it sleeps.
+const SPINS: u32 = 4_000;
 
 impl SpinBarrier {
     /// A barrier for so many threads.
     pub fn new(members: usize) -> Self {
-        Self { members, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0), broken: AtomicBool::new(false) }
+        Self {
+            members,
+            arrived: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            alarm: Condvar::new(),
+        }
     }
 
     /// Waits until all members have come; `false` if one has died, so that the others do not wait for ever.
@@ -31,27 +45,48 @@ impl SpinBarrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
             self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
+            // Sequentially consistent with the sleepers' count: either a sleeper sees the new round before it sleeps,
+            // or it is seen here and woken.
+            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
+            self.wake_sleepers();
             return !self.broken.load(Ordering::Relaxed);
         }
-        let mut spins = 0;
-        while self.round.load(Ordering::Acquire) == round {
-            if self.broken.load(Ordering::Relaxed) {
-                return false;
+        for _ in 0..SPINS {
+            if self.is_over(round) {
+                return !self.broken.load(Ordering::Relaxed);
             }
-            spins += 1;
-            if spins < SPINS {
-                hint::spin_loop();
-            } else {
-                thread::yield_now();
-            }
+            hint::spin_loop();
         }
-        true
+        self.sleep(round);
+        !self.broken.load(Ordering::Relaxed)
     }
 
     /// Frees everyone who waits, now and later.
     pub fn break_up(&self) {
-        self.broken.store(true, Ordering::Relaxed);
+        self.broken.store(true, Ordering::SeqCst);
+        self.wake_sleepers();
+    }
+
+    /// Whether a round has ended, or never will.
+    fn is_over(&self, round: usize) -> bool {
+        self.round.load(Ordering::SeqCst) != round || self.broken.load(Ordering::SeqCst)
+    }
+
+    fn sleep(&self, round: usize) {
+        let mut asleep = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        while !self.is_over(round) {
+            asleep = self.alarm.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn wake_sleepers(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            // With the lock held nobody is between looking and sleeping.
+            drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
+            self.alarm.notify_all();
+        }
     }
 }
 
@@ -116,6 +151,19 @@ pub fn run_windows<P: Send>(
 mod tests {
     use super::*;
     use std::sync::Mutex;
+
+    #[test]
+    fn more_threads_than_cores_get_through_and_a_dead_one_frees_the_others() {
+        // Would catch a sleeper that is never woken, and a barrier that waits for a thread that has died.
+        let mut many = vec![0_u64; 64];
+        run_windows(&mut many, 0..200, 1, 0, |count, _, _, _| *count += 1);
+        assert!(many.iter().all(|&count| count == 200));
+        let died = std::panic::catch_unwind(|| {
+            let mut few = vec![0_u64, 1, 2];
+            run_windows(&mut few, 0..10, 1, 0, |id, start, _, _| assert!(*id != 1 || start < 5, "this one dies"));
+        });
+        assert!(died.is_err());
+    }
 
     #[test]
     fn every_window_is_run_once_by_each_and_in_step() {
