@@ -148,7 +148,10 @@ impl<const LANES: usize> Wheel<LANES> {
             }
             let index = (at & self.mask) as usize;
             for (lane, events) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
-                std::mem::swap(lane, events);
+                // As a rule an instant has events in one lane or two.
+                if !events.is_empty() {
+                    std::mem::swap(lane, events);
+                }
             }
             self.occupied[(index >> 6) % WORDS] &= !(1 << (index & 63));
             instant.now = at;

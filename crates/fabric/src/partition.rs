@@ -6,7 +6,6 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::fabric::marks::Marks;
 use crate::fabric::{Fabric, LocalRouter, Mail, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
@@ -44,8 +43,6 @@ pub struct Partition<R, T> {
     /// The packet at the head of each node's queue.
     heads: Vec<u32>,
     instant: Instant<{ lane::COUNT }>,
-    /// Routers and nodes of the instant that is being handled; empty in between.
-    spare: (Marks, Marks),
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -60,9 +57,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
-        let spare = (Marks::new(fabric.routers.len()), Marks::new(nodes));
-        let mut partition =
-            Self { fabric, routers, traffic, heads: vec![NONE; nodes], instant: Instant::default(), spare };
+        let mut partition = Self { fabric, routers, traffic, heads: vec![NONE; nodes], instant: Instant::default() };
         for node in 0..nodes {
             partition.next_demand(node, 0);
         }
@@ -95,13 +90,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for event in &instant.lanes[lane::WAKE] {
             fabric.woken(event.target);
         }
-        // What were marked while this goes on would wait for the next instant.
-        let (mut routers, mut nodes) = std::mem::take(&mut self.spare);
-        std::mem::swap(&mut routers, &mut fabric.dirty_routers);
-        std::mem::swap(&mut nodes, &mut fabric.dirty_nodes);
-        routers.drain(|router| self.handle_router(router, now));
-        nodes.drain(|node| self.inject(node, now));
-        self.spare = (routers, nodes);
+        // Nothing is marked while this goes on: what it causes comes later, as events.
+        for group in 0..self.fabric.dirty_routers.groups() {
+            for word in self.fabric.dirty_routers.take_group(group) {
+                for router in self.fabric.dirty_routers.take_word(word) {
+                    self.handle_router(router, now);
+                }
+            }
+        }
+        for group in 0..self.fabric.dirty_nodes.groups() {
+            for word in self.fabric.dirty_nodes.take_group(group) {
+                for node in self.fabric.dirty_nodes.take_word(word) {
+                    self.inject(node, now);
+                }
+            }
+        }
     }
 
     #[inline(always)]

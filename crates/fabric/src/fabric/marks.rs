@@ -4,7 +4,7 @@ use crate::routers::arbiter::Bits;
 
 /// Numbers below a bound, as bits, and which words of bits are not empty: marking does not branch, and emptying visits
 /// the numbers in ascending order, so that what they stand for is read as memory lies.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Marks {
     words: Vec<u64>,
     /// One bit for each word.
@@ -25,17 +25,22 @@ impl Marks {
         self.filled[number >> 12] |= 1 << (number >> 6 & 63);
     }
 
-    /// Empties the set, and visits what was in it.
+    /// The number of groups of words.
     #[inline(always)]
-    pub fn drain(&mut self, mut visit: impl FnMut(usize)) {
-        for (group, filled) in self.filled.iter_mut().enumerate() {
-            for word in Bits(std::mem::take(filled)) {
-                let word = group * 64 + word;
-                for bit in Bits(std::mem::take(&mut self.words[word])) {
-                    visit(word * 64 + bit);
-                }
-            }
-        }
+    pub fn groups(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// Takes out a group: the words of it that have marks, each to be taken out by its number next.
+    #[inline(always)]
+    pub fn take_group(&mut self, group: usize) -> impl Iterator<Item = usize> + use<> {
+        Bits(std::mem::take(&mut self.filled[group])).map(move |word| group * 64 + word)
+    }
+
+    /// Takes out the marks of a word.
+    #[inline(always)]
+    pub fn take_word(&mut self, word: usize) -> impl Iterator<Item = usize> + use<> {
+        Bits(std::mem::take(&mut self.words[word])).map(move |bit| word * 64 + bit)
     }
 }
 
@@ -54,7 +59,11 @@ mod tests {
                     marks.mark(number);
                 }
                 let mut got = Vec::new();
-                marks.drain(|number| got.push(number));
+                for group in 0..marks.groups() {
+                    for word in marks.take_group(group) {
+                        got.extend(marks.take_word(word));
+                    }
+                }
                 prop_assert_eq!(&got, &numbers.iter().copied().collect::<Vec<_>>());
             }
         }
