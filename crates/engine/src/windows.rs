@@ -14,6 +14,7 @@ use std::thread;
 #[derive(Debug)]
 pub struct SpinBarrier {
     members: usize,
+    spins: u32,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
@@ -23,14 +24,18 @@ pub struct SpinBarrier {
     alarm: Condvar,
 }
 
-/// How often a waiting thread looks before it sleeps.
-const SPINS: u32 = 4_000;
+/// How often a waiting thread looks before it sleeps, if every thread can have a core: some 200 microseconds.
+const SPINS: u32 = 20_000;
+/// The same if there are more threads than cores: the one that is waited for may need this core.
+const SPINS_CROWDED: u32 = 50;
 
 impl SpinBarrier {
     /// A barrier for so many threads.
     pub fn new(members: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             members,
+            spins: if members > cores { SPINS_CROWDED } else { SPINS },
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -51,7 +56,7 @@ impl SpinBarrier {
             self.wake_sleepers();
             return !self.broken.load(Ordering::Relaxed);
         }
-        for _ in 0..SPINS {
+        for _ in 0..self.spins {
             if self.is_over(round) {
                 return !self.broken.load(Ordering::Relaxed);
             }
