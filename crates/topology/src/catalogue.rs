@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
@@ -22,6 +23,8 @@ pub enum TopologySpec {
     SingleSwitch(SingleSwitchSpec),
     /// k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
     FatTree(FatTreeSpec),
+    /// Groups of routers with short paths inside, and wires between all groups.
+    Dragonfly(DragonflySpec),
     /// k-ary n-cube: a grid of routers that wraps in every dimension.
     Torus(GridSpec),
     /// A grid of routers with edges.
@@ -32,9 +35,10 @@ pub enum TopologySpec {
 
 impl TopologySpec {
     /// Every kind, as the experiment file names it, with an example of its shorthand.
-    pub const KINDS: [(&'static str, &'static str); 5] = [
+    pub const KINDS: [(&'static str, &'static str); 6] = [
         ("single-switch", "single-switch:8"),
         ("fat-tree", "fat-tree:k=4,n=4"),
+        ("dragonfly", "dragonfly:h=4"),
         ("torus", "torus:8x8x8"),
         ("mesh", "mesh:8x8"),
         ("file", "file:machine.edges"),
@@ -45,6 +49,7 @@ impl TopologySpec {
         Ok(match self {
             Self::SingleSwitch(spec) => Arc::new(SingleSwitch::new(spec)?),
             Self::FatTree(spec) => Arc::new(FatTree::new(spec)?),
+            Self::Dragonfly(spec) => Arc::new(Dragonfly::new(spec)?),
             Self::Torus(spec) => Arc::new(Torus::new(spec)?),
             Self::Mesh(spec) => Arc::new(Torus::mesh(spec)?),
             Self::File(spec) => Arc::new(FileTopology::new(spec, base)?),
@@ -62,6 +67,7 @@ impl FromStr for TopologySpec {
         match kind.trim() {
             "single-switch" => SingleSwitchSpec::from_shorthand(settings).map(Self::SingleSwitch),
             "fat-tree" => FatTreeSpec::from_shorthand(settings).map(Self::FatTree),
+            "dragonfly" => DragonflySpec::from_shorthand(settings).map(Self::Dragonfly),
             "torus" => GridSpec::from_shorthand(settings).map(Self::Torus),
             "mesh" => GridSpec::from_shorthand(settings).map(Self::Mesh),
             "file" => Ok(Self::File(FileSpec { path: settings.into() })),

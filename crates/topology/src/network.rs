@@ -73,6 +73,11 @@ pub trait Topology: Debug + Send + Sync {
     fn grid(&self) -> Option<Vec<u32>> {
         None
     }
+    /// The number of groups, if the machine consists of equal groups of routers with the nodes of each numbered
+    /// consecutively, group by group.
+    fn groups(&self) -> Option<u32> {
+        None
+    }
     /// A key by which routers that talk much lie close together; a run that is divided over threads cuts the routers in
     /// this order. It cannot change a result.
     fn locality(&self, router: RouterId) -> u64 {

@@ -45,6 +45,13 @@ impl<'a> Settings<'a> {
         self.text(key).map_or(Ok(default), |text| number(key, text))
     }
 
+    /// One of the names of a type, if it is given.
+    pub(crate) fn named<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>, TopologyError> {
+        let Some(text) = self.text(key) else { return Ok(None) };
+        let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
+        T::deserialize(name).map(Some).map_err(|error| TopologyError::new(key, format!("`{key}`: {error}")))
+    }
+
     /// A list of whole numbers with `x` between them, such as `8x8x8`.
     pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, TopologyError> {
         self.text(key).unwrap_or("").split('x').map(|text| number(key, text)).collect()

@@ -1,5 +1,6 @@
 //! The families of topologies, one file each.
 
+pub mod dragonfly;
 pub mod fat_tree;
 pub mod file;
 pub mod single_switch;

@@ -1,0 +1,419 @@
+//! Dragonflies (Kim, Dally, Scott & Abts, ISCA 2008): groups of routers, each group a small network, all groups a full
+//! mesh of global wires.
+//!
+//! Numbering:
+//!
+//! - Node x hangs on router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then node.
+//! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`group`), the last h to other
+//!   groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
+//!
+//! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more.
+//!
+//! The bisection separates the first half of the groups, as they are numbered, from the rest (which has one group more
+//! if g is odd), and counts the wires between them.
+
+pub mod group;
+mod wiring;
+
+use std::any::Any;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{NodeId, PortId, RouterId};
+
+use crate::divisor::Divisor;
+use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError, product};
+use crate::shorthand::{Settings, short};
+use group::GroupNetwork;
+pub use wiring::Arrangement;
+
+/// A dragonfly: groups of routers that are wired to one another, and global wires between all groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DragonflySpec {
+    /// Nodes on each router; without it, h (balanced).
+    #[schemars(range(min = 1, max = 65533))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<u64>,
+    /// Routers of a group; without it, 2h (balanced).
+    #[schemars(range(min = 1, max = 16777216))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<u64>,
+    /// Global ports of each router.
+    #[schemars(range(min = 1, max = 65533))]
+    pub h: u64,
+    /// Groups, at least 2; without it, a h + 1 (full scale: one wire between any two groups). With fewer, several wires
+    /// join two groups.
+    #[schemars(range(min = 2, max = 16777216))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub g: Option<u64>,
+    /// Which global port of a group leads to which other group.
+    #[serde(default)]
+    pub arrangement: Arrangement,
+    /// How the routers of a group are wired to one another.
+    #[serde(default)]
+    pub group: GroupKind,
+    /// Routers in each of the two dimensions of a group that is a flattened butterfly; without it, as near to a square
+    /// as a allows.
+    #[schemars(inner(range(min = 1, max = 16777216)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_dims: Option<[u64; 2]>,
+    /// Draws the places of the groups in the arrangement at random, from this seed, instead of in the order of their
+    /// numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renumber_groups: Option<u64>,
+}
+
+/// How the routers of a group are wired to one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupKind {
+    /// Each with every other.
+    #[default]
+    FullMesh,
+    /// In two dimensions, each with every other of its row and of its column (flattened butterfly).
+    FlattenedButterfly,
+}
+
+impl DragonflySpec {
+    /// The keys of the shorthand.
+    const KEYS: [&'static str; 8] = ["h", "p", "a", "g", "arrangement", "group", "group_dims", "renumber_groups"];
+
+    /// A balanced dragonfly of full scale: p = h, a = 2h, g = ah + 1.
+    pub fn balanced(h: u64) -> Self {
+        Self {
+            p: None,
+            a: None,
+            h,
+            g: None,
+            arrangement: Arrangement::default(),
+            group: GroupKind::default(),
+            group_dims: None,
+            renumber_groups: None,
+        }
+    }
+
+    /// Reads the shorthand `h=8`, `p=4,a=8,h=4`, `h=4,g=9,arrangement=absolute`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+        let settings = Settings::read(text, &Self::KEYS)?;
+        let number = |key| settings.text(key).map(|_| settings.number(key)).transpose();
+        let dims = match settings.text("group_dims") {
+            None => None,
+            Some(text) => Some(<[u64; 2]>::try_from(settings.numbers("group_dims")?).map_err(|_| {
+                let message = format!("`group_dims` has `{}`; it is two numbers, such as 4x4", short(text));
+                TopologyError::new("group_dims", message)
+            })?),
+        };
+        Ok(Self {
+            p: number("p")?,
+            a: number("a")?,
+            h: settings.number("h")?,
+            g: number("g")?,
+            arrangement: settings.named("arrangement")?.unwrap_or_default(),
+            group: settings.named("group")?.unwrap_or_default(),
+            group_dims: dims,
+            renumber_groups: number("renumber_groups")?,
+        })
+    }
+}
+
+/// The sizes of a dragonfly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DragonflySize {
+    /// Nodes on each router.
+    pub p: u32,
+    /// Routers of a group.
+    pub a: u32,
+    /// Global ports of each router.
+    pub h: u32,
+    /// Groups.
+    pub g: u32,
+}
+
+impl DragonflySize {
+    /// The sizes that a spec asks for.
+    fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
+        let limit = u64::from(MAX_PORTS);
+        let in_range = |key: &'static str, value: u64, least: u64, most: u64| match value {
+            value if (least..=most).contains(&value) => Ok(value as u32),
+            _ => Err(TopologyError::new(key, format!("`{key}` is {value}; {least} to {most} are allowed"))),
+        };
+        let h = in_range("h", spec.h, 1, limit)?;
+        let a = in_range("a", spec.a.unwrap_or(2 * spec.h), 1, u64::from(MAX_ROUTERS))?;
+        let p = in_range("p", spec.p.unwrap_or(spec.h), 1, limit)?;
+        let full = u64::from(a) * u64::from(h) + 1;
+        let wanted = spec.g.unwrap_or(full);
+        if !(2..=full).contains(&wanted) {
+            let message = format!(
+                "`g` is {wanted}; 2 to {full} groups are allowed: {a} routers with {h} global ports reach a h others"
+            );
+            return Err(TopologyError::new("g", message));
+        }
+        let large = |unit: &str, most: u32| {
+            TopologyError::new(
+                "h",
+                format!("p = {p}, a = {a}, h = {h} and {wanted} groups make more than {most} {unit}"),
+            )
+        };
+        let routers = product([u64::from(a), wanted], MAX_ROUTERS).ok_or_else(|| large("routers", MAX_ROUTERS))?;
+        product([u64::from(routers), u64::from(p)], MAX_NODES).ok_or_else(|| large("nodes", MAX_NODES))?;
+        Ok(Self { p, a, h, g: wanted as u32 })
+    }
+}
+
+/// A dragonfly.
+#[derive(Debug)]
+pub struct Dragonfly {
+    size: DragonflySize,
+    group: GroupNetwork,
+    /// By router and its global ports, the global port at the other end, counted likewise; `NONE` if there is none.
+    far: Vec<u32>,
+    by_p: Divisor,
+    by_a: Divisor,
+    diameter: OnceLock<u32>,
+}
+
+/// A global port that is wired to nothing.
+const NONE: u32 = u32::MAX;
+
+impl Dragonfly {
+    /// Builds a dragonfly.
+    ///
+    /// # Errors
+    /// If a size is out of range, if there are more groups than global ports reach, or if `group_dims` does not fit.
+    pub fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
+        let size = DragonflySize::new(spec)?;
+        let group = GroupNetwork::new(spec, size.a)?;
+        let ports = u64::from(size.p) + u64::from(group.ports()) + u64::from(size.h);
+        if ports > u64::from(MAX_PORTS) {
+            let message = format!("a router would have {ports} ports; at most {MAX_PORTS} are allowed");
+            return Err(TopologyError::new("a", message));
+        }
+        Ok(Self {
+            far: wiring::wires(size, spec.arrangement, spec.renumber_groups),
+            by_p: Divisor::new(size.p),
+            by_a: Divisor::new(size.a),
+            diameter: OnceLock::new(),
+            size,
+            group,
+        })
+    }
+
+    /// The sizes.
+    #[inline]
+    pub fn size(&self) -> DragonflySize {
+        self.size
+    }
+
+    /// The network inside every group.
+    #[inline]
+    pub fn group(&self) -> &GroupNetwork {
+        &self.group
+    }
+
+    /// A router's group, and its number in the group.
+    #[inline]
+    pub fn place(&self, router: RouterId) -> (u32, u32) {
+        self.by_a.split(router.0)
+    }
+
+    /// The router of a group with a number.
+    #[inline]
+    pub fn router(&self, group: u32, number: u32) -> RouterId {
+        RouterId(group * self.size.a + number)
+    }
+
+    /// A router's port to a node, by the node's number on the router.
+    #[inline]
+    pub fn node_port(&self, number: u32) -> PortId {
+        PortId(number as u16)
+    }
+
+    /// A router's port into its group, by its number in the group's network.
+    #[inline]
+    pub fn local_port(&self, number: u16) -> PortId {
+        PortId(self.size.p as u16 + number)
+    }
+
+    /// A router's global port, from 0 to h-1.
+    #[inline]
+    pub fn global_port(&self, number: u32) -> PortId {
+        PortId((self.size.p + u32::from(self.group.ports()) + number) as u16)
+    }
+
+    /// The router, and its global port, at the other end of a router's global port; none if it is not connected.
+    #[inline]
+    pub fn across(&self, router: RouterId, number: u32) -> Option<(RouterId, u32)> {
+        match self.far[(router.0 * self.size.h + number) as usize] {
+            NONE => None,
+            far => Some((RouterId(far / self.size.h), far % self.size.h)),
+        }
+    }
+
+    /// The routers that a router is wired to.
+    fn neighbours(&self, router: RouterId) -> impl Iterator<Item = RouterId> + '_ {
+        let (group, number) = self.place(router);
+        let local = (0..self.group.ports()).map(move |port| self.router(group, self.group.far(number, port).0));
+        local.chain((0..self.size.h).filter_map(move |port| self.across(router, port).map(|(far, _)| far)))
+    }
+
+    /// The distance by at most one global wire, of which there is at least one between any two groups.
+    pub fn direct_distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let ((from_group, start), (to_group, end)) = (self.place(from), self.place(to));
+        if from_group == to_group {
+            return self.group.distance(start, end);
+        }
+        let exits = (0..self.size.a).flat_map(|exit| (0..self.size.h).map(move |port| (exit, port)));
+        let by_exit = |(exit, port)| {
+            let (entry, _) = self.across(self.router(from_group, exit), port)?;
+            let (group, entry) = self.place(entry);
+            (group == to_group).then(|| self.group.distance(start, exit) + 1 + self.group.distance(entry, end))
+        };
+        exits.filter_map(by_exit).min().unwrap_or(2 * self.group.diameter() + 1)
+    }
+
+    /// Whether a path of so many channels leads from one router to another; by what two routers can reach from both
+    /// ends.
+    fn reaches(&self, from: RouterId, to: RouterId, channels: u32) -> bool {
+        let ball = |center: RouterId, radius: u32| {
+            let mut ball = vec![center];
+            for _ in 0..radius {
+                let next: Vec<RouterId> = ball.iter().flat_map(|&router| self.neighbours(router)).collect();
+                ball.extend(next);
+                ball.sort_unstable();
+                ball.dedup();
+            }
+            ball
+        };
+        let (ahead, behind) = (ball(from, channels / 2), ball(to, channels.div_ceil(2)));
+        ahead.iter().any(|router| behind.binary_search(router).is_ok())
+    }
+
+    fn find_diameter(&self) -> u32 {
+        let routers = self.routers();
+        let farthest = |from: u32| {
+            let mut distances = vec![u32::MAX; routers as usize];
+            let (mut level, mut distance) = (vec![RouterId(from)], 0);
+            distances[from as usize] = 0;
+            while !level.is_empty() {
+                distance += 1;
+                let next: Vec<RouterId> = level.iter().flat_map(|&router| self.neighbours(router)).collect();
+                level.clear();
+                for router in next {
+                    if distances[router.index()] == u32::MAX {
+                        distances[router.index()] = distance;
+                        level.push(router);
+                    }
+                }
+            }
+            distance - 1
+        };
+        // No path is longer than once through both groups' networks; one such pair ends the search.
+        let longest = 2 * self.group.diameter() + 1;
+        let mut diameter = 0;
+        for router in 0..routers {
+            diameter = diameter.max(farthest(router));
+            if diameter == longest {
+                break;
+            }
+        }
+        diameter
+    }
+}
+
+impl Topology for Dragonfly {
+    fn kind(&self) -> &'static str {
+        "dragonfly"
+    }
+
+    fn routers(&self) -> u32 {
+        self.size.a * self.size.g
+    }
+
+    fn nodes(&self) -> u32 {
+        self.routers() * self.size.p
+    }
+
+    fn ports(&self, _router: RouterId) -> u16 {
+        (self.size.p + u32::from(self.group.ports()) + self.size.h) as u16
+    }
+
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
+        let (p, local) = (self.size.p as u16, self.group.ports());
+        let (group, number) = self.place(router);
+        if port.0 < p {
+            Endpoint::Node(NodeId(router.0 * self.size.p + u32::from(port.0)))
+        } else if port.0 < p + local {
+            let (far, far_port) = self.group.far(number, port.0 - p);
+            Endpoint::Router(self.router(group, far), self.local_port(far_port))
+        } else {
+            match self.across(router, u32::from(port.0 - p - local)) {
+                Some((far, far_port)) => Endpoint::Router(far, self.global_port(far_port)),
+                None => Endpoint::Unconnected,
+            }
+        }
+    }
+
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
+        let (router, number) = self.by_p.split(node.0);
+        (RouterId(router), self.node_port(number))
+    }
+
+    fn class_names(&self) -> Vec<&str> {
+        vec!["injection", "ejection", "local", "global"]
+    }
+
+    fn class(&self, _router: RouterId, port: PortId) -> ChannelClass {
+        let (p, local) = (self.size.p as u16, self.group.ports());
+        match port.0 {
+            port if port < p => ChannelClass::EJECTION,
+            port if port < p + local => Self::LOCAL,
+            _ => Self::GLOBAL,
+        }
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let direct = self.direct_distance(from, to);
+        // By way of a third group a path of two global wires or more may be shorter.
+        (2..direct).find(|&channels| self.reaches(from, to, channels)).unwrap_or(direct)
+    }
+
+    fn diameter(&self) -> u32 {
+        *self.diameter.get_or_init(|| self.find_diameter())
+    }
+
+    fn bisection_channels(&self) -> Option<u64> {
+        let half = self.size.g / 2;
+        let crosses = |&(router, port): &(u32, u32)| {
+            let far = self.across(RouterId(router), port).map(|(far, _)| self.place(far).0);
+            far.is_some_and(|group| group >= half)
+        };
+        let ports = (0..half * self.size.a).flat_map(|router| (0..self.size.h).map(move |port| (router, port)));
+        Some(ports.filter(crosses).count() as u64)
+    }
+
+    fn coordinate_names(&self) -> Vec<String> {
+        vec!["group".into(), "number".into()]
+    }
+
+    fn coordinates(&self, router: RouterId) -> Vec<u32> {
+        let (group, number) = self.place(router);
+        vec![group, number]
+    }
+
+    fn groups(&self) -> Option<u32> {
+        Some(self.size.g)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Dragonfly {
+    /// The class of the channels within groups.
+    pub const LOCAL: ChannelClass = ChannelClass(2);
+    /// The class of the channels between groups.
+    pub const GLOBAL: ChannelClass = ChannelClass(3);
+}

@@ -1,0 +1,109 @@
+//! Which global port of a group leads to which other group.
+//!
+//! A group's global ports are numbered 0 to ah-1, router by router. With g groups they are used in *rounds* of g-1: in
+//! every full round a group has a wire to each other group, in the order of the arrangement. The ports that are left
+//! over are wired as in a round of the circulant arrangement, to the next groups on either side in turn, whatever the
+//! arrangement: only that leads back from the other end. (If their number and g are odd, one port of each group stays
+//! unconnected: there is no other way to give each group as many.)
+//!
+//! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly networks"
+//! (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al. (section III)
+//! give the palmtree as "port m of router x of group i leads to group (i + x h + m) mod (ah + 1)", which for x = m = 0 is
+//! the group itself; here it is i + x h + m + 1.
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Draw;
+
+use super::{DragonflySize, NONE};
+
+/// Which global port of a group leads to which other group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Port k of group i leads to group i + k + 1, cyclically.
+    #[default]
+    Palmtree,
+    /// Port k leads to group k of all groups but the own one.
+    #[serde(alias = "consecutive")]
+    #[schemars(extend("x-aliases" = ["consecutive"]))]
+    Absolute,
+    /// Ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
+    Circulant,
+}
+
+impl Arrangement {
+    /// The group that a port of a round leads to, and the port at its other end, among `g` groups.
+    fn far(self, g: u32, group: u32, port: u32) -> (u32, u32) {
+        match self {
+            Self::Palmtree => ((group + port + 1) % g, g - 2 - port),
+            Self::Absolute if port < group => (port, group - 1),
+            Self::Absolute => (port + 1, group),
+            Self::Circulant => {
+                let far = (group + offset(g, port)) % g;
+                // With an even number of groups the last port leads half-way round, and so does the one at its end.
+                (far, if port ^ 1 < g - 1 { port ^ 1 } else { port })
+            }
+        }
+    }
+}
+
+/// How far round a port of a circulant round leads.
+fn offset(g: u32, port: u32) -> u32 {
+    let steps = port / 2 + 1;
+    if port.is_multiple_of(2) { steps } else { g - steps }
+}
+
+/// The other end of every global port, counted router by router.
+pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<u64>) -> Vec<u32> {
+    let DragonflySize { a, h, g, .. } = size;
+    let (of_group, round) = (a * h, g - 1);
+    let full = of_group / round * round;
+    let left = of_group - full;
+    let places = places(g, seed);
+    let mut group_at = vec![0; g as usize];
+    for (group, &place) in (0..).zip(&places) {
+        group_at[place as usize] = group;
+    }
+    let far = |group: u32, port: u32| {
+        let place = places[group as usize];
+        let (start, in_round) = (port / round * round, port % round);
+        let (far, far_port) = if port < full {
+            arrangement.far(g, place, in_round)
+        } else if in_round ^ 1 < left {
+            ((place + offset(g, in_round)) % g, in_round ^ 1)
+        } else if g.is_multiple_of(2) {
+            // The odd one out leads half-way round, to its own kind.
+            ((place + g / 2) % g, in_round)
+        } else {
+            return NONE;
+        };
+        group_at[far as usize] * of_group + start + far_port
+    };
+    (0..g)
+        .flat_map(|group| (0..of_group).map(move |port| (group, port)))
+        .map(|(group, port)| far(group, port))
+        .collect()
+}
+
+/// The place of each group in the arrangement.
+fn places(g: u32, seed: Option<u64>) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..g).collect();
+    if let Some(seed) = seed {
+        let mut stream = Stream(Pcg64Mcg::seed_from_u64(seed));
+        for last in (1..places.len()).rev() {
+            places.swap(last, stream.below(last as u32 + 1) as usize);
+        }
+    }
+    places
+}
+
+struct Stream(Pcg64Mcg);
+
+impl Draw for Stream {
+    fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}

@@ -1,0 +1,191 @@
+//! Dragonflies: the contract on every arrangement and size, closed forms, known figures.
+
+// The helpers of tests are tests too.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use testkit::topology::{check_topology, links};
+use topology::families::dragonfly::{Arrangement, Dragonfly, DragonflySpec, GroupKind};
+use topology::{Endpoint, Topology, TopologySpec};
+use units::{NodeId, RouterId};
+
+const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Absolute, Arrangement::Circulant];
+
+fn sized(p: u64, a: u64, h: u64) -> DragonflySpec {
+    DragonflySpec { p: Some(p), a: Some(a), ..DragonflySpec::balanced(h) }
+}
+
+fn build(spec: &DragonflySpec) -> Dragonfly {
+    Dragonfly::new(spec).unwrap()
+}
+
+/// The number of wires between each two groups.
+fn wires(dragonfly: &Dragonfly) -> Vec<Vec<u32>> {
+    let groups = dragonfly.size().g as usize;
+    let mut wires = vec![vec![0; groups]; groups];
+    for router in (0..dragonfly.routers()).map(RouterId) {
+        for port in 0..dragonfly.size().h {
+            if let Some((far, _)) = dragonfly.across(router, port) {
+                wires[dragonfly.place(router).0 as usize][dragonfly.place(far).0 as usize] += 1;
+            }
+        }
+    }
+    wires
+}
+
+#[test]
+fn the_papers_machines_have_their_sizes() {
+    // Prisacari et al., section IV: from 42 nodes of (2, 3, 2) to 16,512 of (8, 16, 8). Would catch a group too few.
+    let least = build(&sized(2, 3, 2));
+    assert_eq!((least.nodes(), least.routers(), least.size().g), (42, 21, 7));
+    let most = build(&DragonflySpec::balanced(8));
+    assert_eq!((most.nodes(), most.routers(), most.size().g), (16_512, 2064, 129));
+    assert_eq!((most.ports(RouterId(0)), most.diameter()), (8 + 15 + 8, 3));
+    // 64 groups against 65, a wire between any two.
+    assert_eq!(most.bisection_channels(), Some(64 * 65));
+    assert_eq!(build(&sized(4, 8, 4)).nodes(), 1056);
+}
+
+#[test]
+fn the_contract_holds_at_full_scale_and_below() {
+    // Would catch a wire that does not lead back, a distance that forgets paths by way of a third group.
+    for arrangement in ARRANGEMENTS {
+        for (p, a, h, g) in [
+            (1, 1, 1, 2),
+            (2, 3, 2, 7),
+            (1, 2, 1, 3),
+            (2, 4, 2, 9),
+            (1, 4, 2, 5),
+            (3, 4, 2, 4),
+            (1, 5, 3, 6),
+            (1, 6, 1, 2),
+            (2, 3, 3, 3),
+        ] {
+            check_topology(&build(&DragonflySpec { g: Some(g), arrangement, ..sized(p, a, h) }));
+        }
+    }
+    for (a, dims) in [(6, None), (4, Some([2, 2])), (8, Some([8, 1])), (12, Some([3, 4]))] {
+        let group = GroupKind::FlattenedButterfly;
+        let spec = DragonflySpec { group, group_dims: dims, g: Some(5), ..sized(1, a, 1) };
+        check_topology(&build(&spec));
+    }
+}
+
+#[test]
+fn any_two_groups_have_as_many_wires_as_any_others_give_or_take_one() {
+    // Would catch a round that joins some groups twice and others never.
+    for arrangement in ARRANGEMENTS {
+        for (a, h) in [(3, 2), (4, 2), (5, 1), (6, 3)] {
+            for g in 2..=a * h + 1 {
+                let dragonfly = build(&DragonflySpec { g: Some(g), arrangement, ..sized(1, a, h) });
+                let least = (a * h / (g - 1)) as u32;
+                for (group, row) in wires(&dragonfly).iter().enumerate() {
+                    assert_eq!(row[group], 0, "{arrangement:?} {a} {h} {g}: a wire from a group to itself");
+                    let others = row.iter().enumerate().filter(|&(other, _)| other != group);
+                    assert!(others.clone().all(|(_, &count)| count == least || count == least + 1), "{row:?}");
+                    let unused = (a * h) as u32 - row.iter().sum::<u32>();
+                    // A port is left over only where parity leaves no other way.
+                    let odd = g % 2 == 1 && a * h % (g - 1) % 2 == 1;
+                    assert_eq!(unused, u32::from(odd), "{arrangement:?} {a} {h} {g}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arrangements_are_those_of_their_definitions() {
+    // Would catch two arrangements that are the same, and the paper's formula taken at its word: port 0 of router 0 would
+    // lead back to its own group.
+    let far = |arrangement, group: u32, port: u32| {
+        let dragonfly = build(&DragonflySpec { arrangement, ..DragonflySpec::balanced(2) });
+        let (far, _) = dragonfly.across(dragonfly.router(group, port / 2), port % 2).unwrap();
+        dragonfly.place(far).0
+    };
+    let of = |arrangement, group| (0..8).map(|port| far(arrangement, group, port)).collect::<Vec<u32>>();
+    assert_eq!(of(Arrangement::Palmtree, 7), [8, 0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(of(Arrangement::Absolute, 3), [0, 1, 2, 4, 5, 6, 7, 8]);
+    assert_eq!(of(Arrangement::Circulant, 1), [2, 0, 3, 8, 4, 7, 5, 6]);
+}
+
+#[test]
+fn renumbering_moves_groups_and_keeps_the_rest() {
+    // Would catch a seed that is ignored, and a renumbering that breaks the wiring.
+    let spec = DragonflySpec { renumber_groups: Some(1), ..DragonflySpec::balanced(2) };
+    let (one, plain) = (build(&spec), build(&DragonflySpec::balanced(2)));
+    check_topology(&one);
+    let far = |dragonfly: &Dragonfly| {
+        (0..dragonfly.routers()).map(|router| dragonfly.across(RouterId(router), 0)).collect::<Vec<_>>()
+    };
+    assert_ne!(far(&one), far(&plain));
+    assert_eq!(far(&one), far(&build(&spec)));
+    assert_ne!(far(&one), far(&build(&DragonflySpec { renumber_groups: Some(2), ..spec })));
+    // The same wires between places: the multiset of offsets per port is that of the palmtree only up to names.
+    assert_eq!(wires(&one), wires(&plain));
+}
+
+#[test]
+fn bad_sizes_are_refused_with_what_is_allowed() {
+    // Would catch an overflow, a group that cannot be reached, a shape that does not fit.
+    let refused = |spec: &DragonflySpec| {
+        let error = Dragonfly::new(spec).unwrap_err();
+        (error.key, error.message)
+    };
+    let plain = DragonflySpec::balanced(2);
+    assert_eq!(refused(&DragonflySpec { g: Some(10), ..plain.clone() }).0, "g");
+    assert!(refused(&DragonflySpec { g: Some(1), ..plain.clone() }).1.contains("2 to 9"));
+    assert_eq!(refused(&DragonflySpec::balanced(0)).0, "h");
+    assert_eq!(refused(&DragonflySpec { a: Some(0), ..plain.clone() }).0, "a");
+    assert_eq!(refused(&DragonflySpec { p: Some(0), ..plain.clone() }).0, "p");
+    assert_eq!(refused(&DragonflySpec::balanced(u64::MAX)).0, "h");
+    assert_eq!(refused(&DragonflySpec::balanced(1000)).0, "h");
+    assert_eq!(refused(&DragonflySpec { group_dims: Some([2, 2]), ..plain.clone() }).0, "group_dims");
+    let butterfly = DragonflySpec { group: GroupKind::FlattenedButterfly, ..plain };
+    assert_eq!(refused(&DragonflySpec { group_dims: Some([3, 2]), ..butterfly.clone() }).0, "group_dims");
+    assert_eq!(refused(&DragonflySpec { group_dims: Some([u64::MAX, 2]), ..butterfly }).0, "group_dims");
+}
+
+#[test]
+fn the_shorthand_has_every_key() {
+    // Would catch a key that the shorthand forgets, and a name that it takes for another.
+    let text =
+        "dragonfly:p=3,a=4,h=2,g=5,arrangement=circulant,group=flattened-butterfly,group_dims=2x2,renumber_groups=7";
+    let expected = DragonflySpec {
+        g: Some(5),
+        arrangement: Arrangement::Circulant,
+        group: GroupKind::FlattenedButterfly,
+        group_dims: Some([2, 2]),
+        renumber_groups: Some(7),
+        ..sized(3, 4, 2)
+    };
+    assert_eq!(text.parse::<TopologySpec>().unwrap(), TopologySpec::Dragonfly(expected));
+    let balanced: TopologySpec = "dragonfly:8".parse().unwrap();
+    assert_eq!(balanced, TopologySpec::Dragonfly(DragonflySpec::balanced(8)));
+    for (text, key) in [
+        ("dragonfly:", "h"),
+        ("dragonfly:h=2,arrangement=palm", "arrangement"),
+        ("dragonfly:h=2,group_dims=2", "group_dims"),
+    ] {
+        assert_eq!(text.parse::<TopologySpec>().unwrap_err().key, key, "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_contract_holds_for_any_size(
+        p in 1_u64..4, a in 1_u64..7, h in 1_u64..4, part in 0.0_f64..1.0, which in 0_usize..3, seed in any::<u64>(), butterfly: bool,
+    ) {
+        let g = 2 + ((a * h - 1) as f64 * part) as u64;
+        let group = if butterfly { GroupKind::FlattenedButterfly } else { GroupKind::FullMesh };
+        let dragonfly = build(&DragonflySpec {
+            g: Some(g), arrangement: ARRANGEMENTS[which], renumber_groups: Some(seed), group, ..sized(p, a, h)
+        });
+        check_topology(&dragonfly);
+        let node = NodeId(dragonfly.nodes() - 1);
+        let (router, port) = dragonfly.attachment(node);
+        prop_assert_eq!(dragonfly.endpoint(router, port), Endpoint::Node(node));
+        prop_assert!(links(&dragonfly) > 0);
+    }
+}
