@@ -5,10 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
+use topology::families::dragonfly::Dragonfly;
 use topology::families::fat_tree::FatTree;
 use topology::families::torus::Torus;
 
 use crate::algorithms::dimension_order::DimensionOrderSpec;
+use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::shortest_path::ShortestPathSpec;
 use crate::algorithms::up_down::UpDownSpec;
@@ -28,6 +30,22 @@ pub enum RoutingSpec {
     DimensionOrder(DimensionOrderSpec),
     /// Any topology: shortest paths from tables.
     ShortestPath(ShortestPathSpec),
+    /// Dragonflies: the direct way, over at most one global channel.
+    Minimal(MinimalSpec),
+    /// Dragonflies: by way of a random group, left from the first router reached there.
+    #[serde(alias = "valiant-restricted")]
+    #[schemars(extend("x-aliases" = ["valiant-restricted"]))]
+    ValiantGroup(ValiantGroupSpec),
+    /// Dragonflies: by way of a random router.
+    #[serde(alias = "valiant-any")]
+    #[schemars(extend("x-aliases" = ["valiant-any"]))]
+    ValiantNode(ValiantNodeSpec),
+    /// Dragonflies: directly or by a detour, by the queues of the source's router.
+    UgalL(UgalLSpec),
+    /// Dragonflies: directly or by a detour, by the queues of the source group's global channels.
+    UgalG(UgalGSpec),
+    /// Dragonflies: as ugal-l, decided again at every router of the source's group.
+    Par(ParSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
 }
@@ -40,6 +58,12 @@ impl RoutingSpec {
             Self::RandomUpDown(RandomUpDownSpec::default()),
             Self::DModK(DModKSpec::default()),
             Self::DimensionOrder(DimensionOrderSpec::default()),
+            Self::Minimal(MinimalSpec::default()),
+            Self::ValiantGroup(ValiantGroupSpec::default()),
+            Self::ValiantNode(ValiantNodeSpec::default()),
+            Self::UgalL(UgalLSpec::default()),
+            Self::UgalG(UgalGSpec::default()),
+            Self::Par(ParSpec::default()),
             Self::ShortestPath(ShortestPathSpec::default()),
             Self::UpDown(UpDownSpec::default()),
         ]
@@ -49,6 +73,7 @@ impl RoutingSpec {
     pub fn default_for(topology: &dyn Topology) -> Self {
         match topology.kind() {
             "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
+            "dragonfly" => Self::Minimal(MinimalSpec::default()),
             "torus" | "mesh" => Self::DimensionOrder(DimensionOrderSpec::default()),
             _ => Self::ShortestPath(ShortestPathSpec::default()),
         }
@@ -61,6 +86,12 @@ impl RoutingSpec {
             Self::RandomUpDown(_) => "random-up-down",
             Self::DModK(_) => "d-mod-k",
             Self::DimensionOrder(_) => "dimension-order",
+            Self::Minimal(_) => "minimal",
+            Self::ValiantGroup(_) => "valiant-group",
+            Self::ValiantNode(_) => "valiant-node",
+            Self::UgalL(_) => "ugal-l",
+            Self::UgalG(_) => "ugal-g",
+            Self::Par(_) => "par",
             Self::ShortestPath(_) => "shortest-path",
             Self::UpDown(_) => "up-down",
         }
@@ -71,6 +102,12 @@ impl RoutingSpec {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
             Self::DimensionOrder(_) => &["torus", "mesh"],
+            Self::Minimal(_)
+            | Self::ValiantGroup(_)
+            | Self::ValiantNode(_)
+            | Self::UgalL(_)
+            | Self::UgalG(_)
+            | Self::Par(_) => &["dragonfly"],
             Self::ShortestPath(_) | Self::UpDown(_) => &[],
         }
     }
@@ -87,7 +124,14 @@ impl RoutingSpec {
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, RoutingError> {
         let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(topology));
         let torus = || topology.as_any().downcast_ref::<Torus>().ok_or_else(|| self.misfit(topology));
+        let dragonfly = || topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(|| self.misfit(topology));
         Ok(match self {
+            Self::Minimal(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::ValiantGroup(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::ValiantNode(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::UgalL(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::UgalG(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::Par(spec) => Arc::new(spec.build(dragonfly()?)?),
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),

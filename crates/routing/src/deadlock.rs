@@ -11,7 +11,10 @@
 //! moves that are allowed, so that its freedom from cycles is sufficient, not necessary: Duato's condition, which asks
 //! for it of an escape subset only, would accept more. It is not implemented, since no routing here needs it.
 //!
-//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach.
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. Where packets go by
+//! way of waypoints their ways are taken apart there (`legs`).
+
+mod legs;
 
 use std::fmt;
 
@@ -19,7 +22,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId, VcId};
 
 use crate::Routing;
-use crate::walk::{Move, RouteFault, Sources, Walk};
+use crate::walk::{Aim, Move, RouteFault, Sources, Walk};
 
 /// A class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,44 +84,51 @@ impl<'a> DependencyGraph<'a> {
         let is_link = |channel| matches!(walk.end(ChannelId(channel)), Endpoint::Router(..));
         let vertices = if (0..channels).any(is_link) { channels as usize * classes } else { 0 };
         let mut graph = Self { walk, classes, vertices, words, rows: vec![0; vertices * words] };
-        let sources = Sources::new(topology, routing);
-        for dst in (0..topology.nodes()).map(NodeId) {
-            graph.walk.begin(dst);
-            for &(src, router, port) in &sources.groups {
-                for (state, _) in routing.starts(src, dst) {
-                    graph.walk.enter(router, port, state);
-                }
-            }
-            graph.walk.explore()?;
-            if vertices > 0 {
-                graph.add_dependencies();
-            }
+        if vertices > 0 && routing.waypoints() > 0 {
+            legs::add(&mut graph, topology, routing)?;
+        } else {
+            graph.follow_all(topology, routing)?;
         }
         Ok(graph)
     }
 
-    /// Adds what the walk has found: whoever comes to a stop may wait for every move from it.
-    fn add_dependencies(&mut self) {
-        let mut wanted = vec![0_u64; self.words];
+    /// Follows every packet from its source to its destination.
+    fn follow_all(&mut self, topology: &dyn Topology, routing: &dyn Routing) -> Result<(), RouteFault> {
+        let sources = Sources::new(topology, routing);
+        for dst in destinations(topology, routing) {
+            self.walk.begin(Aim::Node(dst));
+            for &(src, router, port) in &sources.groups {
+                for (state, _) in routing.starts(src, dst) {
+                    self.walk.enter(router, port, state);
+                }
+            }
+            self.walk.explore()?;
+            if self.vertices > 0 {
+                self.add_dependencies();
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the walk has found: whoever comes to a stop may wait for every move from it. Returns those moves as
+    /// rows of bits, stop by stop.
+    fn add_dependencies(&mut self) -> Vec<u64> {
         let stops = self.walk.stops.len();
-        let mut masks = Vec::with_capacity(stops * self.words);
+        let mut masks = vec![0_u64; stops * self.words];
         for stop in 0..stops {
-            wanted.fill(0);
             for step in self.walk.moves(stop) {
                 let bit = self.bit(self.walk.stops[stop].router, *step);
-                wanted[bit / 64] |= 1 << (bit % 64);
+                masks[stop * self.words + bit / 64] |= 1 << (bit % 64);
             }
-            masks.extend_from_slice(&wanted);
         }
         for stop in 0..stops {
             for step in self.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
                 let row = (step.channel.index() * self.classes + usize::from(step.vc.0)) * self.words;
                 let mask = &masks[step.to as usize * self.words..][..self.words];
-                for (held, wanted) in self.rows[row..row + self.words].iter_mut().zip(mask) {
-                    *held |= wanted;
-                }
+                merge(&mut self.rows[row..row + self.words], mask);
             }
         }
+        masks
     }
 
     /// The bit of a move, in the rows of the channels that lead to its router.
@@ -206,6 +216,22 @@ impl<'a> DependencyGraph<'a> {
         let (channel, vc) = (ChannelId((vertex / self.classes) as u32), VcId((vertex % self.classes) as u8));
         let name = format!("{}, virtual-channel class {vc},", channel_name(topology, self.walk.channels(), channel));
         HeldChannel { channel, vc, name }
+    }
+}
+
+/// The nodes that stand for all destinations.
+fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+    if routing.alike_to_mates() {
+        nodes.dedup_by_key(|&mut node| topology.attachment(node).0);
+    }
+    nodes
+}
+
+/// Adds bits to a row.
+fn merge(row: &mut [u64], more: &[u64]) {
+    for (held, wanted) in row.iter_mut().zip(more) {
+        *held |= wanted;
     }
 }
 

@@ -10,6 +10,8 @@ mod walk;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
-pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, Traffic, channel_loads};
-pub use route::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+pub use loads::{
+    ChannelLoads, ClassLoad, OutputLoads, RelativeCapacity, RouterTraffic, Traffic, channel_loads, follow_packets,
+};
+pub use route::{Choice, Hop, Route, RouteState, Routing, RoutingError, Way};
 pub use walk::RouteFault;

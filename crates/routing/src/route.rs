@@ -2,7 +2,12 @@
 
 use std::fmt::Debug;
 
-use units::{Draw, NodeId, PortId, RouterId, VcId};
+use std::sync::Arc;
+
+use topology::ChannelClass;
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcId};
+
+use crate::loads::OutputLoads;
 
 /// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +33,25 @@ pub enum Choice {
     Random,
     /// The least congested, ties at random: adaptive.
     LeastLoaded,
+    /// One of the two of `Routing::ways`, by their cost; ports and class are those of the way that is chosen, and what
+    /// stands in the route is of no consequence.
+    Weighed,
+}
+
+/// One of the two ways between which a router chooses where a route says `Choice::Weighed`.
+///
+/// Its cost is the congestion that it meets, in bytes, times its length, and a handicap. The first of two ways is taken
+/// unless the second costs less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// What a packet that takes it carries: with it `Routing::route` says where it leads, and does not ask again.
+    pub state: RouteState,
+    /// Channels from this router to the destination's.
+    pub channels: u32,
+    /// Added to the cost: so many packets of the largest size.
+    pub handicap: u32,
+    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the way's first port now.
+    pub probe: Option<ChannelId>,
 }
 
 /// The ports by which a packet may leave, all on class `vc`: `count` consecutive ones from `first`, or, where the
@@ -65,6 +89,10 @@ impl Route {
         Self { first, count, vc, choice, list: Self::CONSECUTIVE }
     }
 
+    /// A route by one of the two of `Routing::ways`.
+    pub const WEIGHED: Self =
+        Self { first: PortId(0), count: 2, vc: VcId(0), choice: Choice::Weighed, list: Self::CONSECUTIVE };
+
     /// Candidate `i`, below `count`; `lists` are those of the routing that gave the route.
     #[inline]
     pub fn port(&self, i: u16, lists: &[PortId]) -> PortId {
@@ -85,9 +113,14 @@ impl Route {
 pub trait Routing: Debug + Send + Sync {
     /// The algorithm's name as the experiment file writes it.
     fn kind(&self) -> &'static str;
-    /// The number of classes of virtual channels that the algorithm needs.
+    /// The number of classes of virtual channels that the algorithm needs: the most of any class of channels.
     fn classes(&self) -> u8;
-    /// Whether its choices depend on congestion (`Choice::LeastLoaded` occurs).
+    /// The number that it needs on a class of channels: classes of virtual channels are counted for each class of
+    /// channels on its own. Packets are injected on class 0.
+    fn classes_on(&self, _class: ChannelClass) -> u8 {
+        self.classes()
+    }
+    /// Whether its choices depend on congestion (`Choice::LeastLoaded` or `Choice::Weighed` occurs).
     fn adaptive(&self) -> bool;
     /// What a packet carries from its source, drawn from the source's stream.
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
@@ -100,6 +133,14 @@ pub trait Routing: Debug + Send + Sync {
     }
     /// The way on from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
+    /// The two ways of a packet whose route says `Choice::Weighed`.
+    fn ways(&self, _at: RouterId, hop: &Hop) -> [Way; 2] {
+        [Way { state: hop.state, channels: 0, handicap: 0, probe: None }; 2]
+    }
+    /// How often the snapshot of all channels' congestion is taken that `Way::probe` reads; none if nothing reads it.
+    fn snapshot_period(&self) -> Option<Time> {
+        None
+    }
     /// The ports of the routes that are not consecutive.
     fn port_lists(&self) -> &[PortId] {
         &[]
@@ -109,6 +150,45 @@ pub trait Routing: Debug + Send + Sync {
     fn reads_arrival(&self) -> bool {
         true
     }
+    /// Whether packets for the nodes of one router fare alike until their last channel. Then the analyses follow one
+    /// node for all of them.
+    fn alike_to_mates(&self) -> bool {
+        false
+    }
+
+    // --- waypoints ------------------------------------------------------------------------------------------------
+    // Where packets first go to one of many waypoints, the deadlock check does not follow every source by way of every
+    // waypoint to every destination, but first all packets for a waypoint, whatever their destination, and then all
+    // for a destination, wherever they come from.
+
+    /// The number of waypoints by which a packet may be sent; 0 if there are none.
+    fn waypoints(&self) -> u32 {
+        0
+    }
+    /// The waypoint that a packet at a router is on its way to, while its way on does not depend on its destination.
+    fn heading(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
+        None
+    }
+    /// A state with another waypoint in the place of its own.
+    fn toward(&self, state: RouteState, _waypoint: u32) -> RouteState {
+        state
+    }
+    /// The states in which packets start, waypoints apart.
+    fn beginnings(&self) -> Vec<RouteState> {
+        vec![RouteState::default()]
+    }
+
+    // --- analysis -------------------------------------------------------------------------------------------------
+
+    /// The algorithm's own method for its exact channel loads, if it has one.
+    fn output_loads(&self) -> Option<&dyn OutputLoads> {
+        None
+    }
+    /// The oblivious routings between which an adaptive one chooses for each packet, if it does.
+    fn options(&self) -> Vec<Arc<dyn Routing>> {
+        Vec::new()
+    }
+
     /// Whether every packet takes a shortest path.
     fn minimal(&self) -> bool;
     /// The largest number of routers that a packet can traverse.

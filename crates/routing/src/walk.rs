@@ -4,7 +4,7 @@
 use topology::{Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId, VcId};
 
-use crate::{Hop, RouteState, Routing};
+use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// A routing that breaks its contract: a defect of the algorithm, not of its input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,8 @@ pub(crate) struct Move {
     pub vc: VcId,
     /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
     pub to: u32,
+    /// The part of the packets that go this way, if choices are even.
+    pub share: f64,
 }
 
 impl Move {
@@ -68,7 +70,7 @@ impl Move {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
     pub router: RouterId,
-    state: RouteState,
+    pub state: RouteState,
     in_port: PortId,
     vc: VcId,
     routers: u32,
@@ -79,16 +81,30 @@ pub(crate) struct Stop {
 
 const NONE: u32 = u32::MAX;
 
-/// The walk of the packets for one destination. Its arrays are reused from one destination to the next.
+/// What the packets of a walk have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// Their destination, to which they are followed whatever they do.
+    Node(NodeId),
+    /// Their destination, but whoever turns to a waypoint is not followed further.
+    Straight(NodeId),
+    /// Their waypoint; whoever has reached it is not followed further.
+    Waypoint,
+}
+
+/// The walk of the packets for one destination or waypoint. Its arrays are reused from one destination to the next.
 pub(crate) struct Walk<'a> {
     routing: &'a dyn Routing,
     channels: Channels,
     wiring: Vec<Endpoint>,
     ports: Vec<u16>,
     merge: bool,
+    aim: Aim,
     dst: NodeId,
     pub stops: Vec<Stop>,
     moves: Vec<Move>,
+    /// Stops at which packets may turn to a waypoint, and the states in which they do.
+    pub turns: Vec<(u32, RouteState)>,
     first_stop: Vec<u32>,
 }
 
@@ -104,9 +120,11 @@ impl<'a> Walk<'a> {
             channels: Channels::new(topology),
             wiring: wiring.collect(),
             merge: !routing.reads_arrival(),
+            aim: Aim::Waypoint,
             dst: NodeId(0),
             stops: Vec::new(),
             moves: Vec::new(),
+            turns: Vec::new(),
             first_stop: vec![NONE; ports.len()],
             ports,
         }
@@ -127,14 +145,24 @@ impl<'a> Walk<'a> {
         &self.moves[first as usize..end as usize]
     }
 
-    /// Forgets everything and turns to a destination.
-    pub fn begin(&mut self, dst: NodeId) {
+    /// Forgets everything and turns to other packets.
+    pub fn begin(&mut self, aim: Aim) {
         for stop in &self.stops {
             self.first_stop[stop.router.index()] = NONE;
         }
         self.stops.clear();
         self.moves.clear();
-        self.dst = dst;
+        self.turns.clear();
+        self.aim = aim;
+        self.dst = match aim {
+            Aim::Node(dst) | Aim::Straight(dst) => dst,
+            Aim::Waypoint => NodeId(0),
+        };
+    }
+
+    /// Whether packets at a stop are not followed further.
+    pub fn ends_at(&self, stop: &Stop) -> bool {
+        self.aim == Aim::Waypoint && self.routing.heading(stop.router, stop.state).is_none()
     }
 
     /// The stop of packets that enter a router from its node at a port.
@@ -154,28 +182,59 @@ impl<'a> Walk<'a> {
 
     fn expand(&mut self, stop: usize) -> Result<(), RouteFault> {
         let Stop { router, state, in_port, vc, routers, .. } = self.stops[stop];
-        let mut hop = Hop { dst: self.dst, state, in_port, vc };
-        let route = self.routing.route(router, &mut hop);
-        if route.vc.0 >= self.routing.classes() {
-            let classes = self.routing.classes();
-            return Err(RouteFault::NoSuchClass { dst: self.dst, router, vc: route.vc, classes });
-        }
-        let lists = self.routing.port_lists();
         let first = self.moves.len() as u32;
-        for port in route.ports(lists) {
-            let (channel, end) = self.end_of(router, port)?;
-            let to = match end {
-                Endpoint::Router(next, in_port) => self.stop(next, Hop { in_port, vc: route.vc, ..hop }, routers + 1),
-                Endpoint::Node(node) if node == self.dst => Move::DELIVERED,
-                Endpoint::Node(node) => return Err(RouteFault::Misdelivered { dst: self.dst, node }),
-                Endpoint::Unconnected => return Err(RouteFault::DeadEnd { dst: self.dst, router, port }),
-            };
-            self.moves.push(Move { channel, vc: route.vc, to });
+        self.stops[stop].moves = (first, first);
+        if self.ends_at(&self.stops[stop]) {
+            return Ok(());
         }
         if routers > self.routing.max_routers() {
             return Err(self.wanders(router));
         }
+        let hop = Hop { dst: self.dst, state, in_port, vc };
+        let mut taken = hop;
+        let route = self.routing.route(router, &mut taken);
+        if route.choice == Choice::Weighed {
+            self.weigh(stop, &hop)?;
+        } else {
+            self.follow(stop, &route, &taken, 1.0)?;
+        }
         self.stops[stop].moves = (first, self.moves.len() as u32);
+        Ok(())
+    }
+
+    /// Follows both ways of packets that choose.
+    fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RouteFault> {
+        let router = self.stops[stop].router;
+        for way in self.routing.ways(router, hop) {
+            if matches!(self.aim, Aim::Straight(_)) && self.routing.heading(router, way.state).is_some() {
+                self.turns.push((stop as u32, way.state));
+                continue;
+            }
+            let mut taken = Hop { state: way.state, ..*hop };
+            let route = self.routing.route(router, &mut taken);
+            self.follow(stop, &route, &taken, 0.5)?;
+        }
+        Ok(())
+    }
+
+    /// Follows all candidates of a route; `hop` is what the packet carries on it.
+    fn follow(&mut self, stop: usize, route: &Route, hop: &Hop, part: f64) -> Result<(), RouteFault> {
+        let Stop { router, routers, .. } = self.stops[stop];
+        if route.vc.0 >= self.routing.classes() {
+            let classes = self.routing.classes();
+            return Err(RouteFault::NoSuchClass { dst: self.dst, router, vc: route.vc, classes });
+        }
+        let share = part / f64::from(route.count);
+        for port in route.ports(self.routing.port_lists()) {
+            let (channel, end) = self.end_of(router, port)?;
+            let to = match end {
+                Endpoint::Router(next, in_port) => self.stop(next, Hop { in_port, vc: route.vc, ..*hop }, routers + 1),
+                Endpoint::Node(node) if node == self.dst => Move::DELIVERED,
+                Endpoint::Node(node) => return Err(RouteFault::Misdelivered { dst: self.dst, node }),
+                Endpoint::Unconnected => return Err(RouteFault::DeadEnd { dst: self.dst, router, port }),
+            };
+            self.moves.push(Move { channel, vc: route.vc, to, share });
+        }
         Ok(())
     }
 

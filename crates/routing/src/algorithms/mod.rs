@@ -1,6 +1,7 @@
 //! The routing algorithms, one file each.
 
 pub mod dimension_order;
+pub mod dragonfly;
 pub mod fat_tree;
 pub mod shortest_path;
 mod tables;

@@ -163,7 +163,7 @@ impl DragonflySize {
 }
 
 /// A dragonfly.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dragonfly {
     size: DragonflySize,
     group: GroupNetwork,

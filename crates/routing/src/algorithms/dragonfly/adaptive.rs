@@ -1,0 +1,350 @@
+//! Routings that choose between the direct way and a detour: UGAL (Singh 2005; Kim et al. 2008 for dragonflies) and
+//! progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
+//!
+//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: a way's cost is the
+//! congestion that it meets times its length in channels, and the direct way is taken unless the detour costs less by
+//! more than the threshold. *UGAL-L* looks at the source router's own ports. *UGAL-G* looks at the global channel by
+//! which each way leaves the source's group, wherever in the group that is; it reads it from a snapshot that is taken of
+//! the whole network at fixed times, so that a result does not depend on which part of it was simulated first. *PAR*
+//! decides as UGAL-L does, and again at every router of the source's group as long as the packet is on the direct way.
+//!
+//! Model choices: congestion of a port is the bytes that wait in the router for it, and the buffer space beyond it that
+//! is taken, over all its virtual channels. A packet whose destination is in its own group goes directly, unless
+//! intra-group traffic may take detours.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::families::dragonfly::Dragonfly;
+use topology::{ChannelClass, Channels};
+use units::{Draw, NodeId, PortId, RouterId, Time};
+
+use super::minimal::MinimalSpec;
+use super::valiant::{Detours, IntraGroup, Rule, ValiantGroupSpec, ValiantNodeSpec, Waypoints};
+use super::ways::Ways;
+use super::{Memory, Phase};
+use crate::{Hop, Route, RouteState, Routing, RoutingError, Way};
+
+/// Detours of choosing routings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DetourKind {
+    /// By a random router, as `valiant-node`.
+    #[default]
+    Node,
+    /// By a random group, as `valiant-group`.
+    Group,
+}
+
+/// Packets that the direct way is allowed to be worse, times channels: enough that single packets in the way, which say
+/// nothing of the load, do not send traffic round.
+const THRESHOLD: u32 = 4;
+
+macro_rules! choosing_spec {
+    ($(#[$doc:meta])* $name:ident { $($(#[$extra_doc:meta])* $extra:ident: $type:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            /// Where a detour leads.
+            pub detour: DetourKind,
+            /// What a detour must be better by: packets of the largest size, times channels.
+            #[schemars(range(max = 1000000))]
+            pub threshold: u32,
+            /// Whether no packet is sent by way of its source's own group.
+            pub exclude_source_group: bool,
+            /// Whether no packet is sent by way of its destination's group.
+            pub exclude_destination_group: bool,
+            /// How packets go that stay within their group: directly, or with the choice of a detour.
+            pub intra_group: IntraGroup,
+            $($(#[$extra_doc])* pub $extra: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    detour: DetourKind::Node,
+                    threshold: THRESHOLD,
+                    exclude_source_group: true,
+                    exclude_destination_group: true,
+                    intra_group: IntraGroup::Minimal,
+                    $($extra: $default,)*
+                }
+            }
+        }
+
+        impl $name {
+            fn options(&self) -> Options {
+                let (exclude_source_group, exclude_destination_group, intra_group) =
+                    (self.exclude_source_group, self.exclude_destination_group, self.intra_group);
+                Options {
+                    detour: self.detour,
+                    threshold: self.threshold,
+                    group: ValiantGroupSpec { exclude_source_group, exclude_destination_group, intra_group },
+                    node: ValiantNodeSpec { exclude_source_group, exclude_destination_group, intra_group },
+                }
+            }
+        }
+    };
+}
+
+choosing_spec! {
+    /// Dragonflies: directly or by a detour, by the queues of the source's router (UGAL-L).
+    UgalLSpec {}
+}
+
+choosing_spec! {
+    /// Dragonflies: directly or by a detour, by the queues of the source group's global channels (UGAL-G).
+    UgalGSpec {
+        /// How often the queues are looked at.
+        #[schemars(extend("minimum" = 1))]
+        refresh: Time = Time(100_000),
+    }
+}
+
+choosing_spec! {
+    /// Dragonflies: as ugal-l, decided again at every router of the source's group (progressive adaptive routing).
+    ParSpec {}
+}
+
+/// The keys that all have.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    detour: DetourKind,
+    threshold: u32,
+    group: ValiantGroupSpec,
+    node: ValiantNodeSpec,
+}
+
+impl Options {
+    fn rule(&self) -> Rule {
+        match self.detour {
+            DetourKind::Group => (&self.group).into(),
+            DetourKind::Node => (&self.node).into(),
+        }
+    }
+}
+
+/// Who looks where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// The source's router, at its own ports.
+    Router,
+    /// The source's router, at its group's global channels, as they were at a snapshot.
+    Group { refresh: Time },
+    /// Every router of the source's group, at its own ports.
+    Progressive,
+}
+
+#[derive(Debug)]
+struct Choosing {
+    kind: &'static str,
+    sight: Sight,
+    detours: Detours,
+    threshold: u32,
+    channels: Channels,
+    /// The routings that it chooses between.
+    options: Vec<Arc<dyn Routing>>,
+}
+
+impl UgalLSpec {
+    /// The routing on a dragonfly.
+    ///
+    /// # Errors
+    /// If its tables would be larger than 1 GiB.
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+        Choosing::new("ugal-l", Sight::Router, topology, &self.options())
+    }
+}
+
+impl UgalGSpec {
+    /// The routing on a dragonfly.
+    ///
+    /// # Errors
+    /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+        if self.refresh.0 == 0 {
+            return Err(RoutingError::new("refresh", "`refresh` must be longer than 0"));
+        }
+        Choosing::new("ugal-g", Sight::Group { refresh: self.refresh }, topology, &self.options())
+    }
+}
+
+impl ParSpec {
+    /// The routing on a dragonfly.
+    ///
+    /// # Errors
+    /// If its tables would be larger than 1 GiB.
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+        Choosing::new("par", Sight::Progressive, topology, &self.options())
+    }
+}
+
+impl Choosing {
+    fn new(kind: &'static str, sight: Sight, topology: &Dragonfly, options: &Options) -> Result<Self, RoutingError> {
+        let detour: Arc<dyn Routing> = match options.detour {
+            DetourKind::Group => Arc::new(options.group.build(topology)?),
+            DetourKind::Node => Arc::new(options.node.build(topology)?),
+        };
+        Ok(Self {
+            kind,
+            sight,
+            detours: Detours::new(topology, options.rule(), u8::from(sight == Sight::Progressive))?,
+            threshold: options.threshold,
+            channels: Channels::new(topology),
+            options: vec![Arc::new(MinimalSpec {}.build(topology)?), detour],
+        })
+    }
+
+    fn open(waypoint: u32) -> RouteState {
+        Memory { waypoint, phase: Phase::Open, local: 0, global: 0 }.state()
+    }
+
+    /// What a packet carries that goes directly from a router that has weighed its ways.
+    fn decided(&self, open: Memory) -> Memory {
+        match self.sight {
+            Sight::Progressive => Memory { phase: Phase::Decided, ..open },
+            Sight::Router | Sight::Group { .. } => Memory { phase: Phase::Direct, waypoint: 0, ..open },
+        }
+    }
+
+    fn probe(&self, at: RouterId, group: u32) -> Option<units::ChannelId> {
+        if !matches!(self.sight, Sight::Group { .. }) || self.detours.ways.topology.place(at).0 == group {
+            return None;
+        }
+        let (router, port) = self.detours.ways.exit_channel(at, group);
+        Some(self.channels.output(router, port))
+    }
+
+    fn group_of(&self, waypoint: u32) -> u32 {
+        match self.detours.rule.waypoints {
+            Waypoints::Groups => waypoint,
+            Waypoints::Routers => self.detours.ways.topology.place(RouterId(waypoint)).0,
+        }
+    }
+
+    /// Channels to a waypoint and from there to a router.
+    fn detour_length(&self, at: RouterId, waypoint: u32, home: RouterId) -> u32 {
+        let ways = &self.detours.ways;
+        let (entry, before) = match self.detours.rule.waypoints {
+            Waypoints::Groups => ways.entry(at, waypoint),
+            Waypoints::Routers => (RouterId(waypoint), ways.length(at, RouterId(waypoint))),
+        };
+        before + ways.length(entry, home)
+    }
+}
+
+impl Routing for Choosing {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn classes(&self) -> u8 {
+        self.detours.local_classes()
+    }
+
+    fn classes_on(&self, class: ChannelClass) -> u8 {
+        Ways::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
+    }
+
+    fn adaptive(&self) -> bool {
+        true
+    }
+
+    fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
+        self.detours.draw(src, dst, draw).map(Self::open).unwrap_or_default()
+    }
+
+    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+        let Some(all) = self.detours.all(src, dst) else { return vec![(RouteState::default(), 1.0)] };
+        let probability = 1.0 / all.len() as f64;
+        all.into_iter().map(|waypoint| (Self::open(waypoint), probability)).collect()
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let phase = Memory::of(hop.state).phase;
+        if phase == Phase::Open && self.detours.ways.home(hop.dst).0 != at {
+            return Route::WEIGHED;
+        }
+        let route = self.detours.route(at, hop);
+        if phase == Phase::Decided {
+            let memory = Memory::of(hop.state);
+            // Outside the source's group there is nothing left to decide.
+            hop.state = match memory.global {
+                0 => Memory { phase: Phase::Open, ..memory },
+                _ => Memory { phase: Phase::Direct, waypoint: 0, ..memory },
+            }
+            .state();
+        }
+        route
+    }
+
+    fn ways(&self, at: RouterId, hop: &Hop) -> [Way; 2] {
+        let open = Memory::of(hop.state);
+        let ways = &self.detours.ways;
+        let home = ways.home(hop.dst).0;
+        let direct = Way {
+            state: self.decided(open).state(),
+            channels: ways.length(at, home),
+            handicap: 0,
+            probe: self.probe(at, ways.topology.place(home).0),
+        };
+        let detour = Way {
+            state: self.detours.toward(open.waypoint).state(),
+            channels: self.detour_length(at, open.waypoint, home),
+            handicap: self.threshold,
+            probe: self.probe(at, self.group_of(open.waypoint)),
+        };
+        [direct, detour]
+    }
+
+    fn snapshot_period(&self) -> Option<Time> {
+        match self.sight {
+            Sight::Group { refresh } => Some(refresh),
+            Sight::Router | Sight::Progressive => None,
+        }
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        &self.detours.ways.lists
+    }
+
+    fn reads_arrival(&self) -> bool {
+        false
+    }
+
+    fn alike_to_mates(&self) -> bool {
+        true
+    }
+
+    fn waypoints(&self) -> u32 {
+        self.detours.waypoints()
+    }
+
+    fn heading(&self, at: RouterId, state: RouteState) -> Option<u32> {
+        self.detours.heading(at, state)
+    }
+
+    fn toward(&self, state: RouteState, waypoint: u32) -> RouteState {
+        Memory::of(state).toward(waypoint).state()
+    }
+
+    fn beginnings(&self) -> Vec<RouteState> {
+        vec![RouteState::default(), Self::open(0)]
+    }
+
+    fn options(&self) -> Vec<Arc<dyn Routing>> {
+        self.options.clone()
+    }
+
+    fn minimal(&self) -> bool {
+        false
+    }
+
+    fn max_routers(&self) -> u32 {
+        let before = if self.sight == Sight::Progressive { self.detours.ways.longest_exit() - 1 } else { 0 };
+        self.detours.max_routers(before)
+    }
+}

@@ -1,0 +1,99 @@
+//! Minimal routing on dragonflies: the direct way.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::ChannelClass;
+use topology::families::dragonfly::Dragonfly;
+use units::{PortId, RouterId, VcId};
+
+use super::Memory;
+use super::loads;
+use super::ways::{Classes, Ways};
+use crate::loads::{OutputLoads, RouterTraffic};
+use crate::{Hop, Route, Routing, RoutingError};
+
+/// Classes of virtual channels on local channels.
+const LOCAL: u8 = 2;
+/// Classes on global ones.
+const GLOBAL: u8 = 1;
+
+/// Dragonflies: at most one local, one global and one local hop (Prisacari et al., section II: "shortest path").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MinimalSpec {}
+
+#[derive(Debug)]
+struct Minimal {
+    ways: Ways,
+}
+
+impl MinimalSpec {
+    /// The routing on a dragonfly.
+    ///
+    /// # Errors
+    /// If its tables would be larger than 1 GiB.
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+        Ok(Minimal { ways: Ways::new(topology, Classes { behind_first: 1, behind_second: 1 })? })
+    }
+}
+
+impl Routing for Minimal {
+    fn kind(&self) -> &'static str {
+        "minimal"
+    }
+
+    fn classes(&self) -> u8 {
+        LOCAL
+    }
+
+    fn classes_on(&self, class: ChannelClass) -> u8 {
+        Ways::classes_on(class, LOCAL, GLOBAL)
+    }
+
+    fn adaptive(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let (home, port) = self.ways.home(hop.dst);
+        if home == at {
+            return Route::only(port, VcId(0));
+        }
+        let mut memory = Memory::of(hop.state);
+        let route = self.ways.to_router(at, home, &mut memory);
+        hop.state = memory.state();
+        route
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        &self.ways.lists
+    }
+
+    fn reads_arrival(&self) -> bool {
+        false
+    }
+
+    fn alike_to_mates(&self) -> bool {
+        true
+    }
+
+    fn output_loads(&self) -> Option<&dyn OutputLoads> {
+        Some(self)
+    }
+
+    // Paths by way of a third group can be shorter where it happens to join both routers.
+    fn minimal(&self) -> bool {
+        false
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.ways.longest_exit() + self.ways.topology.group().diameter() + 1
+    }
+}
+
+impl OutputLoads for Minimal {
+    fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
+        loads::direct(&self.ways, &traffic.rows)
+    }
+}

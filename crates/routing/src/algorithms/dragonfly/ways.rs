@@ -1,0 +1,264 @@
+//! The direct ways through a dragonfly, from tables.
+
+use topology::families::dragonfly::Dragonfly;
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{NodeId, PortId, RouterId, VcId};
+
+use super::Memory;
+use crate::{Choice, Route, RoutingError};
+
+/// The most entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.
+const MOST_EXITS: u64 = 1 << 27;
+
+/// How classes go up: see the table of the module above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Classes {
+    /// On local channels behind the first global one.
+    pub behind_first: u8,
+    /// On local channels behind the second.
+    pub behind_second: u8,
+}
+
+/// The tables of direct ways.
+#[derive(Debug)]
+pub(super) struct Ways {
+    pub topology: Dragonfly,
+    pub classes: Classes,
+    /// By router of a group and another router of it: the port.
+    local: Vec<u16>,
+    exits: Exits,
+    /// The most channels from a router to the nearest exit to another group, if exits are several.
+    farthest_exit: u32,
+    /// The ports of exits that are several.
+    pub lists: Vec<PortId>,
+}
+
+#[derive(Debug)]
+enum Exits {
+    /// One wire between any two groups: by group and target group, the router of the group (above) and its port.
+    Single(Vec<u32>),
+    /// Several: by router and target group.
+    Several(Vec<Exit>),
+}
+
+/// The nearest ways from a router out of its group to another.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    /// The port, if there is one only; else where the ports begin in the lists.
+    place: u32,
+    count: u16,
+    /// The ports are global ones.
+    global: bool,
+}
+
+impl Ways {
+    /// The tables of a dragonfly.
+    ///
+    /// # Errors
+    /// If they would be larger than 1 GiB.
+    pub fn new(topology: &Dragonfly, classes: Classes) -> Result<Self, RoutingError> {
+        let a = topology.size().a;
+        let pair = |from, to| topology.group().toward(from, to).map_or(0, |port| topology.local_port(port).0);
+        let local = (0..a).flat_map(|from| (0..a).map(move |to| pair(from, to))).collect();
+        let mut ways = Self {
+            topology: topology.clone(),
+            classes,
+            local,
+            exits: Exits::Single(Vec::new()),
+            farthest_exit: 0,
+            lists: Vec::new(),
+        };
+        let size = topology.size();
+        let pairs = u64::from(size.g) * u64::from(size.g);
+        let routers = u64::from(topology.routers());
+        let single = size.a * size.h == size.g - 1;
+        if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
+            let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
+            return Err(RoutingError::new("kind", message));
+        }
+        ways.exits = if single { Exits::Single(ways.single_exits()) } else { Exits::Several(ways.several_exits()) };
+        Ok(ways)
+    }
+
+    /// Every global channel: its router, its port, and the group that it leads to.
+    fn globals(&self, group: u32) -> impl Iterator<Item = (u32, PortId, u32)> + '_ {
+        let size = self.topology.size();
+        (0..size.a).flat_map(move |number| {
+            (0..size.h).filter_map(move |port| {
+                let (far, _) = self.topology.across(self.topology.router(group, number), port)?;
+                Some((number, self.topology.global_port(port), self.topology.place(far).0))
+            })
+        })
+    }
+
+    fn single_exits(&self) -> Vec<u32> {
+        let g = self.topology.size().g;
+        let mut exits = vec![0; (g * g) as usize];
+        for group in 0..g {
+            for (number, port, far) in self.globals(group) {
+                exits[(group * g + far) as usize] = number << 16 | u32::from(port.0);
+            }
+        }
+        exits
+    }
+
+    fn several_exits(&mut self) -> Vec<Exit> {
+        let size = self.topology.size();
+        let mut exits = Vec::with_capacity((size.g * size.a * size.g) as usize);
+        for group in 0..size.g {
+            let mut to: Vec<Vec<(u32, PortId)>> = vec![Vec::new(); size.g as usize];
+            for (number, port, far) in self.globals(group) {
+                to[far as usize].push((number, port));
+            }
+            for number in 0..size.a {
+                for globals in &to {
+                    let exit = self.nearest(number, globals);
+                    exits.push(exit);
+                }
+            }
+        }
+        exits
+    }
+
+    /// The ways from a router to the nearest of some global channels of its group.
+    fn nearest(&mut self, number: u32, globals: &[(u32, PortId)]) -> Exit {
+        let distance = |&(exit, _): &(u32, PortId)| self.topology.group().distance(number, exit);
+        let least = globals.iter().map(distance).min().unwrap_or(0);
+        let near = globals.iter().filter(|global| distance(global) == least);
+        // A router with two channels to the group counts twice: each channel is as likely as any.
+        let ports: Vec<PortId> =
+            near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
+        self.farthest_exit = self.farthest_exit.max(least);
+        let (global, count) = (least == 0, ports.len() as u16);
+        match ports[..] {
+            [only] => Exit { place: u32::from(only.0), count, global },
+            _ => {
+                self.lists.extend(&ports);
+                Exit { place: (self.lists.len() - ports.len()) as u32, count, global }
+            }
+        }
+    }
+
+    #[inline]
+    fn local_port(&self, from: u32, to: u32) -> PortId {
+        PortId(self.local[(from * self.topology.size().a + to) as usize])
+    }
+
+    /// The next hop on the direct way to another router; notes in the memory what it does to the classes.
+    #[inline]
+    pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
+        let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
+        if group == to_group {
+            return Route::only(self.local_port(number, to_number), VcId(memory.local));
+        }
+        self.out_of(at, (group, number), to_group, memory)
+    }
+
+    /// The next hop on the direct way to another group.
+    #[inline]
+    pub fn to_group(&self, at: RouterId, target: u32, memory: &mut Memory) -> Route {
+        self.out_of(at, self.topology.place(at), target, memory)
+    }
+
+    #[inline]
+    fn out_of(&self, at: RouterId, (group, number): (u32, u32), target: u32, memory: &mut Memory) -> Route {
+        let g = self.topology.size().g;
+        match &self.exits {
+            Exits::Single(exits) => {
+                let exit = exits[(group * g + target) as usize];
+                if exit >> 16 == number {
+                    Route::only(PortId(exit as u16), self.cross(memory))
+                } else {
+                    Route::only(self.local_port(number, exit >> 16), VcId(memory.local))
+                }
+            }
+            Exits::Several(exits) => {
+                let exit = exits[(at.0 * g + target) as usize];
+                let vc = if exit.global { self.cross(memory) } else { VcId(memory.local) };
+                match exit.count {
+                    1 => Route::only(PortId(exit.place as u16), vc),
+                    count => Route { first: PortId(0), count, vc, choice: Choice::Random, list: exit.place },
+                }
+            }
+        }
+    }
+
+    /// Notes that a global channel is taken, and returns its class.
+    #[inline]
+    fn cross(&self, memory: &mut Memory) -> VcId {
+        let class = memory.global;
+        memory.global += 1;
+        memory.local = if class == 0 { self.classes.behind_first } else { self.classes.behind_second };
+        VcId(class)
+    }
+
+    /// The last hop, at the destination's router.
+    #[inline]
+    pub fn home(&self, dst: NodeId) -> (RouterId, PortId) {
+        self.topology.attachment(dst)
+    }
+
+    /// Channels of the direct way from a router to another; the fewest that it may take.
+    pub fn length(&self, from: RouterId, to: RouterId) -> u32 {
+        let (mut at, mut length) = (from, 0);
+        let mut memory = Memory::default();
+        while at != to {
+            let route = self.to_router(at, to, &mut memory);
+            at = self.next(at, route.port(0, &self.lists));
+            length += 1;
+        }
+        length
+    }
+
+    /// The same to the first router of another group, and that router.
+    pub fn entry(&self, from: RouterId, group: u32) -> (RouterId, u32) {
+        let (mut at, mut length) = (from, 0);
+        let mut memory = Memory::default();
+        while self.topology.place(at).0 != group {
+            let route = self.to_group(at, group, &mut memory);
+            at = self.next(at, route.port(0, &self.lists));
+            length += 1;
+        }
+        (at, length)
+    }
+
+    /// The router that a port to a router leads to.
+    pub fn next(&self, at: RouterId, port: PortId) -> RouterId {
+        match self.topology.endpoint(at, port) {
+            Endpoint::Router(next, _) => next,
+            // Ways lead from router to router.
+            Endpoint::Node(_) | Endpoint::Unconnected => at,
+        }
+    }
+
+    /// The channel by which packets leave a group on the direct way from one of its routers to another group.
+    pub fn exit_channel(&self, from: RouterId, group: u32) -> (RouterId, PortId) {
+        let (mut at, mut memory) = (from, Memory::default());
+        loop {
+            let route = self.to_group(at, group, &mut memory);
+            let port = route.port(0, &self.lists);
+            if memory.global > 0 {
+                return (at, port);
+            }
+            at = self.next(at, port);
+        }
+    }
+
+    /// The number of virtual-channel classes of a class of channels, of a routing that uses so many local ones.
+    pub fn classes_on(class: ChannelClass, local: u8, global: u8) -> u8 {
+        match class {
+            Dragonfly::GLOBAL => global,
+            Dragonfly::LOCAL => local,
+            _ => local.max(global),
+        }
+    }
+
+    /// The most channels from a router out of its group and into another.
+    pub fn longest_exit(&self) -> u32 {
+        let diameter = self.topology.group().diameter();
+        match &self.exits {
+            Exits::Single(_) => diameter + 1,
+            Exits::Several(_) => self.farthest_exit + 1,
+        }
+    }
+}
