@@ -64,7 +64,7 @@ def test_run_writes_tables_experiment_and_plots(cutthrough: Callable[..., Any], 
     ran = cutthrough("run", small, "--out", directory)
     assert ran.status == 0
     assert str(directory / "latency.png") in ran.out
-    held = {path.name for path in directory.iterdir()}
+    held = {path.name for path in directory.iterdir() if not path.name.startswith("channels-")}
     tables = {"points.parquet", "points.csv", "results.json", "experiment.toml"}
     assert held == tables | {"latency.png", "latency.svg", "throughput.png", "throughput.svg"}
     assert (directory / "latency.png").read_bytes().startswith(b"\x89PNG")
@@ -109,8 +109,10 @@ def test_plot_draws_again_from_what_run_wrote(cutthrough: Callable[..., Any], sm
     cutthrough("run", small, "--out", tmp_path / "a")
     ran = cutthrough("plot", tmp_path / "a", "--out", tmp_path / "b", "--format", "svg")
     assert ran.status == 0
-    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["latency.svg", "throughput.svg"]
-    assert (tmp_path / "b" / "latency.svg").read_bytes() == (tmp_path / "a" / "latency.svg").read_bytes()
+    drawn = ("channels-001", "latency", "throughput")
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [f"{name}.svg" for name in drawn]
+    for name in drawn:
+        assert (tmp_path / "b" / f"{name}.svg").read_bytes() == (tmp_path / "a" / f"{name}.svg").read_bytes()
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "[1, 2]", '{"points": 3}', "\x00\x01"])

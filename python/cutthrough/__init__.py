@@ -11,12 +11,14 @@ The same experiments run from the command line: `cutthrough run examples/fat_tre
 """
 
 from cutthrough._core import Experiment, __version__
-from cutthrough.api import analyze, check, load, run
+from cutthrough.api import Analysis, analyze, check, load, run
 from cutthrough.errors import ExperimentError, Interrupted, RunError
 from cutthrough.results import Results
-from cutthrough.topologies import FatTree, Mesh, SingleSwitch, Topology, Torus
+from cutthrough.topologies import Dragonfly, FatTree, Mesh, SingleSwitch, Topology, Torus
 
 __all__ = [
+    "Analysis",
+    "Dragonfly",
     "Experiment",
     "ExperimentError",
     "FatTree",

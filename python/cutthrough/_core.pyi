@@ -51,10 +51,19 @@ class Experiment:
         """One point as TOML, with every default written out."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
-    def analyze(self, point: int) -> str:
-        """JSON: channel loads of a point. Raises ExperimentError."""
-    def run(self, point: int, threads: int, progress: Progress) -> str:
-        """JSON: what a point measures. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free."""
+    def topology(self, point: int) -> Topology:
+        """The shape of a point's machine. Raises ExperimentError."""
+    def analyze(self, point: int) -> tuple[str, bytes]:
+        """JSON: channel loads of a point; and those of `Topology.channel_table`. Raises ExperimentError.
+
+        The loads are 64-bit floats: shares of the channels' own bandwidths, per unit of offered load.
+        """
+    def run(self, point: int, threads: int, progress: Progress) -> tuple[str, bytes]:
+        """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
+
+        That is the share of time in which each sends, as 64-bit floats. Raises ExperimentError, RunError, Cancelled;
+        leaves the interpreter free.
+        """
 
 @final
 class Topology:
@@ -79,6 +88,18 @@ class Topology:
     def coordinates(self, router: int) -> list[int]: ...
     def coordinate_names(self) -> list[str]: ...
     def channels(self) -> list[tuple[int, int, str]]: ...
+    def class_names(self) -> list[str]: ...
+    @property
+    def groups(self) -> int | None: ...
+    @property
+    def grid(self) -> list[int] | None: ...
+    def channel_table(self) -> dict[str, bytes]:
+        """Every channel by its number, injection channels and unconnected ports included.
+
+        Columns of 32-bit integers, -1 for what there is not (everything, for an unconnected port).
+        """
+    def coordinate_table(self) -> bytes:
+        """The coordinates of every router, as 32-bit integers: a row for each router."""
 
 def catalogue() -> str:
     """JSON: for each kind of part, the variants that an experiment file can name."""

@@ -18,16 +18,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cutthrough import experiments, sweeps
+from cutthrough.channels import ChannelLoads, Machine, doubles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
+    from matplotlib.figure import Figure
 
     from cutthrough import _core
     from cutthrough.experiments import Source
     from cutthrough.results import Results
     from cutthrough.sweeps import Watcher
 
-__all__ = ["analyze", "check", "load", "run"]
+__all__ = ["Analysis", "analyze", "check", "load", "run"]
 
 
 def run(
@@ -60,18 +64,48 @@ def run(
     return sweeps.run(load(source, set=set, **sections), sweeps.Effort(jobs, threads), watcher)
 
 
+class Analysis(dict[str, Any]):
+    """What was computed of a point, and the load of every channel.
+
+    A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
+    each class of channels, per unit of load), `binding_channels`, and whether all this is `exact`.
+    """
+
+    def __init__(self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int) -> None:
+        described, per_load = experiment.analyze(index)
+        super().__init__({**keys, **json.loads(described)})
+        self._place = (experiment, index)
+        self._loads = doubles(per_load)
+
+    def channels(self) -> pa.Table:
+        """The load of every channel as an Arrow table: `load` is a share of its bandwidth, per unit of offered load."""
+        return self.channel_loads().table
+
+    def channel_loads(self) -> ChannelLoads:
+        """The same with what can be asked of it: means by class, the hottest channels."""
+        experiment, index = self._place
+        return Machine.of(experiment.topology(index)).loads({"load": self._loads})
+
+    def plot(self) -> Figure:
+        """Heat maps of the channels."""
+        from cutthrough import plots
+
+        return plots.heat_maps(self.channel_loads())
+
+
 def analyze(
     source: Source | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
-) -> list[dict[str, Any]]:
+) -> list[Analysis]:
     """Computes exact channel loads, without simulation.
 
     Returns:
         One mapping for each combination of the sweep's keys other than the load: these keys, `throughput_bound` (a
         load), `class_loads` (maximum and mean of each class of channels, per unit of load), `binding_channels`, and
-        whether all this is `exact` (adaptive routing is taken for an ideal choice).
+        whether all this is `exact` (adaptive routing is taken for an ideal choice). Its `channels()` is the load of
+        every channel.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
@@ -116,11 +150,11 @@ def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
     return [{**point["keys"], **json.loads(experiment.check(index))} for index, point in points]
 
 
-def analyze_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
+def analyze_points(experiment: _core.Experiment) -> list[Analysis]:
     """What `analyze` returns, of an experiment that is loaded."""
     # Loads of channels are per unit of load: points that differ in the load have the same.
     first: dict[str, tuple[dict[str, Any], int]] = {}
     for index, point in enumerate(json.loads(experiment.points())):
         keys = {key: value for key, value in point["keys"].items() if key != "workload.load"}
         first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
-    return [{**keys, **json.loads(experiment.analyze(index))} for keys, index in first.values()]
+    return [Analysis(keys, experiment, index) for keys, index in first.values()]

@@ -11,14 +11,17 @@ from cutthrough.series import label_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.channels import ChannelLoads
     from cutthrough.reproduce import Claim
     from cutthrough.results import Results
 
 __all__ = [
     "analysis_table",
     "catalogue_table",
+    "channels_table",
     "check_table",
     "claims_table",
+    "hottest_table",
     "points_table",
     "sensitivity_table",
 ]
@@ -34,6 +37,9 @@ SHOWN = (
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
+
+#: What the columns of a table of channels are called.
+WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
 
 
 def points_table(results: Results) -> Table:
@@ -61,6 +67,32 @@ def analysis_table(analysis: Mapping[str, Any]) -> Table:
     table.add_column("mean load", justify="right")
     for loads in analysis["class_loads"]:
         table.add_row(loads["class"], f"{loads['channels']:,}", f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
+    return table
+
+
+def channels_table(loads: ChannelLoads) -> Table:
+    """How much each class of channels is used, and should be."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("class of channels")
+    columns = [name for name in (loads.quantity, loads.reference) if name]
+    for heading in ("channels", *(f"{part} {WORDS[name]}" for part in ("mean", "max") for name in columns)):
+        table.add_column(heading, justify="right")
+    for row in loads.by_class():
+        values = [f"{row[name][part]:.4f}" for part in ("mean", "max") for name in columns]
+        table.add_row(row["class"], f"{row['channels']:,}", *values)
+    return table
+
+
+def hottest_table(loads: ChannelLoads, count: int = 8) -> Table:
+    """The most used channels between routers, the hottest first."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("hottest channels")
+    table.add_column("")
+    columns = [name for name in (loads.quantity, loads.reference) if name]
+    for name in columns:
+        table.add_column(WORDS[name], justify="right")
+    for row in loads.hottest(count):
+        table.add_row(row["class"], row["name"], *(f"{row[name]:.4f}" for name in columns))
     return table
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from cutthrough.channels import ENDS, Stored
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,9 +21,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from cutthrough.channels import ChannelLoads, Source
+
 __all__ = ["Point", "Results"]
 
 Point = dict[str, Any]
+
+#: Rows of channels of all points together up to which they are all written.
+MOST_ROWS = 1_000_000
+#: A channel that is within a percent of another is as hot.
+AS_HOT = 0.99
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,7 @@ class Results:
         version: The version of Cutthrough that made them.
         experiment: The resolved experiment file (TOML), sweep included: it runs again as it stands.
         complete: False if the run was interrupted before its last point.
+        network: Where the loads of its channels come from; None where they are not known.
     """
 
     points: list[Point]
@@ -45,6 +55,7 @@ class Results:
     version: str = ""
     experiment: str = ""
     complete: bool = True
+    network: Source | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,15 +97,51 @@ class Results:
         assert isinstance(frame, pl.DataFrame)  # noqa: S101  (a table becomes a frame, not a series)
         return frame
 
-    def plot(self, quantity: str = "latency") -> Figure:
-        """A figure of a quantity over the load (or over the sweep's first numeric key).
+    def channels(self, place: int | None = None) -> pa.Table:
+        """The load of every channel at one point, as an Arrow table; see the reference of files for its columns.
 
         Args:
-            quantity: `latency` or `throughput`.
+            place: The point's place in these results; without it, the point with the hottest channel.
+
+        Raises:
+            ValueError: The channels of that point are not known.
+        """
+        return self.channel_loads(place).table
+
+    def channel_loads(self, place: int | None = None) -> ChannelLoads:
+        """The same with what can be asked of it: means by class, the hottest channels."""
+        place = self.hottest_place() if place is None else place
+        if self.network is None or place not in self.network.places:
+            message = f"the loads of the channels at point {place} are not known"
+            raise ValueError(message)
+        return self.network.loads(place)
+
+    def hottest_place(self) -> int:
+        """The point with the hottest channel, of those whose channels are known; 0 if there is none."""
+        return max(self.shown_places(), key=lambda place: heat(self.points[place]), default=0)
+
+    def shown_places(self) -> list[int]:
+        """The points whose channels are shown: of each line of the plots, the one with the hottest channel."""
+        from cutthrough.series import pick_axis, split
+
+        known = set(self.network.places) if self.network else set()
+        if not known:
+            return []
+        places = {id(point): place for place, point in enumerate(self.points)}
+        lines = ([places[id(point)] for point in line.points] for line in split(self, pick_axis(self)))
+        held = ([place for place in line if place in known] for line in lines)
+        return sorted(_hottest(self.points, line) for line in held if line)
+
+    def plot(self, quantity: str = "latency", place: int | None = None) -> Figure:
+        """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
+
+        Args:
+            quantity: `latency`, `throughput` or `channels`.
+            place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         from cutthrough import plots
 
-        return plots.figure(self, quantity)
+        return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
     def save(self, directory: str | Path) -> Path:
         """Writes the points (JSON, CSV, Parquet), the resolved experiment and the plots into a directory.
@@ -108,13 +155,19 @@ class Results:
         _write(directory / "results.json", json.dumps({**head, "points": self.points}, indent=1) + "\n")
         _write(directory / "experiment.toml", self._stamped_experiment())
         self._save_tables(directory)
+        self._save_channels(directory)
         return directory
 
-    def save_plots(self, directory: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-        """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first."""
+    def save_plots(
+        self, directory: str | Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+    ) -> list[Path]:
+        """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
+
+        `places` are the points whose channels are drawn; without it, of every line the one with the hottest channel.
+        """
         from cutthrough import plots
 
-        return plots.save(self, Path(directory), formats)
+        return plots.save(self, Path(directory), formats, places)
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
@@ -134,7 +187,8 @@ class Results:
             message = f"{path} does not hold results of `cutthrough run`"
             raise ValueError(message) from error
         toml = path.with_name("experiment.toml")
-        return cls(**held, experiment=toml.read_text(encoding="utf-8") if toml.exists() else "")
+        experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
+        return cls(**held, experiment=experiment, network=Stored(path.parent))
 
     def _stamped_experiment(self) -> str:
         stamp = f"# Resolved by Cutthrough {self.version}: every key, whether written or default. Seed {self.seed}.\n"
@@ -146,6 +200,31 @@ class Results:
         table = self.to_arrow()
         parquet.write_table(table, directory / "points.parquet")
         csv.write_csv(table, directory / "points.csv")
+
+    def _save_channels(self, directory: Path) -> None:
+        """Writes the channels of all points if they are not too many, else of those that are shown."""
+        if isinstance(self.network, Stored) and self.network.directory.resolve() == directory.resolve():
+            return
+        for stale in directory.glob("channels-*.*"):
+            stale.unlink()
+        if self.network is None:
+            return
+        few = self.network.rows() <= MOST_ROWS
+        for place in self.network.places if few else self.shown_places():
+            self.network.loads(place).save(Stored.path(directory, place))
+
+
+def heat(point: Mapping[str, Any]) -> float:
+    """The utilisation of a point's hottest channel between routers (of all, if there are none)."""
+    classes = {found["class"]: found["max"] for found in point.get("class_utilization") or ()}
+    inner = [value for name, value in classes.items() if name not in ENDS]
+    return max(inner or classes.values(), default=0.0)
+
+
+def _hottest(points: Sequence[Point], places: Sequence[int]) -> int:
+    """The point with the hottest channel; of several that are as hot, the first, where they become so."""
+    hottest = max(heat(points[place]) for place in places)
+    return next(place for place in places if heat(points[place]) >= AS_HOT * hottest)
 
 
 def flatten(point: Mapping[str, Any], prefix: str = "") -> Point:

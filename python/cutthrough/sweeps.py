@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cutthrough import _core, experiments
+from cutthrough.channels import Network, Outcome, doubles
 from cutthrough.errors import Cancelled, Interrupted
-from cutthrough.results import Point, Results
+from cutthrough.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,15 +58,16 @@ class Job:
     index: int
     keys: dict[str, Any]
 
-    def run(self, threads: int, progress: _core.Progress) -> Point:
+    def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point here and now."""
-        return {**self.keys, **json.loads(self.experiment.run(self.index, threads, progress))}
+        measured, utilization = self.experiment.run(self.index, threads, progress)
+        return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))
 
 
 class Stopped(KeyboardInterrupt):
     """Ctrl-C during `run_jobs`. `finished` holds the points by their place in the list of jobs."""
 
-    def __init__(self, finished: dict[int, Point]) -> None:
+    def __init__(self, finished: dict[int, Outcome]) -> None:
         super().__init__(f"interrupted with {len(finished)} points finished")
         self.finished = finished
 
@@ -91,7 +93,7 @@ def run(experiment: _core.Experiment, effort: Effort = Effort(), watcher: Watche
         raise Interrupted(collect(experiment, kept, complete=False)) from None
 
 
-def run_jobs(jobs: Sequence[Job], effort: Effort, watcher: Watcher | None = None) -> list[Point]:
+def run_jobs(jobs: Sequence[Job], effort: Effort, watcher: Watcher | None = None) -> list[Outcome]:
     """Runs points side by side and returns them in the order of the jobs.
 
     Raises:
@@ -112,24 +114,25 @@ def run_jobs(jobs: Sequence[Job], effort: Effort, watcher: Watcher | None = None
     return [task.future.result() for task in tasks]
 
 
-def collect(experiment: _core.Experiment, points: Sequence[Point], *, complete: bool = True) -> Results:
+def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, complete: bool = True) -> Results:
     """Points as the results of an experiment."""
     described: list[dict[str, Any]] = json.loads(experiment.points())
     return Results(
-        points=list(points),
+        points=[outcome.point for outcome in outcomes],
         axes=list(described[0]["keys"]) if described else [],
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,
         experiment=experiments.resolved(experiment),
         complete=complete,
+        network=Network(experiment, outcomes),
     )
 
 
 @dataclass
 class _Task:
     progress: _core.Progress
-    future: Future[Point]
+    future: Future[Outcome]
 
     def done(self) -> float:
         """The fraction that is done, 0 to 1."""
@@ -162,9 +165,9 @@ def _cancel(tasks: Sequence[_Task]) -> None:
     wait([task.future for task in tasks])
 
 
-def _finished(tasks: Sequence[_Task]) -> dict[int, Point]:
+def _finished(tasks: Sequence[_Task]) -> dict[int, Outcome]:
     """The points that are done; an error of another point takes precedence over the interruption."""
-    points: dict[int, Point] = {}
+    points: dict[int, Outcome] = {}
     for place, task in enumerate(tasks):
         if not task.future.cancelled() and not isinstance(task.future.exception(), Cancelled):
             points[place] = task.future.result()

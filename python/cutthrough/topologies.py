@@ -18,7 +18,7 @@ from cutthrough import _core
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"]
+__all__ = ["Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"]
 
 
 class Topology:
@@ -68,6 +68,11 @@ class Topology:
     def bisection_channels(self) -> int | None:
         """Directed channels that cross the natural bisection in one direction; None where there is no closed form."""
         return self._core.bisection_channels
+
+    @property
+    def groups(self) -> int | None:
+        """The number of groups, if the machine consists of equal groups of routers; None otherwise."""
+        return self._core.groups
 
     def distance(self, router: int, other: int) -> int:
         """Channels on a shortest path between two routers."""
@@ -140,3 +145,21 @@ class Mesh(Topology):
 
     def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
         super().__init__({"kind": "mesh", "dims": list(dims), "nodes_per_router": nodes_per_router})
+
+
+class Dragonfly(Topology):
+    """Groups of routers, each wired to the other groups by global channels.
+
+    Args:
+        h: Global ports of a router.
+        p: Nodes on each router; without it, h.
+        a: Routers of a group; without it, 2h.
+        g: Groups; without it, ah + 1.
+        keys: Other keys of the experiment file, such as `arrangement="absolute"`.
+    """
+
+    def __init__(
+        self, h: int, *, p: int | None = None, a: int | None = None, g: int | None = None, **keys: Any
+    ) -> None:
+        sizes = {name: size for name, size in (("p", p), ("a", a), ("g", g)) if size is not None}
+        super().__init__({"kind": "dragonfly", "h": h, **sizes, **keys})

@@ -24,6 +24,11 @@ pub fn wrong(error: &sim::ExperimentError) -> PyErr {
     ExperimentError::new_err(error.to_string())
 }
 
+/// A topology that cannot be built, as Python raises it.
+pub fn wrong_topology(error: &dyn std::fmt::Display) -> PyErr {
+    ExperimentError::new_err(format!("error: topology: {error}"))
+}
+
 /// Why a point has no result, as Python raises it.
 pub fn unfinished(error: &PointError) -> PyErr {
     match error {

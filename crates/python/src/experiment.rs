@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 use sim::RunOptions;
 
-use crate::errors::{unfinished, wrong};
+use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::progress::Progress;
+use crate::topology::{Topology, doubles};
 
 /// A checked experiment: one point, or the points of a sweep.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -73,18 +75,34 @@ impl Experiment {
         Ok(json!(check).to_string())
     }
 
-    /// JSON: channel loads of a point.
-    fn analyze(&self, py: Python<'_>, point: usize) -> PyResult<String> {
+    /// The shape of a point's machine.
+    fn topology(&self, py: Python<'_>, point: usize) -> PyResult<Topology> {
         let point = self.point(point)?;
-        let analysis = py.detach(|| sim::analyze_point(&self.inner, point)).map_err(|error| wrong(&error))?;
-        Ok(json!(analysis).to_string())
+        let base = self.inner.base_dir();
+        let built = py.detach(|| point.spec.topology.build(base)).map_err(|error| wrong_topology(&error))?;
+        Ok(Topology::of(point.spec.topology.clone(), built))
     }
 
-    /// JSON: what a point measures. Leaves the interpreter free.
-    fn run(&self, py: Python<'_>, point: usize, threads: usize, progress: &Progress) -> PyResult<String> {
+    /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a share of its own
+    /// bandwidth, per unit of offered load, as 64-bit floats.
+    fn analyze<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let point = self.point(point)?;
+        let analysis = py.detach(|| sim::analyze_point(&self.inner, point)).map_err(|error| wrong(&error))?;
+        Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
+    }
+
+    /// JSON: what a point measures; and the share of time in which each channel of `Topology.channel_table` sends, as
+    /// 64-bit floats. Leaves the interpreter free.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        point: usize,
+        threads: usize,
+        progress: &Progress,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let point = self.point(point)?;
         let options = RunOptions { threads, progress: progress.inner.clone() };
         let result = py.detach(|| sim::run_point(&self.inner, point, &options)).map_err(|error| unfinished(&error))?;
-        Ok(json!(result).to_string())
+        Ok((json!(result).to_string(), doubles(py, &result.channel_utilization)))
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use topology::{Endpoint, TopologySpec};
-use units::{NodeId, PortId, RouterId};
+use pyo3::types::{PyBytes, PyDict};
+use topology::{ChannelClass, ChannelSource, Channels, Endpoint, TopologySpec};
+use units::{ChannelId, NodeId, PortId, RouterId};
 
-use crate::errors::ExperimentError;
+use crate::errors::wrong_topology;
 
 /// A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -17,7 +18,53 @@ pub struct Topology {
     inner: Arc<dyn topology::Topology>,
 }
 
+/// Floats as bytes in the machine's order, which NumPy takes over without a copy.
+pub fn doubles<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    PyBytes::new(py, &bytes)
+}
+
+/// Whole numbers likewise.
+fn integers<'py>(py: Python<'py>, values: impl Iterator<Item = i32>) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = values.flat_map(i32::to_ne_bytes).collect();
+    PyBytes::new(py, &bytes)
+}
+
+/// What stands for nothing in a table of numbers.
+const NOTHING: i32 = -1;
+
+/// A line of the table of channels: class, router, port and node that it comes from, router, port and node that it
+/// leads to.
+type Line = [i32; 7];
+
+/// The columns of the table of channels.
+const COLUMNS: [&str; 7] =
+    ["class", "source_router", "source_port", "source_node", "target_router", "target_port", "target_node"];
+
 impl Topology {
+    /// A topology that is built.
+    pub fn of(spec: TopologySpec, inner: Arc<dyn topology::Topology>) -> Self {
+        Self { spec, inner }
+    }
+
+    fn line(&self, channels: &Channels, channel: ChannelId) -> Line {
+        let (class, from, to) = match channels.source(channel) {
+            ChannelSource::Node(node) => {
+                let (router, port) = self.inner.attachment(node);
+                (ChannelClass::INJECTION, [NOTHING, NOTHING, node.0 as i32], [router.0 as i32, port.0.into(), NOTHING])
+            }
+            ChannelSource::Router(router, port) => {
+                let to = match self.inner.endpoint(router, port) {
+                    Endpoint::Unconnected => return [NOTHING; 7],
+                    Endpoint::Node(node) => [NOTHING, NOTHING, node.0 as i32],
+                    Endpoint::Router(next, in_port) => [next.0 as i32, in_port.0.into(), NOTHING],
+                };
+                (self.inner.class(router, port), [router.0 as i32, port.0.into(), NOTHING], to)
+            }
+        };
+        [class.0.into(), from[0], from[1], from[2], to[0], to[1], to[2]]
+    }
+
     fn router(&self, router: u32) -> PyResult<RouterId> {
         let missing = || PyIndexError::new_err(format!("no router {router}; there are {}", self.inner.routers()));
         (router < self.inner.routers()).then_some(RouterId(router)).ok_or_else(missing)
@@ -33,13 +80,12 @@ impl Topology {
 impl Topology {
     #[new]
     fn new(shape: &str, base_dir: &str) -> PyResult<Self> {
-        let wrong = |message: String| ExperimentError::new_err(format!("error: topology: {message}"));
         let spec: TopologySpec = if shape.starts_with('{') {
-            serde_json::from_str(shape).map_err(|error| wrong(error.to_string()))?
+            serde_json::from_str(shape).map_err(|error| wrong_topology(&error))?
         } else {
-            shape.parse().map_err(|error: topology::TopologyError| wrong(error.to_string()))?
+            shape.parse().map_err(|error: topology::TopologyError| wrong_topology(&error))?
         };
-        let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong(error.to_string()))?;
+        let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong_topology(&error))?;
         Ok(Self { spec, inner })
     }
 
@@ -117,5 +163,42 @@ impl Topology {
             _ => None,
         };
         (0..topology.routers()).flat_map(ports).filter_map(channel).collect()
+    }
+
+    /// The names of the classes of channels.
+    fn class_names(&self) -> Vec<&str> {
+        self.inner.class_names()
+    }
+
+    /// The number of groups, if the machine consists of equal groups of routers.
+    #[getter]
+    fn groups(&self) -> Option<u32> {
+        self.inner.groups()
+    }
+
+    /// The sizes of the dimensions, if the routers fill a grid.
+    #[getter]
+    fn grid(&self) -> Option<Vec<u32>> {
+        self.inner.grid()
+    }
+
+    /// Every channel by its number, injection channels and unconnected ports included: columns of 32-bit integers, -1
+    /// for what there is not (everything, for an unconnected port).
+    fn channel_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let lines: Vec<Line> = py.detach(|| {
+            let channels = Channels::new(&*self.inner);
+            (0..channels.count()).map(|channel| self.line(&channels, ChannelId(channel))).collect()
+        });
+        let columns = PyDict::new(py);
+        for (place, name) in COLUMNS.into_iter().enumerate() {
+            columns.set_item(name, integers(py, lines.iter().map(|line| line[place])))?;
+        }
+        Ok(columns)
+    }
+
+    /// The coordinates of every router, as 32-bit integers: a row for each router.
+    fn coordinate_table<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let routers = (0..self.inner.routers()).map(RouterId);
+        integers(py, routers.flat_map(|router| self.inner.coordinates(router)).map(|value| value as i32))
     }
 }

@@ -23,6 +23,10 @@ pub struct Analysis {
     pub binding_channels: Vec<BindingChannel>,
     /// How many there are.
     pub binding_channels_total: usize,
+    /// The load of each channel as a share of its own bandwidth, per unit of offered load; by `ChannelId`, 0 of what is
+    /// not connected. Too long for the JSON of an analysis.
+    #[serde(skip)]
+    pub channel_loads: Vec<f64>,
     /// Whether the loads are exact (the routing is oblivious) or those of an ideal adaptive choice.
     pub exact: bool,
     /// Time of the analysis.
@@ -45,6 +49,8 @@ pub struct ClassLoads {
 /// A channel that is full first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BindingChannel {
+    /// Its number in the table of channels.
+    pub id: u32,
     /// Where it leads from and to.
     pub channel: String,
     /// Its class.
@@ -65,6 +71,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     let names = system.topology.class_names();
     let numbering = system.plan.channels();
     let describe = |&channel: &ChannelId| BindingChannel {
+        id: channel.0,
         channel: channel_name(&*system.topology, numbering, channel),
         class: names[usize::from(class_of(system, channel).0)].into(),
         load: loads.load[channel.index()],
@@ -78,9 +85,16 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
             .collect(),
         binding_channels: binding.iter().take(NAMED).map(describe).collect(),
         binding_channels_total: binding.len(),
+        channel_loads: relative(&loads, &capacity),
         exact: !system.routing.adaptive(),
         wall_s: watch.seconds(),
     })
+}
+
+/// Loads as shares of the channels' bandwidths.
+fn relative(loads: &ChannelLoads, capacity: &dyn Fn(ChannelId) -> f64) -> Vec<f64> {
+    let share = |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
+    (0..).map(ChannelId).zip(&loads.load).map(share).collect()
 }
 
 /// The load of every channel of a system, per unit of offered load.

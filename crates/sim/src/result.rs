@@ -4,6 +4,7 @@ use engine::statistics::{Estimate, Histogram};
 use fabric::Batch;
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
+use units::ChannelId;
 
 use crate::system::System;
 
@@ -78,6 +79,10 @@ pub struct PointResult {
     pub class_utilization: Vec<ClassUtilization>,
     /// The most used channels.
     pub hottest_channels: Vec<ChannelUtilization>,
+    /// The share of time in which each channel sends, since the measured interval began; by `ChannelId`, 0 of what is
+    /// not connected. Too long for the JSON of a point.
+    #[serde(skip)]
+    pub channel_utilization: Vec<f64>,
     /// Load at which the network saturates: the least accepted load at the largest load that it carries. Only of a
     /// search.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +108,8 @@ pub struct ClassUtilization {
 /// How much a channel is used, as a share of its bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelUtilization {
+    /// Its number in the table of channels.
+    pub id: u32,
     /// Where it leads from and to.
     pub channel: String,
     /// Its class.
@@ -149,7 +156,8 @@ impl PointResult {
             sim_time_ns: ns(measured.end as f64),
             wall_s,
             class_utilization: by_class(system, &channels),
-            hottest_channels: hottest(system, channels),
+            hottest_channels: hottest(system, &channels),
+            channel_utilization: channels,
             saturation_load: None,
             saturation_bracket: None,
         }
@@ -160,35 +168,49 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Each connected channel's class and utilisation.
-fn utilization(system: &System, measured: &Measured) -> Vec<(ChannelSource, ChannelClass, f64)> {
-    let topology = &*system.topology;
+/// By channel, the share of time in which it sends.
+fn utilization(system: &System, measured: &Measured) -> Vec<f64> {
     let span = (measured.measured_to - measured.span.0) as f64;
     let packet = system.packets().packet;
-    let class = |source| match source {
+    let numbering = system.plan.channels();
+    let mut shares = vec![0.0; numbering.count() as usize];
+    for &(source, bytes) in &measured.channel_bytes {
+        let Some(class) = class_of(system, source) else { continue };
+        let channel = match source {
+            ChannelSource::Router(router, port) => numbering.output(router, port),
+            ChannelSource::Node(node) => numbering.injection(node),
+        };
+        let time = bytes as f64 / f64::from(packet) * system.plan.serialization(class, packet) as f64;
+        shares[channel.index()] = time / span;
+    }
+    shares
+}
+
+/// The class of a channel; none if it is not connected.
+fn class_of(system: &System, source: ChannelSource) -> Option<ChannelClass> {
+    let topology = &*system.topology;
+    match source {
         ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
         ChannelSource::Router(router, port) => {
             (topology.endpoint(router, port) != Endpoint::Unconnected).then(|| topology.class(router, port))
         }
-    };
-    let share = |&(source, bytes): &(ChannelSource, u64)| {
-        let class = class(source)?;
-        let time = bytes as f64 / f64::from(packet) * system.plan.serialization(class, packet) as f64;
-        Some((source, class, time / span))
-    };
-    measured.channel_bytes.iter().filter_map(share).collect()
+    }
 }
 
-fn by_class(system: &System, channels: &[(ChannelSource, ChannelClass, f64)]) -> Vec<ClassUtilization> {
+/// Each connected channel, its class and its utilisation, in the order of channels.
+fn connected<'a>(system: &'a System, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
+    let numbering = system.plan.channels();
+    let channel = |(id, &share): (ChannelId, &f64)| Some((id, class_of(system, numbering.source(id))?, share));
+    (0..).map(ChannelId).zip(shares).filter_map(channel)
+}
+
+fn by_class(system: &System, shares: &[f64]) -> Vec<ClassUtilization> {
     let names = system.topology.class_names();
     let mut classes: Vec<ClassUtilization> = names
         .into_iter()
         .map(|name| ClassUtilization { class: name.into(), channels: 0, mean: 0.0, max: 0.0 })
         .collect();
-    // Summed in the order of channels, which the division over threads must not change.
-    let mut ordered: Vec<_> = channels.iter().map(|&(source, class, share)| (order(source), class, share)).collect();
-    ordered.sort_by_key(|&(order, ..)| order);
-    for (_, class, share) in ordered {
+    for (_, class, share) in connected(system, shares) {
         let class = &mut classes[usize::from(class.0)];
         class.channels += 1;
         class.mean += share;
@@ -201,28 +223,16 @@ fn by_class(system: &System, channels: &[(ChannelSource, ChannelClass, f64)]) ->
     classes
 }
 
-fn order(source: ChannelSource) -> (bool, u32, u16) {
-    match source {
-        ChannelSource::Router(router, port) => (false, router.0, port.0),
-        ChannelSource::Node(node) => (true, node.0, 0),
-    }
-}
-
-fn hottest(system: &System, mut channels: Vec<(ChannelSource, ChannelClass, f64)>) -> Vec<ChannelUtilization> {
-    channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(order(a.0).cmp(&order(b.0))));
+fn hottest(system: &System, shares: &[f64]) -> Vec<ChannelUtilization> {
+    let mut channels: Vec<_> = connected(system, shares).collect();
+    channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     channels.truncate(HOTTEST);
     let names = system.topology.class_names();
-    let describe = |(source, class, share): (ChannelSource, ChannelClass, f64)| {
-        let numbering = system.plan.channels();
-        let id = match source {
-            ChannelSource::Router(router, port) => numbering.output(router, port),
-            ChannelSource::Node(node) => numbering.injection(node),
-        };
-        ChannelUtilization {
-            channel: routing::channel_name(&*system.topology, numbering, id),
-            class: names[usize::from(class.0)].into(),
-            utilization: share,
-        }
+    let describe = |(id, class, share): (ChannelId, ChannelClass, f64)| ChannelUtilization {
+        id: id.0,
+        channel: routing::channel_name(&*system.topology, system.plan.channels(), id),
+        class: names[usize::from(class.0)].into(),
+        utilization: share,
     };
     channels.into_iter().map(describe).collect()
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutthrough import _core, api, experiments, reports
+from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     WRONG_INPUT,
     FileArgument,
@@ -19,9 +21,10 @@ from cutthrough.cli.common import (
     print_json,
 )
 from cutthrough.reproduce import catalogue as papers
+from cutthrough.series import label_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["register"]
 
@@ -60,6 +63,12 @@ def check(
 def analyze(
     file: FileArgument,
     set_: SetOption = [],  # noqa: B006  (typer copies it)
+    out_directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Where tables and heat maps of the channels go.", show_default="nowhere"
+        ),
+    ] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
@@ -67,14 +76,19 @@ def analyze(
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
     not look at congestion; of an adaptive one they are those of an ideal choice.
 
-    Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado`
+    With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
+
+    Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     analyses = api.analyze_points(experiments.read_file(file, parse_sets(set_)))
+    paths = _save(analyses, out_directory) if out_directory else []
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
     for analysis in analyses:
         _print_analysis(analysis)
+    for path in (path for path in paths if path.suffix == ".png"):
+        out.print(f"Plot: {path}", markup=False, soft_wrap=True)
 
 
 def list_(
@@ -99,9 +113,25 @@ def list_(
         out.print(reports.catalogue_table(name, group))
 
 
+def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
+    """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
+    from cutthrough import plots
+
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for place, analysis in enumerate(analyses):
+        loads = analysis.channel_loads()
+        loads.save(Stored.path(directory, place))
+        paths += plots.write(plots.heat_maps(loads, _name(analysis)), Stored.path(directory, place, ""))
+    return paths
+
+
+def _name(analysis: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {label_of(value)}" for key, value in analysis.items() if "." in key)
+
+
 def _print_analysis(analysis: Mapping[str, Any]) -> None:
-    keys = ", ".join(f"{key} = {value}" for key, value in analysis.items() if "." in key)
-    if keys:
+    if keys := _name(analysis):
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis))
     if not analysis["exact"]:

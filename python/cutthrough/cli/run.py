@@ -24,6 +24,7 @@ from cutthrough.cli.common import (
 )
 from cutthrough.errors import Interrupted
 from cutthrough.results import Results
+from cutthrough.series import label_of
 
 __all__ = ["register"]
 
@@ -59,8 +60,9 @@ def run(
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
 
     A sweep in the file runs its points side by side (`-j`). Ctrl-C keeps the points that have finished. Results are
-    written as `points.parquet`, `points.csv`, `results.json` and plots, with the resolved experiment beside them; with
-    `--json` they are written only if `--out` says where.
+    written as `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a
+    point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out` says
+    where.
     """
     overrides = parse_sets(set_)
     if saturation:
@@ -88,17 +90,27 @@ def plot(
     formats: Annotated[
         list[str], typer.Option("--format", "-f", help="A format of files: png, svg or pdf; may be given again.")
     ] = ["png", "svg"],  # noqa: B006  (typer copies it)
+    points: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--point",
+            "-p",
+            metavar="N",
+            help="A point, counted from 0, whose channels are drawn; may be given again.",
+            show_default="of every line, the one with the hottest channel",
+        ),
+    ] = None,
 ) -> None:
     """Draw the plots of finished results again.
 
-    Example: `cutthrough plot results/fat_tree --format pdf --out figures`
+    Example: `cutthrough plot results/fat_tree --format pdf --out figures --point 3`
     """
     unknown = sorted(set(formats) - {"png", "svg", "pdf"})
     if unknown:
         complain(f"error: no such format: {', '.join(unknown)}; there are png, svg and pdf")
         raise typer.Exit(WRONG_INPUT)
     try:
-        paths = Results.read(directory).save_plots(out_directory or directory, formats)
+        paths = Results.read(directory).save_plots(out_directory or directory, formats, points)
     except FileNotFoundError:
         complain(f"error: no results in {directory}: `cutthrough run FILE --out {directory}` writes them")
         raise typer.Exit(WRONG_INPUT) from None
@@ -127,6 +139,7 @@ def _report(results: Results, directory: Path | None, json_output: bool) -> None
         typer.echo(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
+        _show_channels(results)
     if not results.complete:
         kept = f" kept in {directory}" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")
@@ -134,6 +147,26 @@ def _report(results: Results, directory: Path | None, json_output: bool) -> None
         plots = [] if json_output and not results.complete else results.save_plots(directory)
         if not json_output:
             _say_where(directory, plots)
+
+
+def _show_channels(results: Results) -> None:
+    """The classes of channels and the hottest of them, at the point where they are hottest."""
+    place = results.hottest_place()
+    if results.network is None or place not in results.network.places:
+        return
+    loads = results.channel_loads(place)
+    out.print(f"\nChannels{_where(results, place)}: share of their bandwidth", style="bold", markup=False)
+    out.print(reports.channels_table(loads))
+    out.print()
+    out.print(reports.hottest_table(loads))
+    for note in results.network.notes:
+        out.print(note, markup=False, soft_wrap=True)
+
+
+def _where(results: Results, place: int) -> str:
+    point = results.points[place]
+    keys = ", ".join(f"{axis} = {label_of(point[axis])}" for axis in results.axes if axis in point)
+    return f" at {keys}" if keys else ""
 
 
 def _say_where(directory: Path, plots: list[Path]) -> None:

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from matplotlib import style
 
-from cutthrough.plots import curves
+from cutthrough.channels import Stored
+from cutthrough.plots import curves, heat
+from cutthrough.series import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
+    from cutthrough.channels import ChannelLoads
     from cutthrough.results import Results
 
-__all__ = ["STYLE", "figure", "save", "write"]
+__all__ = ["STYLE", "channels", "figure", "heat_maps", "save", "write"]
 
 #: The style file of every figure.
 STYLE = Path(__file__).with_name("cutthrough.mplstyle")
@@ -35,7 +38,7 @@ def figure(results: Results, quantity: str = "latency") -> Figure:
         ValueError: There is no such figure, or no point to draw.
     """
     if quantity not in FIGURES:
-        message = f"no figure of {quantity!r}; there are {', '.join(FIGURES)}"
+        message = f"no figure of {quantity!r}; there are {', '.join(FIGURES)} and channels"
         raise ValueError(message)
     if not results.points:
         message = "no points to plot"
@@ -44,10 +47,46 @@ def figure(results: Results, quantity: str = "latency") -> Figure:
         return FIGURES[quantity](results)
 
 
-def save(results: Results, directory: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Writes every figure in every format into a directory; returns the paths, the latency's first."""
+def channels(results: Results, place: int | None = None) -> Figure:
+    """Heat maps of the channels of a point; without a place, of the one with the hottest channel.
+
+    Raises:
+        ValueError: Its channels are not known.
+    """
+    if place is None:
+        place = results.hottest_place()
+    return heat_maps(results.channel_loads(place), _title(results, place))
+
+
+def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
+    """Heat maps of a table of channels."""
+    with style.context(STYLE):
+        return heat.heat_maps(loads, title)
+
+
+def save(
+    results: Results, directory: Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+) -> list[Path]:
+    """Writes every figure in every format into a directory; returns the paths, the latency's first.
+
+    Args:
+        results: The points.
+        directory: Where to; it is made if it is not there.
+        formats: `png`, `svg`, `pdf`.
+        places: The points whose channels are drawn; without it, of every line the one with the hottest channel.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    return [path for name in FIGURES for path in write(figure(results, name), directory / name, formats)]
+    paths = [path for name in FIGURES for path in write(figure(results, name), directory / name, formats)]
+    for place in results.shown_places() if places is None else places:
+        paths += write(channels(results, place), Stored.path(directory, place, ""), formats)
+    return paths
+
+
+def _title(results: Results, place: int) -> str:
+    """What a point is, in the words of its sweep."""
+    point = results.points[place]
+    keys = [f"{axis.rsplit('.', 1)[-1]} {label_of(point[axis])}" for axis in results.axes if axis in point]
+    return ": ".join(filter(None, (results.title, ", ".join(keys))))
 
 
 def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
 from cutthrough import _core, experiments, sweeps
+from cutthrough.channels import Outcome as Ran
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,11 +39,13 @@ class Planned:
         file: Its name without `.toml`.
         set: The keys that are set for this run.
         varies: Whether it is run again under every variant.
+        analyze: Whether its exact channel loads are computed, instead of a simulation.
     """
 
     file: str
     set: Mapping[str, Any] = field(default_factory=dict)
     varies: bool = True
+    analyze: bool = False
 
     def under(self, changes: Mapping[str, Any]) -> Planned:
         """The run under a variant."""
@@ -104,8 +109,7 @@ def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Out
     for variant, changes in {DEFAULT: {}, **module.VARIANTS}.items():
         for name, planned in module.sensitivity_plan(study.quick).items():
             plans[f"{variant} claims", name] = planned.under(changes)
-    loaded = {key: _load(paper, planned) for key, planned in plans.items()}
-    results = _run_all(loaded, study, watcher)
+    results = _run_all({key: _Loaded.of(paper, planned) for key, planned in plans.items()}, study, watcher)
     figures = {name: found for (variant, name), found in results.items() if variant == DEFAULT}
     return Outcome(paper, _judge(module, results), figures, dict(module.figures(figures)))
 
@@ -123,28 +127,42 @@ def _judge(module: Claims, results: Mapping[tuple[str, str], Results]) -> list[C
     ]
 
 
-def _load(paper: Paper, planned: Planned) -> _core.Experiment:
-    overrides = [(key, experiments.to_value(value)) for key, value in planned.set.items()]
-    return experiments.read_file(paper.experiment(planned.file), overrides)
+@dataclass(frozen=True)
+class _Loaded:
+    """A planned run, read and checked."""
+
+    experiment: _core.Experiment
+    analyze: bool
+
+    @classmethod
+    def of(cls, paper: Paper, planned: Planned) -> _Loaded:
+        overrides = [(key, experiments.to_value(value)) for key, value in planned.set.items()]
+        return cls(experiments.read_file(paper.experiment(planned.file), overrides), planned.analyze)
+
+    def jobs(self, store: Path | None) -> list[_KeptJob]:
+        """Its points."""
+        return [
+            _KeptJob(job.experiment, job.index, job.keys, store, _fingerprint(job, self.analyze), self.analyze)
+            for job in sweeps.jobs_of(self.experiment)
+        ]
 
 
 def _run_all(
-    loaded: Mapping[tuple[str, str], _core.Experiment], study: Study, watcher: Watcher | None
+    loaded: Mapping[tuple[str, str], _Loaded], study: Study, watcher: Watcher | None
 ) -> dict[tuple[str, str], Results]:
     """Runs the points of all experiments together, equal ones once."""
-    jobs = {key: sweeps.jobs_of(experiment) for key, experiment in loaded.items()}
-    names = {key: [_fingerprint(job) for job in of] for key, of in jobs.items()}
-    wanted = {name: job for key, of in jobs.items() for name, job in zip(names[key], of, strict=True)}
     store = None if study.directory is None else study.directory / "points"
+    jobs = {key: planned.jobs(store) for key, planned in loaded.items()}
+    wanted = {job.name: job for of in jobs.values() for job in of}
     done = {name: point for name in wanted if (point := _recall(store, name)) is not None}
-    missing = [_KeptJob.of(job, store, name) for name, job in wanted.items() if name not in done]
+    missing = sorted((job for name, job in wanted.items() if name not in done), key=_KeptJob.cost, reverse=True)
     measured = sweeps.run_jobs(missing, study.effort, watcher) if missing else []
-    done.update({job.name: point for job, point in zip(missing, measured, strict=True)})
+    done.update({job.name: ran.point for job, ran in zip(missing, measured, strict=True)})
     return {
         key: sweeps.collect(
-            loaded[key], [{**done[name], **job.keys} for name, job in zip(names[key], jobs[key], strict=True)]
+            loaded[key].experiment, [Ran({**done[job.name], **job.keys}, job.index, job.keys) for job in of]
         )
-        for key in loaded
+        for key, of in jobs.items()
     }
 
 
@@ -154,15 +172,20 @@ class _KeptJob(sweeps.Job):
 
     store: Path | None = None
     name: str = ""
+    analyze: bool = False
 
-    @classmethod
-    def of(cls, job: sweeps.Job, store: Path | None, name: str) -> _KeptJob:
-        return cls(job.experiment, job.index, job.keys, store, name)
+    def run(self, threads: int, progress: _core.Progress) -> Ran:
+        if self.analyze:
+            ran = Ran(json.loads(self.experiment.analyze(self.index)[0]), self.index, self.keys)
+        else:
+            # Without the loads of channels, of which many points would hold much.
+            ran = replace(super().run(threads, progress), utilization=np.empty(0))
+        _keep(self.store, self.name, {key: value for key, value in ran.point.items() if key not in self.keys})
+        return ran
 
-    def run(self, threads: int, progress: _core.Progress) -> Point:
-        point = super().run(threads, progress)
-        _keep(self.store, self.name, {key: value for key, value in point.items() if key not in self.keys})
-        return point
+    def cost(self) -> int:
+        """Long jobs start first, so that no core is left with one at the end."""
+        return self.experiment.topology(self.index).nodes
 
 
 def _keep(store: Path | None, name: str, measured: Point) -> None:
@@ -186,9 +209,9 @@ def _recall(store: Path | None, name: str) -> Point | None:
     return point
 
 
-def _fingerprint(job: sweeps.Job) -> str:
+def _fingerprint(job: sweeps.Job, analyze: bool) -> str:
     """The same for the same point of the same simulator."""
-    text = "\n".join((_simulator(), job.experiment.resolved_point(job.index)))
+    text = "\n".join((_simulator(), "analysis" if analyze else "run", job.experiment.resolved_point(job.index)))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -1,0 +1,320 @@
+"""The load of every channel: what was measured beside what it should be.
+
+A table of channels is an Arrow table with a row for each connected channel of a topology: its number, its class, where
+it comes from and leads to, and its loads as shares of its bandwidth.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from cutthrough import _core
+
+    Doubles = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int32]
+
+__all__ = ["ENDS", "ChannelLoads", "Machine", "Network", "Outcome", "Source", "Stored", "doubles"]
+
+#: Classes of channels between nodes and their routers.
+ENDS = frozenset({"injection", "ejection"})
+#: The key of a table's metadata that holds what is not in its columns, as JSON.
+ABOUT = b"cutthrough"
+#: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are worked out:
+#: some tens of seconds.
+AFFORDABLE = 400_000_000
+#: Keys that exact loads per unit of offered load do not depend on.
+INDIFFERENT = ("workload.load", "workload.injection", "router", "measure", "nic")
+
+
+def doubles(data: bytes) -> Doubles:
+    """Numbers as the compiled half gives them; no copy is made."""
+    return np.frombuffer(data, np.float64)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The channels of a topology, and what is asked of its shape.
+
+    Attributes:
+        table: A row for each connected channel, without loads.
+        about: The topology's `kind`, the names of its `classes` and `coordinates`, its `grid` and `groups` if it has
+            them.
+    """
+
+    table: pa.Table
+    about: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, topology: _core.Topology) -> Self:
+        """The channels of a topology."""
+        import pyarrow as pa
+
+        columns = {name: np.frombuffer(data, np.int32) for name, data in topology.channel_table().items()}
+        number = np.flatnonzero(columns["class"] >= 0).astype(np.int32)
+        held = {name: column[number] for name, column in columns.items()}
+        classes = pa.DictionaryArray.from_arrays(held.pop("class"), pa.array(topology.class_names()))
+        names = topology.coordinate_names()
+        arrays = {"channel": pa.array(number), "class": classes}
+        arrays |= {name: _nullable(column) for name, column in held.items()}
+        coordinates = np.frombuffer(topology.coordinate_table(), np.int32).reshape(topology.routers, -1)
+        for end in ("source", "target"):
+            router = held[f"{end}_router"]
+            for place, name in enumerate(names):
+                arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
+        about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": names}
+        return cls(pa.table(arrays), {**about, "grid": topology.grid, "groups": topology.groups})
+
+    @cached_property
+    def number(self) -> Integers:
+        """The numbers of the connected channels."""
+        number: Integers = self.table.column("channel").to_numpy()
+        return number
+
+    def loads(self, columns: Mapping[str, Doubles], **about: Any) -> ChannelLoads:
+        """The channels with loads, each an array over all channels, unconnected ones included."""
+        import pyarrow as pa
+
+        table = self.table
+        for name, column in columns.items():
+            table = table.append_column(name, pa.array(column[self.number]))
+        return ChannelLoads(table.replace_schema_metadata({ABOUT: json.dumps({**self.about, **about})}))
+
+
+def _nullable(column: Integers) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    return pa.array(column.astype(np.int32), mask=column < 0)
+
+
+@dataclass(frozen=True)
+class ChannelLoads:
+    """The loads of all channels at one point.
+
+    Attributes:
+        table: A row for each channel. Of a run: `utilization`, the share of time in which it sends, and `exact`, what
+            it should carry at the accepted load (`ideal` if the routing is adaptive). Of an analysis: `load`, the share
+            of its bandwidth that it carries per unit of offered load.
+    """
+
+    table: pa.Table
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What is known of the topology and of the point."""
+        about: dict[str, Any] = json.loads(self.table.schema.metadata[ABOUT])
+        return about
+
+    @property
+    def quantity(self) -> str:
+        """The column that was measured, or that the analysis has found."""
+        return "utilization" if "utilization" in self.table.column_names else "load"
+
+    @property
+    def reference(self) -> str | None:
+        """The column beside it: what a channel should carry."""
+        return next((name for name in ("exact", "ideal") if name in self.table.column_names), None)
+
+    def values(self, column: str) -> npt.NDArray[Any]:
+        """A column of numbers; -1 for what there is not."""
+        import pyarrow as pa
+
+        held = self.table.column(column)
+        return np.asarray(held.fill_null(pa.scalar(-1, held.type)).to_numpy())
+
+    @cached_property
+    def classes(self) -> npt.NDArray[np.int32]:
+        """The class of every channel, as a place in `about["classes"]`."""
+        named = self.table.column("class").to_numpy()
+        places = {name: place for place, name in enumerate(self.about["classes"])}
+        return np.array([places[name] for name in named], np.int32)
+
+    def by_class(self) -> list[dict[str, Any]]:
+        """Number of channels, mean and maximum of each class; of `reference` too, if there is one."""
+        found = []
+        for place, name in enumerate(self.about["classes"]):
+            of_class = self.classes == place
+            if not of_class.any():
+                continue
+            row: dict[str, Any] = {"class": name, "channels": int(of_class.sum())}
+            for column in filter(None, (self.quantity, self.reference)):
+                values = self.values(column)[of_class]
+                row[column] = {"mean": float(values.mean()), "max": float(values.max())}
+            found.append(row)
+        return found
+
+    def hottest(self, count: int) -> list[dict[str, Any]]:
+        """The channels with the largest loads between routers (of all, if there are none), the largest first."""
+        values = self.values(self.quantity)
+        inner = np.flatnonzero(~np.isin(self.classes, [self.about["classes"].index(name) for name in sorted(ENDS)]))
+        among = inner if len(inner) else np.arange(len(values))
+        chosen = among[np.argsort(-values[among], kind="stable")[:count]]
+        rows: list[dict[str, Any]] = self.table.take(chosen).to_pylist()
+        return [{**row, "name": self.name(row)} for row in rows]
+
+    def name(self, row: Mapping[str, Any]) -> str:
+        """Where a channel comes from and leads to."""
+        return f"{self._end(row, 'source')} → {self._end(row, 'target')}"
+
+    def _end(self, row: Mapping[str, Any], end: str) -> str:
+        router = row[f"{end}_router"]
+        if router is None:
+            return f"node {row[f'{end}_node']}"
+        names = self.about["coordinates"]
+        if len(names) < 2:
+            return f"router {router}"
+        coordinates = ", ".join(f"{name} {row[f'{end}_{name}']}" for name in names)
+        return f"router {router} ({coordinates})"
+
+    def save(self, path: Path) -> None:
+        """Writes the table as Parquet."""
+        from pyarrow import parquet
+
+        parquet.write_table(self.table, path)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Reads back what `save` wrote."""
+        from pyarrow import parquet
+
+        return cls(parquet.read_table(path))
+
+
+class Source(Protocol):
+    """Where the loads of a run's channels come from: the run, or its files."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The points, by their place in the results, whose channels are known."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was left out, and why."""
+
+    def rows(self) -> int:
+        """The rows of all tables together."""
+
+    def loads(self, place: int) -> ChannelLoads:
+        """The channels of a point."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running a point gave.
+
+    Attributes:
+        point: Its sweep keys, its seed, and what was measured.
+        index: Which of the experiment's points it is.
+        keys: Its sweep keys and its seed.
+        utilization: The share of time in which each channel sends; empty where it is not known.
+    """
+
+    point: dict[str, Any]
+    index: int
+    keys: Mapping[str, Any]
+    utilization: Doubles = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+
+
+@dataclass
+class Network:
+    """The channels of the points of a run. Each topology is asked once, and so are exact loads.
+
+    Attributes:
+        experiment: Of the run.
+        outcomes: Of its points.
+    """
+
+    experiment: _core.Experiment
+    outcomes: Sequence[Outcome]
+    notes: list[str] = field(default_factory=list)
+    _machines: dict[str, Machine] = field(default_factory=dict)
+    _exact: dict[str, tuple[str, Doubles] | None] = field(default_factory=dict)
+    _spent: int = 0
+
+    @property
+    def places(self) -> list[int]:
+        """The points whose channels are known."""
+        return [place for place, outcome in enumerate(self.outcomes) if len(outcome.utilization)]
+
+    def rows(self) -> int:
+        """The rows of all tables together, or a little more."""
+        return sum(len(outcome.utilization) for outcome in self.outcomes)
+
+    def loads(self, place: int) -> ChannelLoads:
+        """The channels of a point, with exact loads if they can be afforded."""
+        outcome = self.outcomes[place]
+        columns = {"utilization": outcome.utilization}
+        accepted = outcome.point.get("accepted_load")
+        exact = None if accepted is None else self._reference(place)
+        if exact is not None:
+            name, per_load = exact
+            columns[name] = per_load * float(outcome.point["accepted_load"])
+        return self._machine(place).loads(columns)
+
+    def _machine(self, place: int) -> Machine:
+        key = self._key(place, lambda name: name.startswith("topology"))
+        if key not in self._machines:
+            self._machines[key] = Machine.of(self.experiment.topology(self.outcomes[place].index))
+        return self._machines[key]
+
+    def _reference(self, place: int) -> tuple[str, Doubles] | None:
+        """Loads per unit of offered load, and what they are; None if that would take too long."""
+        key = self._key(place, lambda name: not any(name == of or name.startswith(f"{of}.") for of in INDIFFERENT))
+        if key not in self._exact:
+            self._exact[key] = self._analyze(place)
+        return self._exact[key]
+
+    def _analyze(self, place: int) -> tuple[str, Doubles] | None:
+        topology = self.experiment.topology(self.outcomes[place].index)
+        cost = topology.nodes * topology.routers
+        if self._spent + cost > AFFORDABLE:
+            self.notes.append(
+                f"Exact loads of point {place} were left out, they would take long: `cutthrough analyze` finds them."
+            )
+            return None
+        self._spent += cost
+        described, per_load = self.experiment.analyze(self.outcomes[place].index)
+        return ("exact" if json.loads(described)["exact"] else "ideal"), doubles(per_load)
+
+    def _key(self, place: int, matters: Callable[[str], bool]) -> str:
+        keys = self.outcomes[place].keys
+        return json.dumps({name: value for name, value in keys.items() if matters(name)}, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The channels of the points of a run, from its files."""
+
+    directory: Path
+    notes: Sequence[str] = ()
+
+    @staticmethod
+    def path(directory: Path, place: int, suffix: str = ".parquet") -> Path:
+        """The file of a point."""
+        return directory / f"channels-{place:03}{suffix}"
+
+    @property
+    def places(self) -> list[int]:
+        """The points whose channels are known."""
+        return sorted(int(path.stem.removeprefix("channels-")) for path in self.directory.glob("channels-*.parquet"))
+
+    def rows(self) -> int:
+        """The rows of all tables together."""
+        from pyarrow import parquet
+
+        return sum(parquet.read_metadata(self.path(self.directory, place)).num_rows for place in self.places)
+
+    def loads(self, place: int) -> ChannelLoads:
+        """The channels of a point."""
+        return ChannelLoads.read(self.path(self.directory, place))

@@ -1,0 +1,236 @@
+"""The loads of channels: tables, what is exact beside what was measured, files and heat maps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from cutthrough import _core, channels, plots
+from cutthrough.channels import ChannelLoads, Machine
+from cutthrough.plots import heat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINK = {"bandwidth": "100 Gb/s", "delay": "10 ns"}
+
+
+def torus(**sections: Any) -> dict[str, Any]:
+    traffic = {"kind": "traffic", "pattern": "tornado", "packet_size": "2 KiB", "load": 0.25}
+    return {
+        "topology": {"kind": "torus", "dims": [8, 4]},
+        "link": LINK,
+        "routing": {"kind": "dimension-order"},
+        "workload": traffic,
+        "measure": {"precision": 0.05},
+        **sections,
+    }
+
+
+def loads_of(shape: str) -> ChannelLoads:
+    """Loads that count the channels, so that each can be told in a figure."""
+    machine = Machine.of(_core.Topology(shape, "."))
+    count = int(machine.number.max()) + 1
+    return machine.loads({"load": np.arange(count) / count})
+
+
+@pytest.mark.parametrize("shape", ["single-switch:8", "fat-tree:k=4,n=2", "mesh:3x4", "torus:4x4", "dragonfly:h=2"])
+def test_every_channel_stands_once_with_its_ends(shape: str) -> None:
+    """Catches channels that are lost or unconnected, wrong ends, and coordinates of another router."""
+    topology = ct.Topology(shape)
+    table = loads_of(shape).table
+    between = table.filter(
+        np.array(table.column("source_router").is_valid()) & table.column("target_router").is_valid()
+    )
+    rows = between.to_pylist()
+    assert sorted((row["source_router"], row["target_router"], row["class"]) for row in rows) == sorted(
+        topology.channels()
+    )
+    assert table.num_rows == len(rows) + 2 * topology.nodes
+    for row in rows:
+        found = tuple(row[f"source_{name}"] for name in topology.coordinate_names)
+        assert found == topology.coordinates(row["source_router"])
+    # A wire is a channel each way, between the same ports.
+    ends = {(row["source_router"], row["source_port"], row["target_router"], row["target_port"]) for row in rows}
+    assert {(*end[2:], *end[:2]) for end in ends} == ends
+
+
+def test_measured_is_near_exact_and_named_so() -> None:
+    """Catches loads of other channels, and exact loads at the offered instead of the accepted load."""
+    results = ct.run(torus())
+    loads = results.channel_loads()
+    assert (loads.quantity, loads.reference) == ("utilization", "exact")
+    measured, exact = loads.values("utilization"), loads.values("exact")
+    # Tornado on 8 routers: three hops one way, so three quarters of a channel at a quarter of the load; none the other.
+    first = loads.table.column("class").to_numpy() == "dim0"
+    accepted = results[0]["accepted_load"]
+    assert set(np.round(exact[first], 9)) == {0.0, round(3 * accepted, 9)}
+    assert np.abs(measured - exact).max() < 0.06
+    (of_class,) = (row for row in loads.by_class() if row["class"] == "dim0")
+    in_json = next(row for row in results[0]["class_utilization"] if row["class"] == "dim0")
+    assert of_class["utilization"]["mean"] == pytest.approx(in_json["mean"])
+    assert of_class["channels"] == in_json["channels"] == 64
+
+
+def test_hottest_channels_are_those_of_the_json() -> None:
+    """Catches numbers of channels that differ between the table and the JSON."""
+    results = ct.run(torus())
+    by_number = {row["channel"]: row for row in results.channels().to_pylist()}
+    for found in results[0]["hottest_channels"]:
+        assert by_number[found["id"]]["utilization"] == found["utilization"]
+        assert by_number[found["id"]]["class"] == found["class"]
+    named = results.channel_loads().hottest(3)
+    values = [row["utilization"] for row in named]
+    assert values == sorted(values, reverse=True)
+    assert named[0]["name"].startswith("router ")
+
+
+def test_adaptive_routing_has_no_exact_column() -> None:
+    """Catches an estimate that is sold as exact."""
+    sections = {"topology": {"kind": "fat-tree", "k": 2, "n": 2}, "routing": {"kind": "adaptive-up-down"}}
+    traffic = {"kind": "traffic", "pattern": "uniform", "load": 0.2}
+    loads = ct.run(torus(**sections, workload=traffic)).channel_loads()
+    assert loads.reference == "ideal"
+
+
+def test_exact_loads_are_worked_out_once_for_all_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an analysis for every point of a sweep over loads, and one analysis for different patterns."""
+    asked = []
+    analyze = channels.Network._analyze
+
+    def watched(self: channels.Network, place: int) -> Any:
+        asked.append(place)
+        return analyze(self, place)
+
+    monkeypatch.setattr(channels.Network, "_analyze", watched)
+    results = ct.run(torus(sweep={"workload.pattern": ["uniform", "tornado"], "workload.load": [0.1, 0.2]}))
+    exact = [results.channels(place).column("exact").to_numpy() for place in range(4)]
+    assert asked == [0, 2]
+    assert exact[0] / results[0]["accepted_load"] == pytest.approx(exact[1] / results[1]["accepted_load"])
+    assert not np.allclose(exact[1], exact[3])
+
+
+def test_exact_loads_that_take_too_long_are_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run whose report takes longer than the run."""
+    monkeypatch.setattr(channels, "AFFORDABLE", 100)
+    results = ct.run(torus())
+    assert results.channel_loads().reference is None
+    assert results.network is not None
+    assert "left out" in results.network.notes[0]
+
+
+def test_analysis_has_a_table_too() -> None:
+    """Catches a table that is not the analysis'."""
+    (analysis,) = ct.analyze(torus())
+    loads = analysis.channels().column("load").to_numpy()
+    assert loads.max() == pytest.approx(1 / analysis["throughput_bound"])
+    binding = {found["id"] for found in analysis["binding_channels"]}
+    hot = analysis.channels().filter(loads == loads.max()).column("channel").to_pylist()
+    assert binding <= set(hot)
+    assert analysis.plot().axes
+
+
+def test_bandwidths_of_classes_count() -> None:
+    """Catches loads in units of the injection's bandwidth where a share of the channel's own is promised."""
+    (plain,) = ct.analyze(torus())
+    (doubled,) = ct.analyze(torus(link={**LINK, "dim0": {"bandwidth": "200 Gb/s"}}))
+    name = np.array(plain.channels().column("class").to_pylist())
+    halved = doubled.channels().column("load").to_numpy()[name == "dim0"]
+    assert 2 * halved == pytest.approx(plain.channels().column("load").to_numpy()[name == "dim0"])
+
+
+def test_run_writes_every_points_channels_and_plot_draws_them(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path
+) -> None:
+    """Catches tables that cannot be drawn again, a point that is left out, and files of an earlier run that stay."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "channels-017.parquet").write_bytes(b"old")
+    ran = cutthrough("run", small, "--out", out)
+    assert "hottest channels" in ran.out
+    assert "max ideal" in ran.out
+    assert {path.name for path in out.glob("channels-*.parquet")} == {"channels-000.parquet", "channels-001.parquet"}
+    assert {path.name for path in out.glob("channels-*.png")} == {"channels-001.png"}
+    table = pq.read_table(out / "channels-001.parquet")
+    assert {"channel", "class", "source_router", "target_level", "utilization", "ideal"} <= set(table.column_names)
+    drawn = cutthrough("plot", out, "--out", tmp_path / "b", "--format", "svg", "--point", "0")
+    assert drawn.status == 0
+    assert (tmp_path / "b" / "channels-000.svg").exists()
+    assert cutthrough("plot", out, "--point", "9").status == 2
+
+
+def test_many_channels_are_written_for_the_hottest_point_of_a_line_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a sweep of a large network that fills the disk."""
+    monkeypatch.setattr("cutthrough.results.MOST_ROWS", 100)
+    results = ct.run(torus(sweep={"workload.pattern": ["uniform", "tornado"], "workload.load": [0.1, 0.3]}))
+    results.save(tmp_path)
+    assert sorted(path.stem for path in tmp_path.glob("channels-*")) == ["channels-001", "channels-003"]
+
+
+def test_analyze_writes_where_it_is_asked_to(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches heat maps that are not written."""
+    ran = cutthrough("analyze", small, "--out", tmp_path / "loads")
+    assert ran.status == 0
+    names = {path.name for path in (tmp_path / "loads").iterdir()}
+    assert names == {"channels-000.parquet", "channels-000.png", "channels-000.svg"}
+
+
+def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
+    """Catches rows and columns that are swapped, and the inside of another group."""
+    loads = loads_of("dragonfly:h=2")
+    groups, inside = heat.panels(loads)
+    cells = groups.cells(loads.values("load"))
+    assert cells.shape == (9, 9)
+    rows = loads.table.to_pylist()
+    between = next(row for row in rows if row["class"] == "global" and row["source_group"] != 0)
+    assert cells[between["source_group"], between["target_group"]] == pytest.approx(between["load"])
+    # Loads grow with the number of the channel: the last group is the hottest, its last local channel the hottest cell.
+    assert inside.title == "Inside group 8"
+    local = max((row for row in rows if row["class"] == "local"), key=lambda row: row["load"])
+    shown = inside.cells(loads.values("load"))
+    assert np.unravel_index(np.nanargmax(shown), shown.shape) == (local["source_number"], local["target_number"])
+    assert np.isnan(np.diag(shown)).all()
+
+
+def test_grids_show_each_direction_where_it_starts() -> None:
+    """Catches directions that are mixed, transposed maps, and an edge of a mesh that has a channel beyond it."""
+    loads = loads_of("mesh:3x4")
+    shown = {panel.title: panel for panel in heat.panels(loads)}
+    assert set(shown) == {"Channels +dim0", "Channels -dim0", "Channels +dim1", "Channels -dim1"}
+    cells = shown["Channels +dim0"].cells(loads.values("load"))
+    assert cells.shape == (4, 3)
+    assert np.isnan(cells[:, 2]).all()
+    assert not np.isnan(cells[:, :2]).any()
+    row = next(
+        r for r in loads.table.to_pylist() if (r["source_dim0"], r["target_dim0"], r["source_dim1"]) == (1, 2, 3)
+    )
+    assert cells[3, 1] == pytest.approx(row["load"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "titles"),
+    [
+        ("fat-tree:k=2,n=3", 4),
+        ("single-switch:4", 1),
+        ("torus:2x2x2x2x2", 5),
+        ("torus:4x4x4", 6),
+        ("torus:2x2", 2),
+        ("mesh:600x2", 4),
+    ],
+)
+def test_every_shape_is_drawn(shape: str, titles: int, tmp_path: Path) -> None:
+    """Catches a shape without a figure, and one that is too large for one."""
+    loads = loads_of(shape)
+    panels = heat.panels(loads)
+    assert len(panels) == titles
+    for panel in panels:
+        cells = panel.cells(loads.values("load"))
+        assert max(cells.shape) <= heat.MOST_CELLS
+        assert np.nanmax(cells) == loads.values("load")[panel.channels].max()
+    assert plots.write(plots.heat_maps(loads), tmp_path / "x", ["png"])
