@@ -64,6 +64,8 @@ pub(crate) struct Sender {
     /// The candidate that was served last, for taking turns.
     pub last: u16,
     class: ChannelClass,
+    /// Virtual channels of a class of them.
+    pub lanes: u8,
     /// A wake-up is under way.
     waking: bool,
 }
@@ -80,6 +82,8 @@ struct Receiver {
     /// The first of the sender's credit counters, in its partition.
     counters: u32,
     class: ChannelClass,
+    /// Virtual channels of a class of them.
+    pub lanes: u8,
     /// The virtual channel of `arrived`.
     arrived_vc: u8,
     /// The packet that has arrived in this instant, if the router has it marked.
@@ -144,6 +148,8 @@ pub struct Fabric {
     pub(crate) dirty_routers: Marks,
     /// Nodes that may be able to send in this instant.
     pub(crate) dirty_nodes: Marks,
+    /// How congested the output channels of all routers were at the last snapshot, if the routing asks for them.
+    snapshot: Arc<Vec<u32>>,
     /// By sender: packets wait, and none of them has credit.
     blocked: Vec<bool>,
     /// What is to be sent to each other partition at the end of the window.
@@ -151,10 +157,11 @@ pub struct Fabric {
     /// What has been counted.
     pub tally: Tally,
     rule: CreditRule,
-    /// Copies of the plan's, at hand: virtual channels of a class, bits of a virtual channel, the largest packet.
-    lanes: u8,
-    /// A class is one virtual channel, with one counter of credits.
+    /// Everywhere a class is one virtual channel.
+    single_lanes: bool,
+    /// The same, with one counter of credits.
     one_lane: bool,
+    /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet.
     vc_shift: u32,
     full_bytes: u32,
     /// A buffer always falls free as the packet's head leaves.

@@ -186,6 +186,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.fabric
     }
 
+    /// Has ways weighed by a snapshot of the network's congestion from now on.
+    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u32>>) {
+        self.fabric.take_snapshot(snapshot);
+    }
+
     /// The routers' state.
     pub fn routers(&self) -> &R {
         &self.routers

@@ -74,8 +74,8 @@ pub struct Plan {
     pub(crate) packet: u32,
     /// Virtual channels of every link.
     pub(crate) vcs: u8,
-    /// Virtual channels of a class.
-    pub(crate) lanes: u8,
+    /// Virtual channels of a class of them, by class of channels.
+    pub(crate) lanes: Vec<u8>,
     /// Bits for a virtual channel in an index of (port, virtual channel).
     pub(crate) vc_shift: u32,
     /// The most ports that a router has.
@@ -114,6 +114,24 @@ impl Plan {
                 ),
             ));
         }
+        let channel_classes = (0..spec.links.len() as u8).map(ChannelClass);
+        let lanes = channel_classes.map(|class| match router.vcs {
+            Some(vcs) => vcs / spec.routing.classes_on(class).max(1),
+            None => 1,
+        });
+        let lanes = lanes.collect();
+        if spec.routing.options().len() > 1
+            && matches!(&spec.router, RouterSpec::OutputQueued(s) if s.credits == CreditRule::PerCrosspoint)
+        {
+            return Err(FabricError::new(
+                "router.credits",
+                format!(
+                    "\"per-crosspoint\" has the sender choose the next router's output, where `{}` looks at that \
+                     router's own queues; \"row-minimum\" and \"row-counter\" are allowed with it",
+                    spec.routing.kind()
+                ),
+            ));
+        }
         let depth = holds_a_packet("router.buffer", router.buffer, spec.packet)?;
         let output_depth = match &spec.router {
             RouterSpec::InputOutputQueued(s) => holds_a_packet("router.output_buffer", s.output_buffer, spec.packet)?,
@@ -129,7 +147,7 @@ impl Plan {
             max_ports,
             packet: spec.packet.0 as u32,
             vcs,
-            lanes: vcs / classes,
+            lanes,
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
             depth,
             output_depth,
@@ -168,6 +186,16 @@ impl Plan {
         self.links.iter().map(|link| link.delay).min().unwrap_or(1)
     }
 
+    /// How often the routing has the network's congestion looked at, in ticks; none if it does not.
+    pub fn snapshot_period(&self) -> Option<u64> {
+        self.routing.snapshot_period().map(|period| period.0.div_ceil(self.tick.0).max(1))
+    }
+
+    /// The number of output channels of all routers.
+    pub fn output_channels(&self) -> usize {
+        self.channels.ports() as usize
+    }
+
     /// The time of a packet on a class of channels, in ticks, rounded up.
     #[inline]
     pub fn serialization(&self, class: ChannelClass, bytes: u32) -> u64 {
@@ -195,12 +223,12 @@ impl Plan {
         self.delay
     }
 
-    /// Virtual channels of a class.
-    pub fn lanes(&self) -> u8 {
-        self.lanes
+    /// Virtual channels that packets use on a class of channels.
+    pub fn vcs_on(&self, class: ChannelClass) -> u8 {
+        self.lanes[class.0 as usize] * self.routing.classes_on(class)
     }
 
-    /// Virtual channels of every link.
+    /// Virtual channels of a link, the most of all classes of channels.
     pub fn vcs(&self) -> u8 {
         self.vcs
     }

@@ -19,6 +19,8 @@ pub struct WaitingPacket {
     pub out_port: PortId,
     /// The class of virtual channels on which it will leave.
     pub class: u8,
+    /// Virtual channels of a class on that channel.
+    pub lanes: u8,
     /// The node that sent it.
     pub src: NodeId,
     /// The node that it is for.
@@ -44,6 +46,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 vc: (waiting.input & ((1 << vc_shift) - 1)) as u8,
                 out_port,
                 class: packet.class,
+                lanes: fabric.senders[waiting.sender as usize].lanes,
                 src: NodeId(packet.src),
                 dst: NodeId(packet.dst),
             })
@@ -54,15 +57,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
 /// A cycle of packets each of which waits for a buffer that the next one holds; empty if there is none.
 ///
-/// `lanes` is the number of virtual channels of a class. Waits are taken as they are: a packet has chosen its output.
-pub fn waiting_cycle(topology: &dyn Topology, lanes: u8, mut packets: Vec<WaitingPacket>) -> Vec<WaitingPacket> {
+/// Waits are taken as they are: a packet has chosen its output.
+pub fn waiting_cycle(topology: &dyn Topology, mut packets: Vec<WaitingPacket>) -> Vec<WaitingPacket> {
     packets.sort_unstable();
     let holders = |packet: &WaitingPacket| {
         let end = match topology.endpoint(packet.router, packet.out_port) {
             Endpoint::Router(router, port) => Some((router, port)),
             _ => None,
         };
-        let vcs = packet.class * lanes..(packet.class + 1) * lanes;
+        let vcs = packet.class * packet.lanes..(packet.class + 1) * packet.lanes;
         let held = |other: &WaitingPacket| Some((other.router, other.in_port)) == end && vcs.contains(&other.vc);
         // Sorted by (router, in_port): the holders lie together.
         let from = end.map_or(packets.len(), |end| packets.partition_point(|p| (p.router, p.in_port) < end));
@@ -113,7 +116,7 @@ fn find_cycle(next: &[Vec<usize>]) -> Vec<usize> {
 
 impl std::fmt::Display for WaitingPacket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { router, in_port, vc, out_port, class, src, dst } = self;
+        let Self { router, in_port, vc, out_port, class, src, dst, .. } = self;
         write!(
             f,
             "the packet from node {src} to node {dst} holds the buffer of router {router}, input {in_port}, virtual \

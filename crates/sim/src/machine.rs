@@ -1,6 +1,6 @@
 //! A system in motion: its partitions, and how they are moved on together.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::run_windows;
 use engine::statistics::Histogram;
@@ -68,6 +68,8 @@ fn of<R: Routers + 'static>(system: &System, threads: usize, routers: impl Fn(&F
         mail: [boxes(), boxes()],
         nodes: system.topology.nodes() as usize,
         window: system.plan.window(),
+        snapshots: system.plan.snapshot_period(),
+        channels: system.plan.output_channels(),
         now: 0,
         parity: 0,
     })
@@ -86,6 +88,9 @@ struct Parts<R> {
     mail: [Vec<Mutex<Mail>>; 2],
     nodes: usize,
     window: u64,
+    /// How often the routing has the network's congestion looked at, if it does, and over how many channels.
+    snapshots: Option<u64>,
+    channels: usize,
     now: u64,
     parity: usize,
 }
@@ -94,10 +99,20 @@ impl<R: Routers> Parts<R> {
     fn tallies(&mut self) -> impl Iterator<Item = &mut Tally> {
         self.members.iter_mut().map(|member| member.partition.tally())
     }
-}
 
-impl<R: Routers> Machine for Parts<R> {
-    fn advance(&mut self, until: u64) {
+    /// Lets all partitions see how congested the channels of all are now.
+    fn take_snapshot(&mut self) {
+        let mut snapshot = vec![0; self.channels];
+        for member in &self.members {
+            member.partition.fabric().look_at_congestion(&mut snapshot);
+        }
+        let snapshot = Arc::new(snapshot);
+        for member in &mut self.members {
+            member.partition.take_snapshot(Arc::clone(&snapshot));
+        }
+    }
+
+    fn run_until(&mut self, until: u64) {
         let parts = self.members.len();
         let mail = &self.mail;
         let step = |member: &mut Member<R>, _start: u64, end: u64, parity: usize| {
@@ -113,6 +128,18 @@ impl<R: Routers> Machine for Parts<R> {
         };
         self.parity = run_windows(&mut self.members, self.now..until, self.window, self.parity, step);
         self.now = until;
+    }
+}
+
+impl<R: Routers> Machine for Parts<R> {
+    fn advance(&mut self, until: u64) {
+        let Some(period) = self.snapshots else { return self.run_until(until) };
+        while self.now < until {
+            if self.now.is_multiple_of(period) {
+                self.take_snapshot();
+            }
+            self.run_until(until.min((self.now / period + 1) * period));
+        }
     }
 
     fn in_flight(&mut self) -> i64 {

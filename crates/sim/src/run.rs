@@ -162,8 +162,7 @@ impl<'a> Run<'a> {
     }
 
     fn deadlock(&mut self) -> RunError {
-        let lanes = self.system.plan.lanes();
-        let cycle = fabric::waiting_cycle(&*self.system.topology, lanes, self.machine.waiting());
+        let cycle = fabric::waiting_cycle(&*self.system.topology, self.machine.waiting());
         let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
         RunError::Deadlock {
             at_ns: self.system.picoseconds(self.now) / 1000,
@@ -296,9 +295,8 @@ impl<'a> Run<'a> {
     ///
     /// Waits that look like a cycle dissolve within a batch or two unless they are one, so it has to last.
     fn refuse_cycle(&mut self) -> Result<(), RunError> {
-        let lanes = self.system.plan.lanes();
         let topology = &*self.system.topology;
-        let mut stuck = fabric::waiting_cycle(topology, lanes, self.machine.waiting());
+        let mut stuck = fabric::waiting_cycle(topology, self.machine.waiting());
         for _ in 0..STANDSTILL {
             if stuck.is_empty() {
                 return Ok(());

@@ -47,6 +47,14 @@ impl Fabric {
             wide_active: vec![0; if words > 1 { routers.len() * words } else { 0 }],
             dirty_routers: Marks::new(routers.len()),
             dirty_nodes: Marks::new(nodes.len()),
+            snapshot: Arc::new(vec![
+                0;
+                if plan.routing.snapshot_period().is_some() {
+                    plan.channels.ports() as usize
+                } else {
+                    0
+                }
+            ]),
             blocked: vec![false; senders.len()],
             outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
             tally: Tally::new(plan.topology.nodes()),
@@ -54,8 +62,8 @@ impl Fabric {
             nodes,
             senders,
             rule,
-            lanes: plan.lanes,
-            one_lane: plan.lanes == 1 && rule != CreditRule::PerCrosspoint,
+            single_lanes: plan.lanes.iter().all(|&lanes| lanes == 1),
+            one_lane: plan.lanes.iter().all(|&lanes| lanes == 1) && rule != CreditRule::PerCrosspoint,
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
             frees_at_once: plan.frees_at_once(),
@@ -108,6 +116,7 @@ fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) ->
         partition: target.partition,
         last: 0,
         class,
+        lanes: plan.lanes[class.0 as usize],
         waking: false,
     }
 }
@@ -129,6 +138,7 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
                 partition: feeder.partition,
                 counters: feeder.index << credit_shift,
                 class,
+                lanes: plan.lanes[class.0 as usize],
                 arrived_vc: 0,
                 arrived: NONE,
                 delay: plan.links[class.0 as usize].delay,

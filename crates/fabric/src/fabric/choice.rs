@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use routing::{Choice, Hop, Route};
+use routing::{Choice, Hop, Route, Way};
+use topology::ChannelSource;
 use units::{Draw, NodeId, PortId, VcId};
 
 use super::{Fabric, Sender};
@@ -17,14 +18,16 @@ impl Fabric {
     pub(crate) fn decide(&mut self, landing: &Landing) -> (u16, u32) {
         let Landing { router, id, base, port, vc, packet } = *landing;
         let place = &mut self.pool[packet];
-        let class = if self.lanes == 1 { vc as u8 } else { vc as u8 / self.lanes };
+        let class =
+            if self.single_lanes { vc as u8 } else { vc as u8 / self.receivers[base as usize + port as usize].lanes };
         let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
+        let before = hop.state;
         let route = self.plan.routing.route(id, &mut hop);
         let bytes = place.bytes;
-        place.state = hop.state;
-        place.class = route.vc.0;
         place.hops += 1;
         place.next = NONE;
+        place.state = hop.state;
+        place.class = route.vc.0;
         if self.rule == CreditRule::PerCrosspoint {
             // The sender has chosen; the place is free for this router's own choice ahead.
             return (std::mem::replace(&mut place.out, UNDECIDED), bytes);
@@ -33,9 +36,59 @@ impl Fabric {
             place.out = route.first.0;
             return (route.first.0, bytes);
         }
-        let out = self.choose(router, base as usize, &route);
+        let out = if route.choice == Choice::Weighed {
+            self.weigh(landing, Hop { state: before, ..hop })
+        } else {
+            self.choose(router, base as usize, &route)
+        };
         self.pool[packet].out = out;
         (out, bytes)
+    }
+
+    /// Takes the better of two ways, and notes it in the packet.
+    #[inline(never)]
+    fn weigh(&mut self, landing: &Landing, hop: Hop) -> u16 {
+        let Landing { router, id, base, packet, .. } = *landing;
+        let plan = Arc::clone(&self.plan);
+        let mut option = |way: Way| {
+            let mut taken = Hop { state: way.state, ..hop };
+            let route = plan.routing.route(id, &mut taken);
+            let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
+            let congestion = match way.probe {
+                Some(channel) => self.snapshot[channel.index()],
+                None => self.occupancy(base as usize + out as usize),
+            };
+            let handicap = u64::from(way.handicap) * u64::from(plan.packet);
+            (u64::from(congestion) * u64::from(way.channels) + handicap, taken.state, route.vc, out)
+        };
+        let [first, second] = plan.routing.ways(id, &hop).map(&mut option);
+        let (_, state, vc, out) = if second.0 < first.0 { second } else { first };
+        let place = &mut self.pool[packet];
+        (place.state, place.class) = (state, vc.0);
+        out
+    }
+
+    /// How congested a channel to a router is: bytes that wait in its router for it, and those that its far end has no
+    /// room for any more, on all virtual channels.
+    fn occupancy(&self, sender: usize) -> u32 {
+        let vcs = usize::from(self.plan.vcs_on(self.senders[sender].class));
+        let counters = &self.credits[sender << self.credit_shift..][..vcs];
+        let taken = |&credit: &i32| self.plan.depth - credit as u32;
+        self.senders[sender].queued + counters.iter().map(taken).sum::<u32>()
+    }
+
+    /// Writes down how congested the output channels of this partition are, by channel of the whole network.
+    pub fn look_at_congestion(&self, snapshot: &mut [u32]) {
+        for sender in (0..self.ports()).filter(|&sender| self.leads_to_router(sender)) {
+            if let ChannelSource::Router(router, port) = self.source(sender) {
+                snapshot[self.plan.channels.output(router, port).index()] = self.occupancy(sender);
+            }
+        }
+    }
+
+    /// From now on ways are weighed by this snapshot.
+    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u32>>) {
+        self.snapshot = snapshot;
     }
 
     fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {

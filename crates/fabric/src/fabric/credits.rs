@@ -63,7 +63,7 @@ impl Fabric {
             return self.ready_ahead(sender, packet);
         }
         let Packet { class, bytes, .. } = self.pool[packet];
-        self.best_lane(sender << self.credit_shift, class * self.lanes, bytes)
+        self.best_lane(sender, class, bytes)
     }
 
     /// Whether a virtual channel has credit for so many bytes.
@@ -74,9 +74,10 @@ impl Fabric {
     }
 
     /// Of a class's lanes with room the one with the most credit.
-    fn best_lane(&self, base: usize, first: u8, bytes: u32) -> Option<u8> {
+    fn best_lane(&self, sender: usize, class: u8, bytes: u32) -> Option<u8> {
+        let (base, lanes) = (sender << self.credit_shift, self.senders[sender].lanes);
         let mut best = (bytes as i32 - 1, None);
-        for vc in first..first + self.lanes {
+        for vc in class * lanes..(class + 1) * lanes {
             let credit = self.credits[base + vc as usize];
             if credit > best.0 {
                 best = (credit, Some(vc));
@@ -90,7 +91,7 @@ impl Fabric {
     fn ready_ahead(&mut self, sender: usize, packet: u32) -> Option<u8> {
         let Packet { class, bytes, dst, state, .. } = self.pool[packet];
         let (router, port) = self.far_end(sender)?;
-        let lanes = self.lanes;
+        let lanes = self.senders[sender].lanes;
         for vc in class * lanes..(class + 1) * lanes {
             let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc: VcId(class) };
             let route = self.plan.routing.route(router, &mut hop);

@@ -26,7 +26,6 @@ pub(super) struct Outputs {
     /// By router, which outputs have packets.
     ports: Vec<u64>,
     vc_shift: u32,
-    lanes: u8,
     depth: u32,
     speedup: u64,
 }
@@ -42,7 +41,6 @@ impl Outputs {
             filled: vec![0; ports],
             ports: vec![0; fabric.routers.len() * fabric.words],
             vc_shift: fabric.plan.vc_shift,
-            lanes: fabric.plan.lanes,
             depth: fabric.plan.output_depth,
             speedup,
         }
@@ -52,9 +50,10 @@ impl Outputs {
     #[inline]
     pub fn lane_with_room(&self, fabric: &Fabric, sender: usize, packet: u32) -> Option<u8> {
         let (class, bytes) = (fabric.pool[packet].class, fabric.pool[packet].bytes);
-        let first = class * self.lanes;
+        let lanes = fabric.senders[sender].lanes;
+        let first = class * lanes;
         let held = |vc: u8| self.held[sender << self.vc_shift | vc as usize];
-        let vc = if self.lanes == 1 { first } else { (first..first + self.lanes).min_by_key(|&vc| held(vc))? };
+        let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
         (held(vc) + bytes <= self.depth).then_some(vc)
     }
 
