@@ -24,6 +24,8 @@ pub struct Tally {
     pub measured_in_flight: i64,
     /// Packets delivered since the start.
     pub total_delivered: u64,
+    /// By destination, the last arrival of a tail, in ticks, if arrivals are noted; else empty.
+    arrivals: Vec<u64>,
 }
 
 /// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
@@ -61,7 +63,18 @@ impl Tally {
             by_source: vec![0; nodes as usize],
             measured_in_flight: 0,
             total_delivered: 0,
+            arrivals: Vec::new(),
         }
+    }
+
+    /// Notes from now on when packets arrive.
+    pub fn note_arrivals(&mut self) {
+        self.arrivals = vec![0; self.by_source.len()];
+    }
+
+    /// By destination, the last arrival of a tail since `note_arrivals`, in ticks; 0 if there was none.
+    pub fn arrivals(&self) -> &[u64] {
+        &self.arrivals
     }
 
     /// Measures packets that are born in a span of time, which may not have begun.
@@ -107,6 +120,9 @@ impl Tally {
         self.batch.latency += latency;
         self.batch.hops += u64::from(packet.hops);
         self.by_source[packet.src as usize] += u64::from(packet.bytes);
+        if let Some(last) = self.arrivals.get_mut(packet.dst as usize) {
+            *last = at.max(*last);
+        }
         if self.is_measured(packet.birth) {
             self.latency.record(latency);
             self.hops += u64::from(packet.hops);

@@ -1,10 +1,15 @@
 //! A bare probe of the engine's speed: no warm-up, no statistics beyond the tally.
+//!
+//! `probe TOPOLOGY LOAD SLOTS [simple|real] [ROUTER]`: `simple` is a slot of 1 ns, a slot a link and deep buffers; ROUTER is
+//! keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a tool for developers")]
 use std::sync::Arc;
 use std::time::Instant;
 
 use fabric::catalogue::*;
+use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
+use fabric::routers::switched::Switched;
 use fabric::*;
 use routing::Routing;
 use sim::traffic::*;
@@ -27,16 +32,17 @@ fn main() {
         LinkParameters { bandwidth: bw.parse().unwrap(), delay: delay.parse().unwrap() };
         topology.class_names().len()
     ];
-    let ospec = OutputQueuedSpec {
-        delay: rd.parse().unwrap(),
-        buffer: Capacity::Packets(if simple { 64 } else { 4 }),
-        ..Default::default()
-    };
+    let buffer = if simple { "64 packets" } else { "4 packets" };
+    let keys = args.get(5).map_or(r#"kind = "output-queued""#, |keys| keys);
+    let output = if keys.contains("input-output") { format!(r#", output_buffer = "{buffer}""#) } else { String::new() };
+    let section = format!(r#"router = {{ delay = "{rd}", buffer = "{buffer}"{output}, {keys} }}"#);
+    let mut document: std::collections::BTreeMap<String, RouterSpec> = toml::from_str(&section).unwrap();
+    let router = document.remove("router").unwrap();
     let spec = FabricSpec {
         topology: topology.clone(),
         routing: routing.clone(),
         links,
-        router: RouterSpec::OutputQueued(ospec.clone()),
+        router: router.clone(),
         packet: Bytes(size),
         other_packets: vec![],
         continuous: false,
@@ -45,7 +51,7 @@ fn main() {
     let plan = Arc::new(Plan::new(spec).unwrap());
     let map = PartitionMap::new(&*topology, 1);
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
-    let pattern = workload::PatternSpec::default().build(&*topology, 1, std::path::Path::new(".")).unwrap();
+    let pattern = workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
     let injection = Injection::new(InjectionSpec::Bernoulli, load, slot);
     let traffic = OpenTrafficSpec {
         pattern,
@@ -55,7 +61,25 @@ fn main() {
         seed: 1,
     };
     let t = OpenTraffic::new(&traffic, map.nodes(0));
-    let mut p = Partition::new(&plan, &map, 0, |f| OutputQueued::new(f, &ospec), t);
+    match &router {
+        RouterSpec::OutputQueued(s) => {
+            measure(net, slot, slots, Partition::new(&plan, &map, 0, |f| OutputQueued::new(f, s), t), &plan);
+        }
+        RouterSpec::InputQueued(s) => {
+            measure(net, slot, slots, Partition::new(&plan, &map, 0, |f| Switched::input_queued(f, s), t), &plan);
+        }
+        RouterSpec::VirtualOutputQueued(s) => {
+            let routers = |f: &Fabric| Switched::virtual_output_queued(f, s);
+            measure(net, slot, slots, Partition::new(&plan, &map, 0, routers, t), &plan);
+        }
+        RouterSpec::InputOutputQueued(s) => {
+            let routers = |f: &Fabric| Switched::input_output_queued(f, s);
+            measure(net, slot, slots, Partition::new(&plan, &map, 0, routers, t), &plan);
+        }
+    }
+}
+
+fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
     p.run_until(slot * slots / 10);
     p.tally().take_batch();
     let start = Instant::now();
@@ -63,12 +87,12 @@ fn main() {
     let wall = start.elapsed().as_secs_f64();
     let b = p.tally().take_batch();
     println!(
-        "{net} load {load}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, pool {}",
+        "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}",
         b.packets,
         b.hops as f64 / b.packets as f64,
         b.hops as f64 / wall / 1e6,
         b.latency as f64 / b.packets as f64 * plan.tick().0 as f64 / 1e3,
-        b.packets as f64 / f64::from(topology.nodes()) / (slots as f64 * 0.9),
+        b.packets as f64 / f64::from(plan.topology().nodes()) / (slots as f64 * 0.9),
         p.tally().in_flight,
     );
 }

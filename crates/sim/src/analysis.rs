@@ -1,6 +1,6 @@
 //! What can be said without a simulation: channel loads, bounds, sizes, freedom from deadlock.
 
-use routing::{ChannelLoads, channel_loads, channel_name};
+use routing::{ChannelLoads, Routing, channel_loads, channel_name};
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
@@ -10,6 +10,9 @@ use crate::system::{System, SystemError};
 
 /// How many binding channels are named; all are counted.
 const NAMED: usize = 16;
+
+/// How exactly the part of a mixture is found.
+const MIXTURE: f64 = 1e-9;
 
 /// Exact expected loads of a point's channels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,6 +102,9 @@ fn relative(loads: &ChannelLoads, capacity: &dyn Fn(ChannelId) -> f64) -> Vec<f6
 
 /// The load of every channel of a system, per unit of offered load.
 ///
+/// Of a routing that chooses between others for each packet, the loads of the mixture of those that carries the most: the
+/// same part of all packets by each. A choice that differs from flow to flow may carry more, so that this is an estimate.
+///
 /// # Errors
 /// If the routing breaks its contract.
 pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
@@ -110,7 +116,33 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
         }
         shares
     };
-    channel_loads(&*system.topology, &*system.routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+    let of = |routing: &dyn Routing| {
+        channel_loads(&*system.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+    };
+    match &system.routing.options()[..] {
+        [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
+        _ => of(&*system.routing),
+    }
+}
+
+/// Of all mixtures of two loads the one whose most used channel is used least.
+fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> ChannelLoads {
+    let channels = (0..one.load.len() as u32).map(|channel| capacity(system, ChannelId(channel)));
+    let capacities: Vec<f64> = channels.collect();
+    let mixed = |part: f64, (one, other): (&f64, &f64)| part * one + (1.0 - part) * other;
+    let most = |part: f64| {
+        let pairs = one.load.iter().zip(&other.load).zip(&capacities);
+        pairs.map(|(loads, capacity)| mixed(part, loads) / capacity).fold(0.0, f64::max)
+    };
+    // A maximum of linear functions is convex, so that thirds without the least can be left out.
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > MIXTURE {
+        let third = (high - low) / 3.0;
+        if most(low + third) <= most(high - third) { high -= third } else { low += third }
+    }
+    let part = f64::midpoint(low, high);
+    let best = [0.0, 1.0].into_iter().fold(part, |best, end| if most(end) <= most(best) { end } else { best });
+    ChannelLoads { load: one.load.iter().zip(&other.load).map(|loads| mixed(best, loads)).collect() }
 }
 
 fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
@@ -202,7 +234,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         window_ps: system.picoseconds(plan.window()),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         memory_bytes: memory::of_system(system),
-        packet_hops_per_us: f64::from(senders) * system.traffic().load * packets / slot_us
+        packet_hops_per_us: f64::from(senders) * system.traffic.load * packets / slot_us
             * f64::from(topology.diameter() + 1),
     })
 }

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod clock;
+mod closed;
 mod experiment;
 mod machine;
 mod memory;
@@ -19,6 +20,7 @@ mod system;
 pub mod traffic;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
+pub use closed::{ClosedResult, PhaseResult};
 pub use experiment::*;
 pub use point::{PointError, analyze_point, check_point, run_point};
 pub use progress::{Phase, Progress};

@@ -12,7 +12,7 @@ use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket}
 use topology::ChannelSource;
 
 use crate::system::System;
-use crate::traffic::OpenTraffic;
+use crate::traffic::NodeTraffic;
 
 /// A running system, whatever its routers are.
 pub(crate) trait Machine {
@@ -35,50 +35,61 @@ pub(crate) trait Machine {
     fn progress_by_source(&self) -> Vec<u64>;
     /// Latencies of measured packets, and the routers that they have traversed, summed.
     fn measured(&mut self) -> (Histogram, u64);
+    /// Notes from now on when packets arrive.
+    fn note_arrivals(&mut self);
+    /// By node, when the last packet has arrived, since `note_arrivals`; 0 if none has.
+    fn arrivals(&mut self) -> Vec<u64>;
     /// Bytes sent on each channel since `measure_from`.
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)>;
     /// Every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
 }
 
-/// Builds the machine of a system, divided over threads.
-pub(crate) fn build(system: &System, threads: usize) -> Box<dyn Machine> {
+/// Builds the machine of a system, divided over threads. `traffic` makes the traffic of some nodes.
+pub(crate) fn build(system: &System, threads: usize, traffic: impl Fn(&[u32]) -> NodeTraffic) -> Box<dyn Machine> {
+    let map = PartitionMap::new(&*system.topology, threads);
+    let traffic = (0..map.parts()).map(|part| traffic(map.nodes(part))).collect();
+    let parts = Division { system, map, traffic };
     match &system.spec.router {
-        RouterSpec::OutputQueued(spec) => of(system, threads, |fabric| OutputQueued::new(fabric, spec)),
-        RouterSpec::InputQueued(spec) => of(system, threads, |fabric| Switched::input_queued(fabric, spec)),
-        RouterSpec::VirtualOutputQueued(spec) => {
-            of(system, threads, |fabric| Switched::virtual_output_queued(fabric, spec))
-        }
-        RouterSpec::InputOutputQueued(spec) => {
-            of(system, threads, |fabric| Switched::input_output_queued(fabric, spec))
-        }
+        RouterSpec::OutputQueued(spec) => parts.of(|fabric| OutputQueued::new(fabric, spec)),
+        RouterSpec::InputQueued(spec) => parts.of(|fabric| Switched::input_queued(fabric, spec)),
+        RouterSpec::VirtualOutputQueued(spec) => parts.of(|fabric| Switched::virtual_output_queued(fabric, spec)),
+        RouterSpec::InputOutputQueued(spec) => parts.of(|fabric| Switched::input_output_queued(fabric, spec)),
     }
 }
 
-fn of<R: Routers + 'static>(system: &System, threads: usize, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
-    let map = PartitionMap::new(&*system.topology, threads);
-    let sources = system.sources();
-    let member = |index| Member {
-        index,
-        partition: Partition::new(&system.plan, &map, index, &routers, OpenTraffic::new(&sources, map.nodes(index))),
-    };
-    let boxes = || (0..map.parts() * map.parts()).map(|_| Mutex::default()).collect();
-    Box::new(Parts {
-        members: (0..map.parts()).map(member).collect(),
-        mail: [boxes(), boxes()],
-        nodes: system.topology.nodes() as usize,
-        window: system.plan.window(),
-        snapshots: system.plan.snapshot_period(),
-        channels: system.plan.output_channels(),
-        now: 0,
-        parity: 0,
-    })
+/// A system about to be built, part by part.
+struct Division<'a> {
+    system: &'a System,
+    map: PartitionMap,
+    traffic: Vec<NodeTraffic>,
+}
+
+impl Division<'_> {
+    fn of<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
+        let Self { system, map, traffic } = self;
+        let member = |(index, traffic)| Member {
+            index,
+            partition: Partition::new(&system.plan, &map, index, &routers, traffic),
+        };
+        let boxes = || (0..map.parts() * map.parts()).map(|_| Mutex::default()).collect();
+        Box::new(Parts {
+            members: traffic.into_iter().enumerate().map(member).collect(),
+            mail: [boxes(), boxes()],
+            nodes: system.topology.nodes() as usize,
+            window: system.plan.window(),
+            snapshots: system.plan.snapshot_period(),
+            channels: system.plan.output_channels(),
+            now: 0,
+            parity: 0,
+        })
+    }
 }
 
 /// A partition and its number.
 struct Member<R> {
     index: usize,
-    partition: Partition<R, OpenTraffic>,
+    partition: Partition<R, NodeTraffic>,
 }
 
 /// The partitions of a run.
@@ -202,6 +213,20 @@ impl<R: Routers> Machine for Parts<R> {
             hops += tally.hops;
         }
         (all, hops)
+    }
+
+    fn note_arrivals(&mut self) {
+        self.tallies().for_each(Tally::note_arrivals);
+    }
+
+    fn arrivals(&mut self) -> Vec<u64> {
+        let mut latest = vec![0_u64; self.nodes];
+        for tally in self.tallies() {
+            for (all, &part) in latest.iter_mut().zip(tally.arrivals()) {
+                *all = part.max(*all);
+            }
+        }
+        latest
     }
 
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
+use crate::closed::ClosedResult;
 use crate::system::System;
 
 /// What a run has counted, in ticks and bytes.
@@ -87,6 +88,9 @@ pub struct PointResult {
     /// search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_load: Option<f64>,
+    /// What a closed workload has besides.
+    #[serde(flatten)]
+    pub closed: Option<ClosedResult>,
     /// The largest offered load that was carried, and the smallest that was not. Only of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_bracket: Option<(f64, f64)>,
@@ -134,7 +138,7 @@ impl PointResult {
         let mean = if measured.drained { latency.mean() } else { finite(measured.latency_interval.mean) };
         let channels = utilization(system, &measured);
         Self {
-            offered_load: system.traffic().load,
+            offered_load: system.traffic.load,
             accepted_load: measured.accepted.mean,
             accepted_load_ci: finite(measured.accepted.half_width),
             accepted_load_min: measured.accepted_min,
@@ -158,6 +162,7 @@ impl PointResult {
             class_utilization: by_class(system, &channels),
             hottest_channels: hottest(system, &channels),
             channel_utilization: channels,
+            closed: None,
             saturation_load: None,
             saturation_bracket: None,
         }
@@ -181,7 +186,7 @@ fn utilization(system: &System, measured: &Measured) -> Vec<f64> {
             ChannelSource::Node(node) => numbering.injection(node),
         };
         let time = bytes as f64 / f64::from(packet) * system.plan.serialization(class, packet) as f64;
-        shares[channel.index()] = time / span;
+        shares[channel.index()] += time / span;
     }
     shares
 }

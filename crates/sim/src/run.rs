@@ -16,12 +16,14 @@ use units::NodeId;
 use workload::InjectionSpec;
 
 use crate::clock::Stopwatch;
+use crate::closed;
 use crate::experiment::WarmUp;
 use crate::machine::{self, Machine};
 use crate::progress::{Phase, Progress};
 use crate::result::{Measured, PointResult};
 use crate::sources::Sources;
 use crate::system::{System, SystemError};
+use crate::traffic::{NodeTraffic, OpenTraffic};
 
 /// Below this share of its offered load a source counts as held back.
 pub const SATURATED_BELOW: f64 = 0.97;
@@ -37,7 +39,7 @@ const PACKETS_A_BATCH: f64 = 2048.0;
 /// Batches in one observation of the sources' accepted loads.
 const BATCHES_AN_OBSERVATION: usize = 8;
 /// Batches without a packet delivered, with packets in the network, that count as a standstill.
-const STANDSTILL: u32 = 16;
+pub(crate) const STANDSTILL: u32 = 16;
 
 /// Why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,7 +83,12 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 
 /// Runs a system that is known not to deadlock.
 pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
-    let machine = machine::build(system, options.threads.max(1));
+    if let Some(exchange) = &system.exchange {
+        return closed::run(system, exchange, options);
+    }
+    let sources = system.sources();
+    let traffic = |nodes: &[u32]| NodeTraffic::Open(OpenTraffic::new(&sources, nodes));
+    let machine = machine::build(system, options.threads.max(1), traffic);
     let watch = Stopwatch::start();
     let mut run = Run::new(system, machine, &options.progress);
     run.warm_up()?;
@@ -130,7 +137,7 @@ impl<'a> Run<'a> {
             batches: Vec::new(),
             sources: Sources::new(
                 weights,
-                system.traffic().injection == InjectionSpec::Backlogged,
+                system.traffic.injection == InjectionSpec::Backlogged,
                 bytes * BATCHES_AN_OBSERVATION as f64,
             ),
             settled: false,
@@ -156,23 +163,9 @@ impl<'a> Run<'a> {
         self.packet_hops += counts.hops;
         self.still = if counts.packets == 0 && self.machine.in_flight() > 0 { self.still + 1 } else { 0 };
         if self.still > STANDSTILL {
-            return Err(self.deadlock());
+            return Err(deadlock(self.system, &mut *self.machine, self.now));
         }
         Ok(counts)
-    }
-
-    fn deadlock(&mut self) -> RunError {
-        let cycle = fabric::waiting_cycle(&*self.system.topology, self.machine.waiting());
-        let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
-        RunError::Deadlock {
-            at_ns: self.system.picoseconds(self.now) / 1000,
-            in_flight: self.machine.in_flight(),
-            cycle: if lines.is_empty() {
-                "no cycle of packets was found: this is a bug in the simulator".into()
-            } else {
-                lines.join(";\n") + ";\nthe last waits for a buffer that the first holds"
-            },
-        }
     }
 
     fn warm_up(&mut self) -> Result<(), RunError> {
@@ -254,7 +247,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_saturated(&self) -> bool {
-        let (load, confidence) = (self.system.traffic().load, self.system.spec.measure.confidence);
+        let (load, confidence) = (self.system.traffic.load, self.system.spec.measure.confidence);
         let accepted = self.accepted();
         accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
     }
@@ -305,7 +298,7 @@ impl<'a> Run<'a> {
             let waiting = self.machine.waiting();
             stuck.retain(|packet| waiting.contains(packet));
         }
-        if stuck.is_empty() { Ok(()) } else { Err(self.deadlock()) }
+        if stuck.is_empty() { Ok(()) } else { Err(deadlock(self.system, &mut *self.machine, self.now)) }
     }
 
     /// The simulated time at which a run ends, in ticks.
@@ -339,11 +332,26 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Nothing moves any more: who waits for whom.
+pub(crate) fn deadlock(system: &System, machine: &mut dyn Machine, now: u64) -> RunError {
+    let cycle = fabric::waiting_cycle(&*system.topology, machine.waiting());
+    let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
+    RunError::Deadlock {
+        at_ns: system.picoseconds(now) / 1000,
+        in_flight: machine.in_flight(),
+        cycle: if lines.is_empty() {
+            "no cycle of packets was found: this is a bug in the simulator".into()
+        } else {
+            lines.join(";\n") + ";\nthe last waits for a buffer that the first holds"
+        },
+    }
+}
+
 /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
 /// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
 fn batch_length(system: &System) -> u64 {
     let slot = system.slot();
-    let rate = f64::from(system.topology.nodes()) * system.traffic().load;
+    let rate = f64::from(system.topology.nodes()) * system.traffic.load;
     let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
     let packets_a_message = system.packets().message.div_ceil(u64::from(system.packets().packet));
     let longest = system.zero_load_latency(system.routing.max_routers());

@@ -1,9 +1,8 @@
 //! The search for the load at which a network saturates.
 
-use crate::experiment::WorkloadSpec;
 use crate::result::PointResult;
 use crate::run::{RunError, RunOptions, simulate};
-use crate::system::System;
+use crate::system::{System, SystemError};
 
 /// Finds the largest load that a system carries, by bisection, and returns what was measured there.
 ///
@@ -45,12 +44,12 @@ fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
 }
 
 fn at_load(system: &System, load: f64) -> Result<System, RunError> {
+    let cannot = |why: String| SystemError::new("measure.search", format!("cannot vary the load: {why}"));
+    if system.exchange.is_some() {
+        return Err(cannot("an exchange has a volume, not a load".into()).into());
+    }
     let mut system = system.clone();
-    let WorkloadSpec::Traffic(traffic) = &mut system.spec.workload;
-    traffic
-        .injection
-        .check(load)
-        .map_err(|error| crate::system::SystemError::new("measure.search", format!("cannot vary the load: {error}")))?;
-    traffic.load = load;
+    system.traffic.injection.check(load).map_err(|error| cannot(error.to_string()))?;
+    system.traffic.load = load;
     Ok(system)
 }

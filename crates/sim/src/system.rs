@@ -7,13 +7,17 @@ use fabric::{FabricSpec, LinkParameters, Plan};
 use routing::{DependencyCycle, Routing, RoutingSpec};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId};
-use workload::{Injection, InjectionSpec, Pattern};
+use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
+use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
-use crate::experiment::{ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
+use crate::experiment::{ExchangeSpec, ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
 use crate::traffic::{OpenTrafficSpec, Packets};
 
 /// The largest packet and message: sizes are counted in 32 bits.
 const LARGEST: u64 = 1 << 30;
+
+/// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
+const LARGEST_VOLUME: u64 = 1 << 40;
 
 /// Why a system cannot be built or run as asked: a dotted key of the experiment file, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +35,17 @@ impl SystemError {
     }
 }
 
+/// A nearest-neighbour exchange on a grid of tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The tasks.
+    pub grid: TaskGrid,
+    /// The dimensions in which they exchange, in order.
+    pub phases: Vec<u32>,
+    /// Bytes from a task to each neighbour.
+    pub volume: u64,
+}
+
 /// A system built from one point of an experiment: everything but its state.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -40,8 +55,14 @@ pub struct System {
     pub topology: Arc<dyn Topology>,
     /// The way through it.
     pub routing: Arc<dyn Routing>,
-    /// Who sends to whom.
+    /// Where the tasks are.
+    pub placement: Arc<Placement>,
+    /// Which node sends to which.
     pub pattern: Arc<dyn Pattern>,
+    /// The traffic; of an exchange, what analyses take it for: all nodes send at full load, in all of its phases.
+    pub traffic: TrafficSpec,
+    /// The exchange, if the workload is one.
+    pub exchange: Option<Exchange>,
     /// Times, buffers and credits.
     pub plan: Arc<Plan>,
 }
@@ -57,27 +78,32 @@ impl System {
             .build(base)
             .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
         let routing = build_routing(spec, &*topology)?;
-        let WorkloadSpec::Traffic(traffic) = &spec.workload;
-        check_traffic(traffic)?;
+        let (shape, placement) = place(spec, &*topology)?;
+        let (traffic, exchange) = match &spec.workload {
+            WorkloadSpec::Traffic(traffic) => (traffic.clone(), None),
+            WorkloadSpec::Exchange(exchange) => as_traffic(exchange, &shape)?,
+        };
+        check_traffic(&traffic)?;
+        let at_pattern = if exchange.is_some() { "workload." } else { "workload.pattern." };
         let pattern = traffic
             .pattern
-            .build(&*topology, spec.seed, base)
-            .map_err(|error| SystemError::new(format!("workload.pattern.{}", error.key), error.message))?;
-        let fabric = fabric_spec(spec, traffic, &topology, &routing);
+            .build(&shape, spec.seed, base)
+            .map_err(|error| SystemError::new(format!("{at_pattern}{}", error.key), error.message))?;
+        let pattern = workload::placed(pattern, &placement);
+        if !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
+            let message = "all that is sent stays within a node: nothing crosses the network";
+            return Err(SystemError::new("placement.processes_per_node", message));
+        }
+        let fabric = fabric_spec(spec, &traffic, &topology, &routing);
         crate::memory::check(&fabric)?;
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
-        Ok(Self { spec: spec.clone(), topology, routing, pattern, plan: Arc::new(plan) })
-    }
-
-    /// The traffic of the point.
-    pub fn traffic(&self) -> &TrafficSpec {
-        let WorkloadSpec::Traffic(traffic) = &self.spec.workload;
-        traffic
+        let (spec, plan) = (spec.clone(), Arc::new(plan));
+        Ok(Self { spec, topology, routing, placement, pattern, traffic, exchange, plan })
     }
 
     /// How messages are cut into packets.
     pub fn packets(&self) -> Packets {
-        Packets { message: self.traffic().message().0, packet: self.traffic().packet_size.0 as u32 }
+        Packets { message: self.traffic.message().0, packet: self.traffic.packet_size.0 as u32 }
     }
 
     /// The time of a message at the injection links' bandwidth, in ticks: one slot.
@@ -91,7 +117,7 @@ impl System {
 
     /// What the sources of a run are made from.
     pub fn sources(&self) -> OpenTrafficSpec {
-        let traffic = self.traffic();
+        let traffic = &self.traffic;
         let (kind, load, slot) = (traffic.injection, traffic.load, self.slot());
         let pattern = Arc::clone(&self.pattern);
         OpenTrafficSpec {
@@ -165,6 +191,46 @@ fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<d
     kind.build(topology).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
 }
 
+/// The tasks and where they are.
+fn place(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<(Shape, Arc<Placement>), SystemError> {
+    let shape = Shape::new(topology, spec.placement.tasks_per_node()).ok_or_else(|| {
+        let message = format!("there would be more than {} processes", Shape::MOST_TASKS);
+        SystemError::new("placement.processes_per_node", message)
+    })?;
+    let placement = spec.placement.place(topology, spec.seed);
+    let placement = placement.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
+    Ok((shape, Arc::new(placement)))
+}
+
+/// An exchange, and the traffic that analyses take it for.
+fn as_traffic(spec: &ExchangeSpec, shape: &Shape) -> Result<(TrafficSpec, Option<Exchange>), SystemError> {
+    if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
+        let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
+        return Err(SystemError::new("workload.volume", message));
+    }
+    let grid = TaskGrid::new(spec.dims.as_deref(), shape.tasks);
+    let grid = grid.map_err(|error| SystemError::new(format!("workload.{}", error.key), error.message))?;
+    let dims = grid.dims().len() as u32;
+    let moves = |&dimension: &u32| grid.dims()[dimension as usize] > 1;
+    let phases = spec.phases.clone().unwrap_or_else(|| (0..dims).filter(moves).collect());
+    if let Some(absent) = phases.iter().find(|&&dimension| dimension >= dims || !moves(&dimension)) {
+        let message = format!("nobody exchanges in dimension {absent}: the grid of tasks is {:?}", grid.dims());
+        return Err(SystemError::new("workload.phases", message));
+    }
+    let only = match phases[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    let traffic = TrafficSpec {
+        pattern: PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only }),
+        load: 1.0,
+        injection: InjectionSpec::Backlogged,
+        packet_size: spec.packet_size,
+        message_size: None,
+    };
+    Ok((traffic, Some(Exchange { grid, phases, volume: spec.volume.0 })))
+}
+
 fn check_traffic(traffic: &TrafficSpec) -> Result<(), SystemError> {
     for (key, size) in [("packet_size", traffic.packet_size), ("message_size", traffic.message())] {
         if !(1..=LARGEST).contains(&size.0) {
@@ -187,7 +253,11 @@ fn fabric_spec(
         let (bandwidth, delay) = spec.link.of_class(class);
         LinkParameters { bandwidth, delay }
     };
-    let rest = traffic.message().0 % traffic.packet_size.0;
+    let whole = match &spec.workload {
+        WorkloadSpec::Traffic(_) => traffic.message(),
+        WorkloadSpec::Exchange(exchange) => exchange.volume,
+    };
+    let rest = whole.0 % traffic.packet_size.0;
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),

@@ -48,6 +48,84 @@ struct Source {
     started: bool,
 }
 
+/// The traffic of one partition's nodes, of either kind.
+#[derive(Debug)]
+pub enum NodeTraffic {
+    /// At a rate, without end.
+    Open(OpenTraffic),
+    /// Given volumes, as fast as they go.
+    Volume(VolumeTraffic),
+}
+
+impl Traffic for NodeTraffic {
+    #[inline]
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+        match self {
+            Self::Open(traffic) => traffic.next(node, now),
+            Self::Volume(traffic) => traffic.next(node, now),
+        }
+    }
+}
+
+/// What a node still has to send to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The node that it is for.
+    pub dst: NodeId,
+    /// Bytes that are not yet in packets.
+    pub left: u64,
+}
+
+/// A node's flows, all there from time 0, served in turn packet by packet.
+#[derive(Debug)]
+struct Sender {
+    stream: Stream,
+    node: NodeId,
+    flows: Vec<Flow>,
+    turn: usize,
+}
+
+/// Nodes that send given volumes.
+#[derive(Debug)]
+pub struct VolumeTraffic {
+    senders: Vec<Sender>,
+    routing: Arc<dyn Routing>,
+    packet: u32,
+}
+
+impl VolumeTraffic {
+    /// The flows of some nodes, cut into packets of a size in bytes.
+    pub fn new(routing: &Arc<dyn Routing>, seed: u64, packet: u32, flows: Vec<(NodeId, Vec<Flow>)>) -> Self {
+        let sender = |(node, flows): (NodeId, Vec<Flow>)| Sender {
+            stream: Stream::new(seed, Owner::Node(node.0)),
+            node,
+            flows: flows.into_iter().filter(|flow| flow.left > 0).collect(),
+            turn: 0,
+        };
+        Self { senders: flows.into_iter().map(sender).collect(), routing: Arc::clone(routing), packet }
+    }
+}
+
+impl Traffic for VolumeTraffic {
+    fn next(&mut self, node: usize, _now: u64) -> Option<Demand> {
+        let sender = &mut self.senders[node];
+        if sender.turn >= sender.flows.len() {
+            sender.turn = 0;
+        }
+        let flow = sender.flows.get_mut(sender.turn)?;
+        let bytes = flow.left.min(u64::from(self.packet));
+        flow.left -= bytes;
+        let dst = flow.dst;
+        if flow.left == 0 {
+            sender.flows.remove(sender.turn);
+        } else {
+            sender.turn += 1;
+        }
+        let state = self.routing.start(sender.node, dst, &mut sender.stream);
+        Some(Demand { birth: 0, dst, bytes: bytes as u32, state })
+    }
+}
+
 /// The sources of one partition.
 #[derive(Debug)]
 pub struct OpenTraffic {

@@ -4,17 +4,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::patterns::{
+    adversarial, bit_complement, bit_reversal, exchange, hotspot, matrix, neighbor, random_permutation, shift, shuffle,
+    tornado, transpose, uniform,
+};
+use crate::{Pattern, PatternError, Shape};
 use schemars::{JsonSchema, Schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use topology::Topology;
-
-use crate::patterns::{
-    bit_complement, bit_reversal, hotspot, matrix, neighbor, random_permutation, shift, shuffle, tornado, transpose,
-    uniform,
-};
-use crate::{Pattern, PatternError};
 
 /// A traffic pattern: its name (`"uniform"`), or a table with its keys (`{ kind = "shift", offset = 5 }`).
 // With `remote = "Self"` the derived functions read and write the table only; the traits below add the bare name.
@@ -24,7 +22,7 @@ use crate::{Pattern, PatternError};
 pub enum PatternSpec {
     /// Every other node is as likely as any.
     Uniform(uniform::UniformSpec),
-    /// Node s sends to the node of the inverted bits of s.
+    /// Node s of N sends to node N - 1 - s: the inverted bits of s, where N is a power of two.
     BitComplement {},
     /// Node s sends to the node of the bits of s in reverse order.
     BitReversal {},
@@ -38,8 +36,12 @@ pub enum PatternSpec {
     #[serde(alias = "neighbour")]
     #[schemars(extend("x-aliases" = ["neighbour"]))]
     Neighbor {},
-    /// Node s sends to node s + offset.
+    /// Node s sends to node s + offset, or to the same node so many groups on.
     Shift(shift::ShiftSpec),
+    /// To a random node of the group so many groups on.
+    Adversarial(adversarial::AdversarialSpec),
+    /// To a neighbour in a periodic grid of tasks.
+    Exchange(exchange::ExchangePatternSpec),
     /// Every node has one partner, drawn once from the experiment's seed; none is its own.
     RandomPermutation {},
     /// A part of the messages goes to a few nodes, the rest is uniform.
@@ -49,22 +51,24 @@ pub enum PatternSpec {
 }
 
 impl PatternSpec {
-    /// Builds the pattern for a topology's nodes. `seed` is the experiment's; `base` is the folder that the paths of
+    /// Builds the pattern for the tasks of a machine. `seed` is the experiment's; `base` is the folder that the paths of
     /// the experiment file start from.
     ///
     /// # Errors
     /// If the pattern does not fit the number of nodes, a key is out of range, or a file cannot be used.
-    pub fn build(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
-        let nodes = topology.nodes();
+    pub fn build(&self, shape: &Shape, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
+        let nodes = shape.tasks;
         Ok(match self {
             Self::Uniform(spec) => Arc::new(uniform::Uniform::new(spec, nodes)?),
             Self::BitComplement {} => Arc::new(bit_complement::build(nodes)?),
             Self::BitReversal {} => Arc::new(bit_reversal::build(nodes)?),
             Self::Transpose {} => Arc::new(transpose::build(nodes)?),
             Self::Shuffle {} => Arc::new(shuffle::build(nodes)?),
-            Self::Tornado {} => Arc::new(tornado::build(topology)?),
-            Self::Neighbor {} => Arc::new(neighbor::build(topology)?),
-            Self::Shift(spec) => Arc::new(shift::build(spec, nodes)?),
+            Self::Tornado {} => Arc::new(tornado::build(shape)?),
+            Self::Neighbor {} => Arc::new(neighbor::build(shape)?),
+            Self::Shift(spec) => Arc::new(shift::build(spec, shape)?),
+            Self::Adversarial(spec) => Arc::new(adversarial::Adversarial::new(spec, shape)?),
+            Self::Exchange(spec) => Arc::new(exchange::Exchange::new(spec, nodes)?),
             Self::RandomPermutation {} => Arc::new(random_permutation::build(nodes, seed)?),
             Self::Hotspot(spec) => Arc::new(hotspot::Hotspot::new(spec, nodes)?),
             Self::Matrix(spec) => Arc::new(matrix::Matrix::read(spec, nodes, base)?),
@@ -82,6 +86,8 @@ impl PatternSpec {
             Self::Tornado {} => tornado::KIND,
             Self::Neighbor {} => neighbor::KIND,
             Self::Shift(_) => shift::KIND,
+            Self::Adversarial(_) => adversarial::KIND,
+            Self::Exchange(_) => exchange::KIND,
             Self::RandomPermutation {} => random_permutation::KIND,
             Self::Hotspot(_) => hotspot::KIND,
             Self::Matrix(_) => matrix::KIND,

@@ -7,8 +7,12 @@ mod catalogue;
 mod injection;
 mod pattern;
 pub mod patterns;
+mod placement;
+mod shape;
 mod stream;
 
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
 pub use pattern::{Pattern, PatternError};
+pub use placement::{Placement, PlacementSpec, TasksPerNode, placed};
+pub use shape::Shape;

@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use units::{Draw, NodeId};
 
-/// Who sends to whom. Pure: a random permutation is drawn when the pattern is built.
+/// Who sends to whom. The nodes of a pattern are tasks, until a placement (`placed`) says where they run; with one task
+/// on each node, in order, they are the machine's nodes. Pure: a random permutation is drawn when the pattern is built.
 pub trait Pattern: Debug + Send + Sync {
     /// The pattern's name as the experiment file writes it.
     fn kind(&self) -> &'static str;
@@ -15,6 +16,10 @@ pub trait Pattern: Debug + Send + Sync {
     /// The exact distribution of `destination`: each node and its probability. They sum to 1, or there are none if the
     /// node does not send.
     fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)>;
+    /// The probability of one destination.
+    fn probability(&self, src: NodeId, dst: NodeId) -> f64 {
+        self.distribution(src).into_iter().find(|&(node, _)| node == dst).map_or(0.0, |(_, probability)| probability)
+    }
     /// A node's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
     fn weight(&self, src: NodeId) -> f64 {
         if self.sends(src) { 1.0 } else { 0.0 }

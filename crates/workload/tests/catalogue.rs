@@ -67,7 +67,7 @@ fn mistakes_are_named() {
         ("{ kind = \"transpose\", offset = 1 }", "unknown field `offset`"),
         ("{ kind = \"uniform\", self = true }", "unknown field `self`, expected `include_self`"),
         ("{ offset = 1 }", "missing field `kind`"),
-        ("\"shift\"", "missing field `offset`"),
+        ("\"hotspot\"", "missing field `nodes`"),
         ("{ kind = \"shift\", offset = 1.5 }", "expected i64"),
         ("7", "a pattern: a name such as"),
         ("[\"uniform\"]", "a pattern: a name such as"),

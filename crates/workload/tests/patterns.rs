@@ -11,8 +11,8 @@ use topology::Topology;
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::families::torus::{GridSpec, Torus};
 use units::{Draw, NodeId};
-use workload::patterns::{hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
-use workload::{Pattern, PatternError, PatternSpec};
+use workload::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
+use workload::{Pattern, PatternError, PatternSpec, Shape};
 
 /// A weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
@@ -35,7 +35,7 @@ fn torus(dims: &[u64], nodes_per_router: u64) -> Torus {
 }
 
 fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>, PatternError> {
-    spec.build(topology, 42, Path::new("."))
+    spec.build(&Shape::of(topology), 42, Path::new("."))
 }
 
 /// The destination of each node; its own where it does not send.
@@ -50,7 +50,7 @@ fn partners(spec: &PatternSpec, topology: &dyn Topology) -> Vec<u32> {
 }
 
 fn shift(offset: i64) -> PatternSpec {
-    PatternSpec::Shift(ShiftSpec { offset })
+    PatternSpec::Shift(ShiftSpec { offset: Some(offset), groups: None })
 }
 
 fn hotspot(nodes: &[u64], fraction: f64) -> PatternSpec {
@@ -99,14 +99,17 @@ fn check_draws(pattern: &dyn Pattern, nodes: u32) {
 }
 
 /// The patterns that work on every topology of two nodes and more (of three, for tornado).
-fn for_any_number() -> [PatternSpec; 8] {
+fn for_any_number() -> [PatternSpec; 10] {
     let (tornado, neighbor) = (PatternSpec::Tornado {}, PatternSpec::Neighbor {});
     let random = PatternSpec::RandomPermutation {};
-    [uniform(false), uniform(true), tornado, neighbor, random, shift(1), hotspot(&[0], 0.2), hotspot(&[2, 0], 1.0)]
+    let (complement, exchange) = (PatternSpec::BitComplement {}, PatternSpec::Exchange(ExchangePatternSpec::default()));
+    let hot = [hotspot(&[0], 0.2), hotspot(&[2, 0], 1.0)];
+    let [one, other] = hot;
+    [uniform(false), uniform(true), tornado, neighbor, random, shift(1), one, other, complement, exchange]
 }
 
-fn on_bits() -> [PatternSpec; 4] {
-    [PatternSpec::BitComplement {}, PatternSpec::BitReversal {}, PatternSpec::Transpose {}, PatternSpec::Shuffle {}]
+fn on_bits() -> [PatternSpec; 3] {
+    [PatternSpec::BitReversal {}, PatternSpec::Transpose {}, PatternSpec::Shuffle {}]
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_random_permutation_is_its_seeds() {
     // they are what the first version drew.
     let eight = switch(8);
     let of_seed = |seed| {
-        let pattern = PatternSpec::RandomPermutation {}.build(&eight, seed, Path::new(".")).unwrap();
+        let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&eight), seed, Path::new(".")).unwrap();
         (0..8).map(|src| pattern.distribution(NodeId(src))[0].0.0).collect::<Vec<_>>()
     };
     assert_eq!(of_seed(1), of_seed(1));
@@ -192,7 +195,7 @@ fn all_derangements_are_as_likely() {
     // 1000 times, to 5 standard deviations (150).
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..9000 {
-        let pattern = PatternSpec::RandomPermutation {}.build(&switch(4), seed, Path::new(".")).unwrap();
+        let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(4)), seed, Path::new(".")).unwrap();
         let partners = [0, 1, 2, 3].map(|src| pattern.destination(NodeId(src), &mut Bits(0)).0);
         *counts.entry(partners).or_insert(0) += 1;
     }
@@ -298,7 +301,7 @@ proptest! {
     #[test]
     fn a_random_permutation_has_no_fixed_point(nodes in 2_u64..300, seed: u64) {
         // Would catch a node that does not send although the documentation says that all do.
-        let pattern = PatternSpec::RandomPermutation {}.build(&switch(nodes), seed, Path::new(".")).unwrap();
+        let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(nodes)), seed, Path::new(".")).unwrap();
         prop_assert!((0..nodes as u32).all(|src| pattern.sends(NodeId(src))));
     }
 }

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
 use units::{Bandwidth, Bytes, Time};
-use workload::{InjectionSpec, PatternSpec};
+use workload::{InjectionSpec, PatternSpec, PlacementSpec};
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ impl ExperimentSpec {
                 format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
             ));
         }
-        let WorkloadSpec::Traffic(traffic) = &self.workload;
+        let WorkloadSpec::Traffic(traffic) = &self.workload else { return None };
         let error = traffic.injection.check(traffic.load).err()?;
         Some(("workload.load", error.to_string()))
     }
@@ -140,6 +140,9 @@ pub struct IdealNicSpec {
 pub enum WorkloadSpec {
     /// Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate.
     Traffic(TrafficSpec),
+    /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
+    /// dimension.
+    Exchange(ExchangeSpec),
 }
 
 /// Synthetic traffic.
@@ -165,6 +168,33 @@ pub struct TrafficSpec {
     pub message_size: Option<Bytes>,
 }
 
+/// A nearest-neighbour exchange of a finite volume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExchangeSpec {
+    /// Tasks in each dimension, first dimension fastest; their product is the number of tasks. Without it, three
+    /// dimensions as near to a cube as there are, in ascending order.
+    #[schemars(length(min = 1, max = 8), inner(range(min = 1)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dims: Option<Vec<u64>>,
+    /// The dimensions, from 0, in which tasks exchange, one after the other; without it, all.
+    #[schemars(length(min = 1, max = 64), inner(range(max = 7)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Vec<u32>>,
+    /// What a task sends to each neighbour.
+    #[schemars(extend("minimum" = 1))]
+    pub volume: Bytes,
+    /// Size of a packet, and of the largest that a buffer is measured in.
+    #[schemars(extend("minimum" = 1))]
+    pub packet_size: Bytes,
+}
+
+impl Default for ExchangeSpec {
+    fn default() -> Self {
+        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: default_packet() }
+    }
+}
+
 fn default_packet() -> Bytes {
     Bytes(256)
 }
@@ -174,15 +204,6 @@ impl TrafficSpec {
     pub fn message(&self) -> Bytes {
         self.message_size.unwrap_or(self.packet_size)
     }
-}
-
-/// Which task runs on which node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "strategy", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PlacementSpec {
-    /// Task i on node i.
-    #[default]
-    Contiguous,
 }
 
 /// How long to simulate, and how sure to be.

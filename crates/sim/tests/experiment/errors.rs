@@ -157,9 +157,9 @@ fn a_key_of_another_kind_or_section_is_told_where_it_belongs() {
 
 #[test]
 fn a_bare_pattern_that_needs_keys_is_told_which() {
-    let error = error_of(&format!("{BASE}pattern = \"shift\"\n"));
-    assert_eq!(error.message, "`workload.pattern` needs the key `offset` for kind \"shift\"");
-    assert_eq!(error.help.as_deref(), Some("write { kind = \"shift\", offset = ... }"));
+    let error = error_of(&format!("{BASE}pattern = \"hotspot\"\n"));
+    assert_eq!(error.message, "`workload.pattern` needs the key `nodes` for kind \"hotspot\"");
+    assert_eq!(error.help.as_deref(), Some("write { kind = \"hotspot\", nodes = ... }"));
 }
 
 #[test]

@@ -1,20 +1,19 @@
-//! Bit complement: node s sends to the node whose bits are all inverted, N - 1 - s (Dally & Towles, table 3.1).
+//! Bit complement: task s of N sends to task N - 1 - s, whose bits are all inverted where N is a power of two (Dally &
+//! Towles, table 3.1; for any N: Prisacari et al., section IV).
 //!
-//! Needs a power of two of nodes. On a grid it is the mirror image through the centre: every message crosses every
-//! bisection. No node is its own destination.
+//! On a grid it is the mirror image through the centre: every message crosses every bisection. With an odd number of
+//! tasks the one in the middle does not send.
 
 use super::Permutation;
-use super::bits::bits_of;
 use crate::PatternError;
 
 /// The name in the experiment file.
 pub const KIND: &str = "bit-complement";
 
-/// Builds the pattern for a number of nodes.
+/// Builds the pattern for a number of tasks.
 ///
 /// # Errors
-/// If the number of nodes is not a power of two, or is 1.
-pub fn build(nodes: u32) -> Result<Permutation, PatternError> {
-    bits_of(KIND, nodes)?;
-    Permutation::new(KIND, nodes, |src| nodes - 1 - src)
+/// If there is one task only.
+pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+    Permutation::new(KIND, tasks, |src| tasks - 1 - src)
 }

@@ -1,22 +1,16 @@
 //! What the patterns that move along dimensions share.
 
-use topology::Topology;
-
 use super::Permutation;
-use crate::PatternError;
+use crate::{PatternError, Shape};
 
 /// The permutation that moves every node by `step(k)` places, cyclically, in each dimension of size k. Nodes of one
 /// router keep their order. A topology without dimensions counts as one dimension of all its nodes.
 ///
 /// # Errors
 /// If no node would send.
-pub(super) fn moved(
-    kind: &'static str,
-    topology: &dyn Topology,
-    step: impl Fn(u32) -> u32,
-) -> Result<Permutation, PatternError> {
-    let nodes = topology.nodes();
-    let sizes = topology.grid().unwrap_or_else(|| vec![nodes]);
+pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32) -> Result<Permutation, PatternError> {
+    let nodes = shape.tasks;
+    let sizes = shape.grid.clone().unwrap_or_else(|| vec![nodes]);
     let routers: u32 = sizes.iter().product();
     let nodes_per_router = (nodes / routers.max(1)).max(1);
     Permutation::new(kind, nodes, |src| {

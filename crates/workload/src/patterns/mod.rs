@@ -1,9 +1,12 @@
 //! The patterns, one file each.
 
+pub mod adversarial;
 pub mod bit_complement;
 pub mod bit_reversal;
 mod bits;
+pub mod exchange;
 mod grid;
+mod groups;
 pub mod hotspot;
 pub mod matrix;
 mod matrix_file;

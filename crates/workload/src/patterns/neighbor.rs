@@ -3,18 +3,16 @@
 //! On a mesh the nodes of the upper edge send to the lower edge. On a topology without dimensions node s sends to
 //! s + 1 (modulo N).
 
-use topology::Topology;
-
 use super::{Permutation, grid};
-use crate::PatternError;
+use crate::{PatternError, Shape};
 
 /// The name in the experiment file; `neighbour` is accepted too.
 pub const KIND: &str = "neighbor";
 
-/// Builds the pattern for a topology.
+/// Builds the pattern for a machine.
 ///
 /// # Errors
 /// If there is one node only.
-pub fn build(topology: &dyn Topology) -> Result<Permutation, PatternError> {
-    grid::moved(KIND, topology, |_| 1)
+pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
+    grid::moved(KIND, shape, |_| 1)
 }

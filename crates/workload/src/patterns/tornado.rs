@@ -4,18 +4,16 @@
 //! without dimensions the numbering of the N nodes is the ring: node s sends to s + ceil(N/2) - 1 (modulo N). A
 //! dimension of size 1 or 2 is not moved along; if none is longer the pattern is refused, since no node would send.
 
-use topology::Topology;
-
 use super::{Permutation, grid};
-use crate::PatternError;
+use crate::{PatternError, Shape};
 
 /// The name in the experiment file.
 pub const KIND: &str = "tornado";
 
-/// Builds the pattern for a topology.
+/// Builds the pattern for a machine.
 ///
 /// # Errors
 /// If no node would send.
-pub fn build(topology: &dyn Topology) -> Result<Permutation, PatternError> {
-    grid::moved(KIND, topology, |size| size.div_ceil(2) - 1)
+pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
+    grid::moved(KIND, shape, |size| size.div_ceil(2) - 1)
 }

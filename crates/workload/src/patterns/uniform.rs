@@ -59,6 +59,14 @@ impl Pattern for Uniform {
         if self.include_self { NodeId(draw.below(self.nodes)) } else { other_node(src, self.nodes, draw) }
     }
 
+    fn probability(&self, src: NodeId, dst: NodeId) -> f64 {
+        match (self.include_self, src == dst) {
+            (true, _) => 1.0 / f64::from(self.nodes),
+            (false, true) => 0.0,
+            (false, false) => 1.0 / f64::from(self.nodes - 1),
+        }
+    }
+
     fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
         let each = 1.0 / f64::from(if self.include_self { self.nodes } else { self.nodes - 1 });
         (0..self.nodes).filter(|&dst| self.include_self || dst != src.0).map(|dst| (NodeId(dst), each)).collect()

@@ -1,0 +1,24 @@
+//! What the patterns that move from group to group share.
+
+use crate::{PatternError, Shape};
+
+/// An offset in groups as an offset in tasks.
+///
+/// # Errors
+/// If the machine has no groups, or if the offset leads every group to itself. `key` is where the offset stands.
+pub(super) fn offset(kind: &str, key: &'static str, groups: i64, shape: &Shape) -> Result<u32, PatternError> {
+    let (Some(count), Some(tasks)) = (shape.groups, shape.tasks_per_group()) else {
+        let message = format!("`{kind}` by groups needs a machine with groups, such as a dragonfly");
+        return Err(PatternError::new(key, message));
+    };
+    match groups.rem_euclid(i64::from(count)) as u32 {
+        0 => {
+            let message = format!(
+                "`{kind}` by {groups} groups makes each of the {count} groups its own destination; `{key}` may not be a \
+                 multiple of {count}"
+            );
+            Err(PatternError::new(key, message))
+        }
+        groups => Ok(groups * tasks),
+    }
+}

@@ -1,0 +1,245 @@
+//! Which task runs on which node.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use units::{Draw, NodeId};
+
+use crate::stream::Stream;
+use crate::{Pattern, PatternError};
+
+/// Which task runs on which node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "strategy", rename_all = "kebab-case")]
+pub enum PlacementSpec {
+    /// Tasks in the order of the nodes' numbers.
+    Contiguous(TasksPerNode),
+    /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
+    /// IV: the randomized placement).
+    RandomGroups(TasksPerNode),
+    /// Every task anywhere, drawn from the experiment's seed.
+    Random(TasksPerNode),
+}
+
+/// The key that all placements have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TasksPerNode {
+    /// Processes on each node. They share its offered load; what they send to one another stays in the node.
+    #[schemars(range(min = 1, max = 65536))]
+    pub processes_per_node: u32,
+}
+
+impl Default for TasksPerNode {
+    fn default() -> Self {
+        Self { processes_per_node: 1 }
+    }
+}
+
+impl Default for PlacementSpec {
+    fn default() -> Self {
+        Self::Contiguous(TasksPerNode::default())
+    }
+}
+
+impl PlacementSpec {
+    /// Tasks on each node.
+    pub fn tasks_per_node(&self) -> u32 {
+        let (Self::Contiguous(own) | Self::RandomGroups(own) | Self::Random(own)) = self;
+        own.processes_per_node
+    }
+
+    /// Places the tasks.
+    ///
+    /// # Errors
+    /// If groups are asked for on a machine that has none. The error's key is under `[placement]`.
+    pub fn place(&self, topology: &dyn Topology, seed: u64) -> Result<Placement, PatternError> {
+        let (nodes, per_node) = (topology.nodes(), self.tasks_per_node());
+        let contiguous = (0..nodes).flat_map(|node| std::iter::repeat_n(node, per_node as usize));
+        let node_of: Vec<u32> = match self {
+            Self::Contiguous(_) => contiguous.collect(),
+            Self::RandomGroups(_) => {
+                let Some(groups) = topology.groups() else {
+                    let message = "\"random-groups\" needs a machine with groups, such as a dragonfly; \"contiguous\" \
+                                   and \"random\" are for any";
+                    return Err(PatternError::new("strategy", message));
+                };
+                let order = shuffled((0..groups).collect(), &mut Stream::new(seed, "random-groups"));
+                let size = nodes / groups.max(1);
+                contiguous.map(|node| order[(node / size) as usize] * size + node % size).collect()
+            }
+            Self::Random(_) => shuffled(contiguous.collect(), &mut Stream::new(seed, "random-placement")),
+        };
+        Ok(Placement::new(node_of, nodes))
+    }
+}
+
+/// A random order (Fisher and Yates).
+fn shuffled(mut items: Vec<u32>, draw: &mut dyn Draw) -> Vec<u32> {
+    for last in (1..items.len()).rev() {
+        items.swap(last, draw.below(last as u32 + 1) as usize);
+    }
+    items
+}
+
+/// Where every task is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The node of each task.
+    node_of: Vec<u32>,
+    /// By node, where its tasks begin in `tasks`; one entry more.
+    first: Vec<u32>,
+    /// The tasks of each node, in ascending order.
+    tasks: Vec<u32>,
+}
+
+impl Placement {
+    /// The placement that puts each task on a node, below `nodes`.
+    fn new(node_of: Vec<u32>, nodes: u32) -> Self {
+        let mut first = vec![0; nodes as usize + 1];
+        for &node in &node_of {
+            first[node as usize + 1] += 1;
+        }
+        for node in 0..nodes as usize {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut tasks = vec![0; node_of.len()];
+        for (task, &node) in (0..).zip(&node_of) {
+            tasks[next[node as usize] as usize] = task;
+            next[node as usize] += 1;
+        }
+        Self { node_of, first, tasks }
+    }
+
+    /// The number of tasks.
+    pub fn len(&self) -> u32 {
+        self.node_of.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.node_of.is_empty()
+    }
+
+    /// The node of a task.
+    #[inline]
+    pub fn node(&self, task: u32) -> NodeId {
+        NodeId(self.node_of[task as usize])
+    }
+
+    /// The tasks of a node, in ascending order.
+    #[inline]
+    pub fn tasks(&self, node: NodeId) -> &[u32] {
+        &self.tasks[self.first[node.index()] as usize..self.first[node.index() + 1] as usize]
+    }
+
+    /// Whether task i is on node i.
+    fn is_identity(&self) -> bool {
+        self.node_of.iter().copied().eq(0..self.len())
+    }
+}
+
+/// A pattern over tasks as one over nodes.
+///
+/// A message's task is drawn from the node's, each for the share of its messages that leave the node.
+pub fn placed(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>) -> Arc<dyn Pattern> {
+    if placement.is_identity() {
+        return pattern;
+    }
+    let alone = placement.first.windows(2).all(|pair| pair[1] - pair[0] <= 1);
+    // What the tasks of a node send to one another stays there; but one task's messages to itself are the pattern's
+    // own will.
+    let leaving = |task: u32| {
+        let weight = pattern.weight(NodeId(task));
+        if alone || weight == 0.0 {
+            return weight;
+        }
+        let mates = placement.tasks(placement.node(task));
+        weight * (1.0 - mates.iter().map(|&mate| pattern.probability(NodeId(task), NodeId(mate))).sum::<f64>())
+    };
+    let leaving: Vec<f64> =
+        (0..placement.len()).map(leaving).map(|share| if share < 1e-12 { 0.0 } else { share }).collect();
+    Arc::new(Placed { pattern, placement: Arc::clone(placement), leaving, alone })
+}
+
+#[derive(Debug)]
+struct Placed {
+    pattern: Arc<dyn Pattern>,
+    placement: Arc<Placement>,
+    /// By task, the weight of its messages that leave the node.
+    leaving: Vec<f64>,
+    /// No node has more than one task.
+    alone: bool,
+}
+
+impl Placed {
+    fn total(&self, src: NodeId) -> f64 {
+        self.placement.tasks(src).iter().map(|&task| self.leaving[task as usize]).sum()
+    }
+
+    /// Draws the task of a node's next message.
+    fn task(&self, src: NodeId, draw: &mut dyn Draw) -> u32 {
+        let tasks = self.placement.tasks(src);
+        if let [only] = tasks {
+            return *only;
+        }
+        let mut left = draw.unit() * self.total(src);
+        let sending = tasks.iter().copied().filter(|&task| self.leaving[task as usize] > 0.0);
+        let mut last = tasks[0];
+        for task in sending {
+            last = task;
+            left -= self.leaving[task as usize];
+            if left < 0.0 {
+                break;
+            }
+        }
+        last
+    }
+}
+
+impl Pattern for Placed {
+    fn kind(&self) -> &'static str {
+        self.pattern.kind()
+    }
+
+    fn sends(&self, src: NodeId) -> bool {
+        self.total(src) > 0.0
+    }
+
+    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+        let task = self.task(src, draw);
+        loop {
+            let node = self.placement.node(self.pattern.destination(NodeId(task), draw).0);
+            if self.alone || node != src {
+                return node;
+            }
+        }
+    }
+
+    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+        let total = self.total(src);
+        let mut shares: Vec<(NodeId, f64)> = Vec::new();
+        for &task in self.placement.tasks(src).iter().filter(|&&task| self.leaving[task as usize] > 0.0) {
+            let weight = self.pattern.weight(NodeId(task)) / total;
+            let of_task = self.pattern.distribution(NodeId(task)).into_iter();
+            let there = of_task.map(|(dst, share)| (self.placement.node(dst.0), share * weight));
+            shares.extend(there.filter(|&(node, _)| self.alone || node != src));
+        }
+        shares.sort_by_key(|&(node, _)| node);
+        shares.dedup_by(|next, sum| {
+            next.0 == sum.0 && {
+                sum.1 += next.1;
+                true
+            }
+        });
+        shares
+    }
+
+    fn weight(&self, src: NodeId) -> f64 {
+        let tasks = self.placement.tasks(src).len();
+        if tasks == 0 { 0.0 } else { self.total(src) / tasks as f64 }
+    }
+}

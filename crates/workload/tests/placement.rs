@@ -1,0 +1,160 @@
+//! Patterns by groups, and tasks placed on nodes.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use topology::families::dragonfly::{Dragonfly, DragonflySpec};
+use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
+use topology::{Topology, TopologySpec};
+use units::{Draw, NodeId};
+use workload::patterns::adversarial::AdversarialSpec;
+use workload::patterns::exchange::ExchangePatternSpec;
+use workload::patterns::shift::ShiftSpec;
+use workload::{Pattern, PatternError, PatternSpec, PlacementSpec, Shape, TasksPerNode, placed};
+
+/// A weak but sufficient source of bits for these tests (SplitMix64).
+struct Bits(u64);
+
+impl Draw for Bits {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+fn dragonfly(h: u64) -> Dragonfly {
+    Dragonfly::new(&DragonflySpec::balanced(h)).unwrap()
+}
+
+fn build(spec: &PatternSpec, topology: &dyn Topology, per_node: u32) -> Result<Arc<dyn Pattern>, PatternError> {
+    spec.build(&Shape::new(topology, per_node).unwrap(), 1, Path::new("."))
+}
+
+fn by_groups(groups: i64) -> PatternSpec {
+    PatternSpec::Shift(ShiftSpec { offset: None, groups: Some(groups) })
+}
+
+fn many(processes_per_node: u32) -> TasksPerNode {
+    TasksPerNode { processes_per_node }
+}
+
+#[test]
+fn a_shift_by_groups_keeps_the_place_in_the_group() {
+    // Prisacari et al., section IV: (k + mG) mod K. Would catch an offset in routers, and a group of another size.
+    let network = dragonfly(2);
+    for m in [1_i64, 3, -1] {
+        let pattern = build(&by_groups(m), &network, 1).unwrap();
+        for src in 0..72 {
+            let dst = (i64::from(src) + 8 * m).rem_euclid(72) as u32;
+            assert_eq!(pattern.distribution(NodeId(src)), [(NodeId(dst), 1.0)], "{m} {src}");
+        }
+    }
+    // With two processes a node a group has twice as many.
+    assert_eq!(build(&by_groups(1), &network, 2).unwrap().distribution(NodeId(3)), [(NodeId(19), 1.0)]);
+}
+
+#[test]
+fn adversarial_traffic_goes_to_all_of_one_group() {
+    // Would catch a group off by one, and a destination outside of it.
+    let network = dragonfly(2);
+    let pattern = build(&PatternSpec::Adversarial(AdversarialSpec { offset: -1 }), &network, 1).unwrap();
+    let shares = pattern.distribution(NodeId(2));
+    assert_eq!(shares.iter().map(|&(dst, _)| dst.0).collect::<Vec<_>>(), (64..72).collect::<Vec<_>>());
+    let mut draw = Bits(1);
+    let mut seen = [false; 8];
+    (0..200).for_each(|_| seen[pattern.destination(NodeId(2), &mut draw).index() - 64] = true);
+    assert_eq!(seen, [true; 8]);
+}
+
+#[test]
+fn what_needs_groups_says_so() {
+    // Would catch a shift by groups on a machine without, taken for a shift by nodes.
+    let (switch, network) = (SingleSwitch::new(&SingleSwitchSpec { ports: 8 }).unwrap(), dragonfly(2));
+    let both = PatternSpec::Shift(ShiftSpec { offset: Some(1), groups: Some(1) });
+    for (spec, topology, key) in [
+        (by_groups(1), &switch as &dyn Topology, "groups"),
+        (by_groups(9), &network, "groups"),
+        (both, &network, "groups"),
+        (PatternSpec::Shift(ShiftSpec::default()), &network, "kind"),
+        (PatternSpec::Adversarial(AdversarialSpec { offset: 1 }), &switch, "offset"),
+        (PatternSpec::Adversarial(AdversarialSpec { offset: 0 }), &network, "offset"),
+        (PatternSpec::Exchange(ExchangePatternSpec { dims: Some(vec![5, 5]), dimension: None }), &network, "dims"),
+        (PatternSpec::Exchange(ExchangePatternSpec { dims: None, dimension: Some(3) }), &network, "dimension"),
+        (
+            PatternSpec::Exchange(ExchangePatternSpec { dims: Some(vec![1, 72]), dimension: Some(0) }),
+            &network,
+            "dimension",
+        ),
+    ] {
+        assert_eq!(build(&spec, topology, 1).unwrap_err().key, key, "{spec:?}");
+    }
+    assert_eq!(PlacementSpec::RandomGroups(many(1)).place(&switch, 1).unwrap_err().key, "strategy");
+}
+
+#[test]
+fn placements_are_permutations_of_what_they_say() {
+    // Would catch a group that is split, a task that is lost, a seed that is ignored.
+    let network = dragonfly(2);
+    let plain = PlacementSpec::Contiguous(many(2)).place(&network, 1).unwrap();
+    assert!((0..144).all(|task| plain.node(task) == NodeId(task / 2)));
+    let groups = PlacementSpec::RandomGroups(many(1)).place(&network, 1).unwrap();
+    let moved: Vec<u32> = (0..9).map(|group| groups.node(group * 8).0 / 8).collect();
+    assert!((0..72).all(|task| groups.node(task).0 == moved[task as usize / 8] * 8 + task % 8));
+    let mut sorted = moved.clone();
+    sorted.sort_unstable();
+    assert!(sorted.into_iter().eq(0..9) && !moved.into_iter().eq(0..9));
+    assert_ne!(groups, PlacementSpec::RandomGroups(many(1)).place(&network, 2).unwrap());
+    let random = PlacementSpec::Random(many(3)).place(&network, 1).unwrap();
+    for node in 0..72 {
+        assert_eq!(random.tasks(NodeId(node)).len(), 3);
+        assert!(random.tasks(NodeId(node)).iter().all(|&task| random.node(task) == NodeId(node)));
+    }
+}
+
+#[test]
+fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
+    // Draws agree with the distribution, and nothing goes to the own node; weights are the shares that leave. Would catch
+    // a message to a process next door that crosses the network.
+    let network = TopologySpec::Dragonfly(DragonflySpec::balanced(2)).build(Path::new(".")).unwrap();
+    for placement in
+        [PlacementSpec::Contiguous(many(3)), PlacementSpec::Random(many(3)), PlacementSpec::RandomGroups(many(3))]
+    {
+        for spec in ["\"uniform\"", "\"bit-complement\"", r#"{"kind": "shift", "offset": 1}"#, "\"exchange\""] {
+            let spec: PatternSpec = serde_json::from_str(spec).unwrap();
+            let tasks = build(&spec, &*network, 3).unwrap();
+            let place = Arc::new(placement.place(&*network, 1).unwrap());
+            let nodes = placed(Arc::clone(&tasks), &place);
+            for src in (0..72).step_by(7).map(NodeId) {
+                let shares = nodes.distribution(src);
+                assert!(shares.is_sorted_by(|one, other| one.0 < other.0), "{shares:?}");
+                assert!(shares.iter().all(|&(dst, _)| dst != src));
+                let leaves = |task: u32| -> f64 {
+                    let shares = tasks.distribution(NodeId(task)).into_iter();
+                    shares.filter(|&(dst, _)| place.node(dst.0) != src).map(|(_, share)| share).sum()
+                };
+                let weight = place.tasks(src).iter().map(|&task| leaves(task)).sum::<f64>() / 3.0;
+                assert!((nodes.weight(src) - weight).abs() < 1e-9, "{spec:?}: {} not {weight}", nodes.weight(src));
+                assert_eq!(nodes.sends(src), weight > 0.0);
+                if weight == 0.0 {
+                    assert!(shares.is_empty());
+                    continue;
+                }
+                assert!((shares.iter().map(|&(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9);
+                let mut draw = Bits(7);
+                let mut counts = [0_u32; 72];
+                (0..4000).for_each(|_| counts[nodes.destination(src, &mut draw).index()] += 1);
+                for (dst, &count) in (0..).map(NodeId).zip(&counts) {
+                    let share = shares.iter().find(|&&(node, _)| node == dst).map_or(0.0, |&(_, share)| share);
+                    let mean = 4000.0 * share;
+                    assert!(
+                        (f64::from(count) - mean).abs() <= 6.0 * mean.sqrt() + 1e-9,
+                        "{spec:?} {src} to {dst}: {count}"
+                    );
+                }
+            }
+        }
+    }
+}
