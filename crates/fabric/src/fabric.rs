@@ -300,7 +300,8 @@ impl Fabric {
     /// The time that a packet takes on a sender's channel.
     #[inline]
     pub(crate) fn time_out(&self, sender: usize, bytes: u32) -> u64 {
-        self.plan.serialization(self.senders[sender].class, bytes)
+        let sender = &self.senders[sender];
+        if bytes == self.full_bytes { sender.full } else { self.plan.serialization(sender.class, bytes) }
     }
 
     /// The time that a packet takes on the channel that feeds an input.

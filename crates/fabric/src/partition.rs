@@ -93,22 +93,27 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         // Nothing is marked while this goes on: what it causes comes later, as events.
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
-                for router in self.fabric.dirty_routers.take_word(word) {
-                    self.handle_router(router, now);
+                // All of them land their packets before any is served: so much memory is asked for at once.
+                let routers = self.fabric.dirty_routers.take_word(word);
+                for router in Bits(routers) {
+                    self.land(word * 64 + router, now);
+                }
+                for router in Bits(routers) {
+                    self.routers.serve(&mut self.fabric, word * 64 + router, now);
                 }
             }
         }
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
-                for node in self.fabric.dirty_nodes.take_word(word) {
-                    self.inject(node, now);
+                for node in Bits(self.fabric.dirty_nodes.take_word(word)) {
+                    self.inject(word * 64 + node, now);
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn handle_router(&mut self, router: usize, now: u64) {
+    fn land(&mut self, router: usize, now: u64) {
         let fabric = &mut self.fabric;
         let LocalRouter { id, base, .. } = fabric.routers[router];
         for word in 0..fabric.words {
@@ -118,7 +123,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 self.routers.land(fabric, &Landing { router, id, base, port: port as u16, vc, packet }, now);
             }
         }
-        self.routers.serve(fabric, router, now);
     }
 
     /// Sends a node's next packet, if it can be sent.

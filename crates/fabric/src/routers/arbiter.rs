@@ -54,6 +54,33 @@ pub struct Turn {
     pub last: u16,
 }
 
+/// The first candidate behind the one that was served last that is ready, and with what.
+#[inline(always)]
+fn first_ready(
+    fabric: &mut Fabric,
+    mask: Mask<'_>,
+    last: usize,
+    mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
+) -> Option<(usize, u8)> {
+    // The word of the last one is visited twice: first what lies behind it, in the end the rest.
+    let words = mask.len();
+    let split = (last >> 6) % words;
+    let behind = u64::MAX.checked_shl((last as u32 & 63) + 1).unwrap_or(0);
+    let mut word = split;
+    let mut bits = mask[word] & behind;
+    for step in 0..=words {
+        for bit in Bits(bits) {
+            let candidate = word << 6 | bit;
+            if let Some(vc) = ready(fabric, candidate) {
+                return Some((candidate, vc));
+            }
+        }
+        word = if word + 1 == words { 0 } else { word + 1 };
+        bits = if step + 1 == words { mask[word] & !behind } else { mask[word] };
+    }
+    None
+}
+
 /// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel), `birth`
 /// when its packet was generated.
 #[inline(always)]
@@ -65,29 +92,7 @@ pub fn pick(
     birth: impl Fn(&Fabric, usize) -> u64,
 ) -> Option<(usize, u8)> {
     match turn.rule {
-        Arbitration::RoundRobin => {
-            if let [word] = mask {
-                // The common case, without the general walk.
-                let low = (2_u64 << (turn.last & 63)).wrapping_sub(1);
-                let (mut rest, mut before) = (word & !low, word & low);
-                if rest == 0 {
-                    (rest, before) = (before, 0);
-                }
-                while rest != 0 {
-                    let bit = rest.trailing_zeros() as usize;
-                    if let Some(vc) = ready(fabric, bit) {
-                        return Some((bit, vc));
-                    }
-                    rest &= rest - 1;
-                    if rest == 0 {
-                        (rest, before) = (before, 0);
-                    }
-                }
-                return None;
-            }
-            let from = (usize::from(turn.last) + 1) % (mask.len() * 64);
-            in_turn(mask, from).find_map(|bit| ready(fabric, bit).map(|vc| (bit, vc)))
-        }
+        Arbitration::RoundRobin => first_ready(fabric, mask, usize::from(turn.last), ready),
         Arbitration::OldestFirst => {
             let mut best: Option<(u64, usize, u8)> = None;
             for bit in in_turn(mask, 0) {

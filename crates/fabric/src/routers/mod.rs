@@ -3,6 +3,7 @@
 pub mod arbiter;
 pub mod output_queued;
 pub mod switched;
+pub mod voq;
 
 use units::RouterId;
 

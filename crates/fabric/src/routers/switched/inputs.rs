@@ -1,173 +1,98 @@
-//! The queues at the inputs.
+//! The FIFOs at the inputs, and what their heads ask for.
 
-use crate::fabric::Fabric;
-use crate::packet::{NONE, Queue};
-use crate::routers::Waiting;
+use super::{INPUT_SIDE, Switched};
+use crate::fabric::{Fabric, lane};
+use crate::packet::Queue;
+use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
 
-/// The queues of all inputs of a partition.
-#[derive(Debug)]
-pub(super) struct Inputs {
-    /// Queues of one (input, virtual channel): 1, or the most ports that a router has.
-    fan: usize,
-    vc_shift: u32,
-    /// By input (port, virtual channel), then, if there is one for each, by output.
-    queues: Vec<Queue>,
-    /// Which queues of an input are not empty: for FIFOs by port a mask of virtual channels, else by input a mask of
-    /// outputs.
-    filled: Vec<u64>,
-    /// Words of such a mask.
-    pub words: usize,
-    /// By router, which ports have packets.
-    ports: Vec<u64>,
-    /// Words of that mask.
-    pub port_words: usize,
-    /// Packets of each port.
-    packets: Vec<u32>,
-    /// Bytes that each input holds, as its sender must take them to be.
-    pub held: Vec<u32>,
+/// The FIFO of an input and virtual channel.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
+pub(super) struct Fifo {
+    pub queue: Queue,
+    /// Bytes that it holds, as its sender must take them to be.
+    pub held: u32,
+    /// The output that its head asks for, if its port is free.
+    pub out: u16,
 }
 
-impl Inputs {
-    /// One FIFO for each (input, virtual channel).
-    pub fn fifos(fabric: &Fabric) -> Self {
-        Self::new(fabric, 1, 1, fabric.ports())
-    }
+/// An input's side of the crossbar.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InputSide {
+    /// It is free from this time on. While it is busy its heads ask for nothing; if it has any, it wakes when it is free.
+    pub free: u64,
+    /// The virtual channels that have packets.
+    pub filled: u64,
+}
 
-    /// One queue for each (input, virtual channel, output).
-    pub fn per_output(fabric: &Fabric) -> Self {
-        let outputs = usize::from(fabric.plan.max_ports);
-        Self::new(fabric, outputs, outputs.div_ceil(64), fabric.ports() << fabric.plan.vc_shift)
-    }
-
-    fn new(fabric: &Fabric, fan: usize, words: usize, masks: usize) -> Self {
-        let inputs = fabric.ports() << fabric.plan.vc_shift;
-        Self {
-            fan,
-            vc_shift: fabric.plan.vc_shift,
-            queues: vec![Queue::default(); inputs * fan],
-            filled: vec![0; masks * words],
-            words,
-            ports: vec![0; fabric.routers.len() * fabric.words],
-            port_words: fabric.words,
-            packets: vec![0; fabric.ports()],
-            held: vec![0; inputs],
+impl Switched {
+    /// Queues a packet that will leave by an output; the head of a free input asks for it.
+    #[inline(always)]
+    pub(super) fn take_in(&mut self, fabric: &mut Fabric, landing: &Landing, (out, bytes): (u16, u32), now: u64) {
+        let Landing { router, base, port, vc, packet, .. } = *landing;
+        let (base, candidate) = (base as usize, (port as usize) << self.vc_shift | vc as usize);
+        let fifo = &mut self.fifos[(base << self.vc_shift) + candidate];
+        fifo.held += bytes;
+        fifo.queue.push(&mut fabric.pool, packet);
+        let side = &mut self.inputs[base + port as usize];
+        let before = side.filled;
+        side.filled = before | 1 << vc;
+        if before >> vc & 1 == 1 {
+            return;
+        }
+        if side.free <= now {
+            fifo.out = out;
+            self.request(base + out as usize, candidate);
+            fabric.activate(router, out as usize);
+        } else if before == 0 {
+            fabric.wheel.insert(side.free, lane::FREE, INPUT_SIDE | (base as u32 + u32::from(port)), 0);
         }
     }
 
-    /// Whether there is a queue for each output.
-    fn per_out(&self) -> bool {
-        self.fan > 1
-    }
-
+    /// An input is free: its heads ask for their outputs.
     #[inline]
-    fn queue(&self, input: usize, out: usize) -> usize {
-        if self.per_out() { input * self.fan + out } else { input }
-    }
-
-    /// The word and the bit that say whether a queue is filled.
-    #[inline]
-    fn flag(&self, input: usize, out: usize) -> (usize, u64) {
-        if self.per_out() {
-            (input * self.words + (out >> 6), 1 << (out & 63))
-        } else {
-            (input >> self.vc_shift, 1 << (input & ((1 << self.vc_shift) - 1)))
+    pub(super) fn input_freed(&mut self, fabric: &mut Fabric, port: usize) {
+        let router = fabric.router_of(port);
+        let base = fabric.routers[router].base as usize;
+        for vc in Bits(self.inputs[port].filled) {
+            let fifo = &mut self.fifos[port << self.vc_shift | vc];
+            let out = fabric.pool[fifo.queue.head()].out;
+            fifo.out = out;
+            self.request(base + out as usize, (port - base) << self.vc_shift | vc);
+            fabric.mark_sender((base + out as usize) as u32);
         }
     }
 
-    /// Adds a packet that will leave by an output.
-    #[inline]
-    pub fn push(&mut self, fabric: &mut Fabric, router: usize, input: usize, out: usize, packet: u32) {
-        let queue = self.queue(input, out);
-        self.queues[queue].push(&mut fabric.pool, packet);
-        let (word, bit) = self.flag(input, out);
-        self.filled[word] |= bit;
+    /// Takes out the head of a free input, which is then busy: its heads ask for nothing any more.
+    #[inline(always)]
+    pub(super) fn take_out(&mut self, fabric: &Fabric, base: usize, input: usize) -> u32 {
         let port = input >> self.vc_shift;
-        self.packets[port] += 1;
-        let local = port - fabric.routers[router].base as usize;
-        self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
-    }
-
-    /// Takes out the first packet of an input for an output.
-    #[inline]
-    pub fn pop(&mut self, fabric: &Fabric, base: usize, input: usize, out: usize) -> u32 {
-        let queue = self.queue(input, out);
-        let packet = self.queues[queue].pop(&fabric.pool);
-        if self.queues[queue].is_empty() {
-            let (word, bit) = self.flag(input, out);
-            self.filled[word] &= !bit;
-        }
-        let port = input >> self.vc_shift;
-        self.packets[port] -= 1;
-        if self.packets[port] == 0 {
-            let local = port - base;
-            let router = fabric.router_of(port);
-            self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
+        let side = &mut self.inputs[port];
+        let first = port << self.vc_shift;
+        let asking = side.filled;
+        let fifo = &mut self.fifos[input];
+        let packet = fifo.queue.pop(&fabric.pool);
+        side.filled = asking & !(u64::from(fifo.queue.is_empty()) << (input - first));
+        for vc in Bits(asking) {
+            let out = base + usize::from(self.fifos[first | vc].out);
+            let candidate = ((port - base) << self.vc_shift) | vc;
+            self.requests[out * self.words + (candidate >> 6)] &= !(1 << (candidate & 63));
         }
         packet
     }
 
-    /// The first packet of an input for an output.
-    #[inline]
-    pub fn head(&self, input: usize, out: usize) -> u32 {
-        self.queues[self.queue(input, out)].head()
+    #[inline(always)]
+    fn request(&mut self, sender: usize, candidate: usize) {
+        self.requests[sender * self.words + (candidate >> 6)] |= 1 << (candidate & 63);
     }
 
-    /// Whether a port has packets.
-    #[inline]
-    pub fn has_packets(&self, port: usize) -> bool {
-        self.packets[port] > 0
-    }
-
-    /// Whether any input of a router has packets.
-    #[inline]
-    pub fn any(&self, router: usize) -> bool {
-        self.ports[router * self.port_words..(router + 1) * self.port_words].iter().any(|&word| word != 0)
-    }
-
-    /// A word of the mask of a router's ports that have packets.
-    #[inline]
-    pub fn ports(&self, router: usize, word: usize) -> u64 {
-        self.ports[router * self.port_words + word]
-    }
-
-    /// FIFOs: the virtual channels of a port that have packets.
-    #[inline]
-    pub fn filled_vcs(&self, port: usize) -> u64 {
-        self.filled[port]
-    }
-
-    /// Queues for each output: a word of the mask of outputs for which an input has packets.
-    #[inline]
-    pub fn filled_outputs(&self, input: usize, word: usize) -> u64 {
-        self.filled[input * self.words + word]
-    }
-
-    /// The packets at the fronts of all queues.
-    pub fn heads(&self, fabric: &Fabric) -> Vec<Waiting> {
-        let mut all = Vec::new();
-        for router in &fabric.routers {
-            let first = (router.base as usize) << self.vc_shift;
-            for input in first..first + (usize::from(router.ports) << self.vc_shift) {
-                for queue in &self.queues[input * self.fan..(input + 1) * self.fan] {
-                    let packet = queue.head();
-                    if packet != NONE {
-                        let sender = router.base + u32::from(fabric.pool[packet].out);
-                        all.push(Waiting { packet, input: input as u32, sender });
-                    }
-                }
-            }
-        }
-        all
-    }
-}
-
-/// The inputs (ports of a router) of a mask, word by word.
-#[inline]
-pub(super) fn each_port(inputs: &Inputs, router: usize, mut visit: impl FnMut(usize)) {
-    for word in 0..inputs.port_words {
-        for bit in Bits(inputs.ports(router, word)) {
-            visit(word * 64 + bit);
+    /// Whether any head asks for an output.
+    #[inline(always)]
+    pub(super) fn is_asked(&self, sender: usize) -> bool {
+        match self.words {
+            1 => self.requests[sender] != 0,
+            words => self.requests[sender * words..(sender + 1) * words].iter().any(|&word| word != 0),
         }
     }
 }

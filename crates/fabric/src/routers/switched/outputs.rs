@@ -1,135 +1,145 @@
-//! The buffers at the outputs, and the links behind them.
+//! The outputs' sides of the crossbar, the buffers behind them, and the links behind those.
 
 use super::Switched;
-use crate::fabric::{Fabric, LocalRouter, lane};
-use crate::packet::Queue;
-use crate::routers::arbiter::{self, Turn};
+use crate::fabric::Fabric;
+use crate::packet::{NONE, Packet, Queue};
+use crate::routers::arbiter::Bits;
 
-use crate::catalogue::Arbitration;
-
-/// Marks the target of an event of `lane::FREE` that is about a buffer at an output.
-const OUTPUT: u32 = 1 << 31;
-
-/// The buffer at an output that an event is about, if it is about one.
-pub(super) fn place(target: u32) -> Option<usize> {
-    (target & OUTPUT != 0).then_some((target & !OUTPUT) as usize)
+/// An output's side of the crossbar.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(super) struct OutputSide {
+    /// It is free from this time on.
+    pub free: u64,
+    /// The virtual channels whose buffers have packets.
+    pub filled: u64,
+    /// Bytes of the packet that is on the link: it holds space of its buffer until its tail has gone.
+    leaving: u32,
+    /// The candidate that it served last.
+    pub last: u16,
+    /// The virtual channel of the packet that is on the link.
+    leaving_vc: u8,
+    /// A wake-up for the time when it is free is under way.
+    pub waking: bool,
 }
 
-/// The buffers at all outputs of a partition, by (port, virtual channel).
+/// The buffer of an output and virtual channel.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
+struct Buffer {
+    queue: Queue,
+    /// Bytes of the packets in the queue.
+    queued: u32,
+}
+
+/// The buffers at all outputs of a partition.
 #[derive(Debug)]
-pub(super) struct Outputs {
-    queues: Vec<Queue>,
-    /// Bytes that each buffer holds, the packet on the link included until its tail has gone.
-    held: Vec<u32>,
-    /// By port, the virtual channels that have packets.
-    filled: Vec<u64>,
-    /// By router, which outputs have packets.
-    ports: Vec<u64>,
-    vc_shift: u32,
+pub(super) struct Buffers {
+    /// By (port, virtual channel).
+    buffers: Vec<Buffer>,
     depth: u32,
     speedup: u64,
 }
 
-impl Outputs {
+impl Buffers {
     /// Empty buffers behind a crossbar of a speed-up.
     pub fn new(fabric: &Fabric, speedup: u64) -> Self {
-        let ports = fabric.ports();
-        let places = ports << fabric.plan.vc_shift;
-        Self {
-            queues: vec![Queue::default(); places],
-            held: vec![0; places],
-            filled: vec![0; ports],
-            ports: vec![0; fabric.routers.len() * fabric.words],
-            vc_shift: fabric.plan.vc_shift,
-            depth: fabric.plan.output_depth,
-            speedup,
-        }
-    }
-
-    /// Of a packet's class the lane whose buffer has the most room, if it has enough; the lowest of equals.
-    #[inline]
-    pub fn lane_with_room(&self, fabric: &Fabric, sender: usize, packet: u32) -> Option<u8> {
-        let (class, bytes) = (fabric.pool[packet].class, fabric.pool[packet].bytes);
-        let lanes = fabric.senders[sender].lanes;
-        let first = class * lanes;
-        let held = |vc: u8| self.held[sender << self.vc_shift | vc as usize];
-        let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
-        (held(vc) + bytes <= self.depth).then_some(vc)
-    }
-
-    /// Takes a packet in. Returns the time that it takes over the crossbar.
-    #[inline]
-    pub fn take(&mut self, fabric: &mut Fabric, sender: usize, packet: u32, vc: u8) -> u64 {
-        let bytes = fabric.pool[packet].bytes;
-        let place = sender << self.vc_shift | vc as usize;
-        fabric.pool[packet].next = crate::packet::NONE;
-        self.queues[place].push(&mut fabric.pool, packet);
-        self.held[place] += bytes;
-        debug_assert!(self.held[place] <= self.depth, "an output buffer above its depth");
-        self.filled[sender] |= 1 << vc;
-        let router = fabric.router_of(sender);
-        let out = sender - fabric.routers[router].base as usize;
-        self.ports[router * fabric.words + (out >> 6)] |= 1 << (out & 63);
-        fabric.time_out(sender, bytes).div_ceil(self.speedup)
-    }
-
-    /// Space falls free.
-    pub fn free(&mut self, place: usize, bytes: u32) {
-        self.held[place] -= bytes;
+        let places = fabric.ports() << fabric.plan.vc_shift;
+        Self { buffers: vec![Buffer::default(); places], depth: fabric.plan.output_depth, speedup }
     }
 }
 
 impl Switched {
-    /// Sends from the buffers at a router's outputs what their links can take.
-    pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
-        if self.outputs.is_none() {
-            return;
+    /// The virtual channel on which a packet could go to an output now, if it could: of its class the lane whose buffer
+    /// has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
+    #[inline(always)]
+    pub(super) fn ready(&self, fabric: &mut Fabric, sender: usize, packet: u32, now: u64) -> Option<u8> {
+        let Some(buffers) = &self.buffers else { return fabric.ready_vc(sender, packet) };
+        let Packet { class, bytes, .. } = fabric.pool[packet];
+        let near = &fabric.senders[sender];
+        let (first, lanes) = (class * near.lanes, near.lanes);
+        let side = &self.outputs[sender];
+        let sending = near.free_at > now;
+        if !sending && side.filled == 0 {
+            return Some(first);
         }
-        let LocalRouter { base, .. } = fabric.routers[router];
-        for word in 0..fabric.words {
-            let filled = self.outputs.as_ref().map_or(0, |outputs| outputs.ports[router * fabric.words + word]);
-            for bit in arbiter::Bits(filled) {
-                self.send_output(fabric, router, base as usize + word * 64 + bit, now);
-            }
-        }
+        let held = |vc: u8| {
+            let leaving = if sending && vc == side.leaving_vc { side.leaving } else { 0 };
+            buffers.buffers[sender << self.vc_shift | vc as usize].queued + leaving
+        };
+        let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
+        (held(vc) + bytes <= buffers.depth).then_some(vc)
     }
 
-    /// Sends the next packet of an output, the virtual channels in turn.
-    fn send_output(&mut self, fabric: &mut Fabric, router: usize, sender: usize, now: u64) {
+    /// Takes a packet that has crossed: sends it or puts it into its buffer. Returns the time of the crossing.
+    #[inline(always)]
+    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) -> u64 {
+        let bytes = fabric.pool[packet].bytes;
+        let Some(buffers) = &mut self.buffers else {
+            fabric.senders[sender].queued -= bytes;
+            return fabric.transmit(sender, packet, vc, now);
+        };
+        let time = fabric.time_out(sender, bytes);
+        let time = if buffers.speedup == 1 { time } else { time.div_ceil(buffers.speedup) };
+        let side = &mut self.outputs[sender];
+        if side.filled == 0 && fabric.senders[sender].free_at <= now && fabric.has_credit(sender, vc, bytes) {
+            self.send_off(fabric, sender, (packet, vc), now);
+            return time;
+        }
+        side.filled |= 1 << vc;
+        let buffer = &mut buffers.buffers[sender << self.vc_shift | vc as usize];
+        fabric.pool[packet].next = NONE;
+        buffer.queue.push(&mut fabric.pool, packet);
+        buffer.queued += bytes;
+        time
+    }
+
+    /// Puts a packet on a link that is free and has credit.
+    #[inline(always)]
+    fn send_off(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
+        let bytes = fabric.pool[packet].bytes;
+        let side = &mut self.outputs[sender];
+        (side.leaving, side.leaving_vc) = (bytes, vc);
+        let near = &mut fabric.senders[sender];
+        near.last = u16::from(vc);
+        near.queued -= bytes;
+        fabric.transmit(sender, packet, vc, now);
+    }
+
+    /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
+    #[inline(always)]
+    pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, sender: usize, now: u64) {
+        let filled = self.outputs[sender].filled;
+        if filled == 0 {
+            return;
+        }
         let free_at = fabric.senders[sender].free_at;
         if free_at > now {
-            if self.wakes.links[sender] != free_at {
-                self.wakes.links[sender] = free_at;
-                fabric.wheel.insert(free_at, lane::WAKE, sender as u32, 0);
+            return fabric.wake_at(sender, free_at);
+        }
+        let Some(buffers) = &mut self.buffers else { return };
+        // Turned so that the virtual channel whose turn it is comes lowest.
+        let turn = (u32::from(fabric.senders[sender].last) + 1) & 63;
+        let places = Bits(filled.rotate_right(turn)).map(|bit| (bit + turn as usize) & 63);
+        let first = sender << self.vc_shift;
+        for vc in places {
+            let buffer = &mut buffers.buffers[first | vc];
+            let packet = buffer.queue.head();
+            let bytes = fabric.pool[packet].bytes;
+            if !fabric.has_credit(sender, vc as u8, bytes) {
+                continue;
+            }
+            buffer.queue.pop(&fabric.pool);
+            buffer.queued -= bytes;
+            let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
+            self.outputs[sender].filled = left;
+            self.send_off(fabric, sender, (packet, vc as u8), now);
+            // Others go on when the link falls free, or may lack the room that the packet then gives back.
+            if left != 0 || self.is_asked(sender) {
+                fabric.wake_at(sender, fabric.senders[sender].free_at);
             }
             return;
         }
-        let Some(outputs) = &mut self.outputs else { return };
-        let first = sender << outputs.vc_shift;
-        let turn = Turn { rule: Arbitration::RoundRobin, router, last: fabric.senders[sender].last };
-        let queues = &outputs.queues;
-        let filled = [outputs.filled[sender]];
-        let ready = |fabric: &mut Fabric, vc: usize| {
-            let bytes = fabric.pool[queues[first | vc].head()].bytes;
-            fabric.has_credit(sender, vc as u8, bytes).then_some(vc as u8)
-        };
-        let picked = arbiter::pick(fabric, turn, &filled, ready, |_, _| 0);
-        let Some((vc, _)) = picked else {
-            fabric.block(sender);
-            return;
-        };
-        let packet = outputs.queues[first | vc].pop(&fabric.pool);
-        if outputs.queues[first | vc].is_empty() {
-            outputs.filled[sender] &= !(1 << vc);
-            if outputs.filled[sender] == 0 {
-                let out = sender - fabric.routers[router].base as usize;
-                outputs.ports[router * fabric.words + (out >> 6)] &= !(1 << (out & 63));
-            }
-        }
-        let bytes = fabric.pool[packet].bytes;
-        fabric.senders[sender].last = vc as u16;
-        fabric.senders[sender].queued -= bytes;
-        let time = fabric.transmit(sender, packet, vc as u8, now);
-        fabric.wheel.insert(now + time, lane::FREE, OUTPUT | (first | vc) as u32, bytes);
+        fabric.block(sender);
     }
 }

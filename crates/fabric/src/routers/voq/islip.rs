@@ -1,0 +1,184 @@
+//! iSLIP (McKeown 1999): request, grant, accept, with pointers that desynchronise.
+
+use super::{Crossing, VirtualOutputQueued};
+use crate::fabric::{Fabric, LocalRouter};
+use crate::packet::NONE;
+use crate::routers::arbiter::{Bits, in_turn};
+
+/// How inputs are matched to outputs.
+#[derive(Debug)]
+pub(super) struct Islip {
+    /// Rounds, or as many as find a maximal matching.
+    iterations: Option<u8>,
+    /// By output port, the input that was served last.
+    granted: Vec<u16>,
+    /// By input port, the output that was served last.
+    accepted: Vec<u16>,
+    /// The requests for each output of the router that is being matched: by output, a mask of inputs.
+    requests: Vec<u64>,
+    /// The grants to each input of that router: by input, a mask of outputs.
+    grants: Vec<u64>,
+    /// Words of a mask.
+    words: usize,
+    /// Outputs that are asked for, in ascending order.
+    asked: Vec<u16>,
+    /// A list of ports, kept for its memory.
+    scratch: Vec<u16>,
+}
+
+impl Islip {
+    /// Pointers at their beginnings.
+    pub fn new(fabric: &Fabric, iterations: Option<u8>) -> Self {
+        // No pointer may start where a first grant would have put it: the last port, so that port 0 comes first.
+        let last = vec![u16::MAX; fabric.ports()];
+        let (outputs, words) = (usize::from(fabric.plan.max_ports), fabric.words);
+        Self {
+            iterations,
+            granted: last.clone(),
+            accepted: last,
+            requests: vec![0; outputs * words],
+            grants: vec![0; outputs * words],
+            words,
+            asked: Vec::with_capacity(outputs),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn request(&mut self, out: usize, port: usize) {
+        let row = out * self.words;
+        if self.requests[row..row + self.words].iter().all(|&word| word == 0) {
+            self.asked.push(out as u16);
+        }
+        self.requests[row + (port >> 6)] |= 1 << (port & 63);
+    }
+
+    fn clear(&mut self) {
+        for out in self.asked.drain(..) {
+            let row = usize::from(out) * self.words;
+            self.requests[row..row + self.words].fill(0);
+        }
+    }
+}
+
+impl VirtualOutputQueued {
+    /// Matches what can be matched at a router, and sends it.
+    pub(super) fn allocate(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        self.request_queues(fabric, router, now);
+        let LocalRouter { base, ports, .. } = fabric.routers[router];
+        let base = base as usize;
+        let rounds = self.islip.iterations.map_or(u32::from(ports), u32::from);
+        for round in 0..rounds {
+            if !self.round(fabric, base, round == 0, now) {
+                break;
+            }
+        }
+        for index in 0..self.islip.asked.len() {
+            let out = usize::from(self.islip.asked[index]);
+            if self.wanted[base + out] > 0 && self.output_free(fabric, base + out, now) {
+                // It could have been served, but for credit or for inputs that are busy.
+                fabric.block(base + out);
+            }
+        }
+        self.islip.clear();
+    }
+
+    /// Every free input asks for the outputs that it has packets for and that could take one.
+    fn request_queues(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let base = fabric.routers[router].base as usize;
+        for port_word in 0..self.queues.port_words {
+            for bit in Bits(self.queues.ports(router, port_word)) {
+                let port = port_word * 64 + bit;
+                if self.input_free(fabric, base + port, now) {
+                    self.request_for(fabric, base, port, now);
+                }
+            }
+        }
+        self.islip.asked.sort_unstable();
+    }
+
+    fn request_for(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) {
+        for vc in 0..usize::from(fabric.plan.vcs) {
+            let input = (base + port) << self.vc_shift | vc;
+            for word in 0..self.queues.words {
+                for bit in Bits(self.queues.filled(input, word)) {
+                    let out = word * 64 + bit;
+                    if self.output_free(fabric, base + out, now) {
+                        self.islip.request(out, port);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One round of grant and accept; whether it has matched anything.
+    fn round(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
+        self.grant(fabric, base, now);
+        let mut matched = false;
+        let mut granted = std::mem::take(&mut self.islip.scratch);
+        granted.sort_unstable();
+        granted.dedup();
+        for &port in &granted {
+            matched |= self.accept(fabric, base, usize::from(port), first, now);
+        }
+        granted.clear();
+        self.islip.scratch = granted;
+        matched
+    }
+
+    /// Every free output grants the first of the inputs that ask for it, from the one after that it served last.
+    fn grant(&mut self, fabric: &mut Fabric, base: usize, now: u64) {
+        let words = self.islip.words;
+        for index in 0..self.islip.asked.len() {
+            let out = usize::from(self.islip.asked[index]);
+            if !self.output_free(fabric, base + out, now) {
+                continue;
+            }
+            let from = usize::from(self.islip.granted[base + out].wrapping_add(1)) % (words * 64);
+            let row = &self.islip.requests[out * words..(out + 1) * words];
+            let chosen = in_turn(row, from)
+                .find(|&port| self.in_free[base + port] <= now && self.ready_queue(fabric, base, port, out).is_some());
+            if let Some(port) = chosen {
+                self.islip.grants[port * words + (out >> 6)] |= 1 << (out & 63);
+                self.islip.scratch.push(port as u16);
+            }
+        }
+    }
+
+    /// An input accepts the first of its grants, from the output after the one that it accepted last.
+    fn accept(&mut self, fabric: &mut Fabric, base: usize, port: usize, first: bool, now: u64) -> bool {
+        let words = self.islip.words;
+        let from = usize::from(self.islip.accepted[base + port].wrapping_add(1)) % (words * 64);
+        let row = port * words..(port + 1) * words;
+        let Some(out) = in_turn(&self.islip.grants[row.clone()], from).next() else { return false };
+        if first {
+            // Only the first round moves the pointers: that keeps a starved input from being passed over for ever.
+            self.islip.granted[base + out] = port as u16;
+            self.islip.accepted[base + port] = out as u16;
+        }
+        self.islip.grants[row].fill(0);
+        let Some((input, vc)) = self.ready_queue(fabric, base, port, out) else { return false };
+        self.cross(fabric, Crossing { base, input, out, vc }, now);
+        self.ask_again(fabric, base, input, out, now);
+        true
+    }
+
+    /// After a crossing: whoever still waits for this input or output is served when it falls free.
+    fn ask_again(&mut self, fabric: &mut Fabric, base: usize, input: usize, out: usize, now: u64) {
+        if self.queues.has_packets(input >> self.vc_shift) {
+            self.input_free(fabric, input >> self.vc_shift, now);
+        }
+        if self.wanted[base + out] > 0 {
+            self.output_free(fabric, base + out, now);
+        }
+    }
+
+    /// The first virtual channel of an input that has a packet for an output that could leave now.
+    fn ready_queue(&self, fabric: &mut Fabric, base: usize, port: usize, out: usize) -> Option<(usize, u8)> {
+        let first = (base + port) << self.vc_shift;
+        (first..first + usize::from(fabric.plan.vcs)).find_map(|input| {
+            let packet = self.queues.head(input, out);
+            let vc = if packet == NONE { None } else { fabric.ready_vc(base + out, packet) };
+            vc.map(|vc| (input, vc))
+        })
+    }
+}

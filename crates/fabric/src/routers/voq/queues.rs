@@ -1,0 +1,124 @@
+//! The queues at the inputs, one for each output.
+
+use crate::fabric::Fabric;
+use crate::packet::{NONE, Queue};
+use crate::routers::Waiting;
+
+/// The queues of all inputs of a partition.
+#[derive(Debug)]
+pub(super) struct Queues {
+    /// The most ports that a router has.
+    outputs: usize,
+    vc_shift: u32,
+    /// By input (port, virtual channel), then by output.
+    queues: Vec<Queue>,
+    /// By input, which of its queues have packets: a mask of outputs.
+    filled: Vec<u64>,
+    /// Words of such a mask.
+    pub words: usize,
+    /// By router, which ports have packets.
+    ports: Vec<u64>,
+    /// Words of that mask.
+    pub port_words: usize,
+    /// Packets of each port.
+    packets: Vec<u32>,
+    /// Bytes that each input holds, as its sender must take them to be.
+    pub held: Vec<u32>,
+}
+
+impl Queues {
+    /// Empty queues.
+    pub fn new(fabric: &Fabric) -> Self {
+        let outputs = usize::from(fabric.plan.max_ports);
+        let inputs = fabric.ports() << fabric.plan.vc_shift;
+        let words = outputs.div_ceil(64);
+        Self {
+            outputs,
+            vc_shift: fabric.plan.vc_shift,
+            queues: vec![Queue::default(); inputs * outputs],
+            filled: vec![0; inputs * words],
+            words,
+            ports: vec![0; fabric.routers.len() * fabric.words],
+            port_words: fabric.words,
+            packets: vec![0; fabric.ports()],
+            held: vec![0; inputs],
+        }
+    }
+
+    /// Adds a packet that will leave by an output.
+    #[inline]
+    pub fn push(&mut self, fabric: &mut Fabric, router: usize, input: usize, out: usize, packet: u32) {
+        self.queues[input * self.outputs + out].push(&mut fabric.pool, packet);
+        self.filled[input * self.words + (out >> 6)] |= 1 << (out & 63);
+        let port = input >> self.vc_shift;
+        self.packets[port] += 1;
+        let local = port - fabric.routers[router].base as usize;
+        self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
+    }
+
+    /// Takes out the first packet of an input for an output.
+    #[inline]
+    pub fn pop(&mut self, fabric: &Fabric, base: usize, input: usize, out: usize) -> u32 {
+        let queue = &mut self.queues[input * self.outputs + out];
+        let packet = queue.pop(&fabric.pool);
+        if queue.is_empty() {
+            self.filled[input * self.words + (out >> 6)] &= !(1 << (out & 63));
+        }
+        let port = input >> self.vc_shift;
+        self.packets[port] -= 1;
+        if self.packets[port] == 0 {
+            let local = port - base;
+            let router = fabric.router_of(port);
+            self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
+        }
+        packet
+    }
+
+    /// The first packet of an input for an output.
+    #[inline]
+    pub fn head(&self, input: usize, out: usize) -> u32 {
+        self.queues[input * self.outputs + out].head()
+    }
+
+    /// Whether a port has packets.
+    #[inline]
+    pub fn has_packets(&self, port: usize) -> bool {
+        self.packets[port] > 0
+    }
+
+    /// Whether any input of a router has packets.
+    #[inline]
+    pub fn any(&self, router: usize) -> bool {
+        self.ports[router * self.port_words..(router + 1) * self.port_words].iter().any(|&word| word != 0)
+    }
+
+    /// A word of the mask of a router's ports that have packets.
+    #[inline]
+    pub fn ports(&self, router: usize, word: usize) -> u64 {
+        self.ports[router * self.port_words + word]
+    }
+
+    /// A word of the mask of outputs for which an input has packets.
+    #[inline]
+    pub fn filled(&self, input: usize, word: usize) -> u64 {
+        self.filled[input * self.words + word]
+    }
+
+    /// The packets at the fronts of all queues.
+    pub fn heads(&self, fabric: &Fabric) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        for router in &fabric.routers {
+            let first = (router.base as usize) << self.vc_shift;
+            for input in first..first + (usize::from(router.ports) << self.vc_shift) {
+                for queue in &self.queues[input * self.outputs..(input + 1) * self.outputs] {
+                    let packet = queue.head();
+                    if packet != NONE {
+                        let sender = router.base + u32::from(fabric.pool[packet].out);
+                        all.push(Waiting { packet, input: input as u32, sender });
+                    }
+                }
+            }
+        }
+        all
+    }
+}
