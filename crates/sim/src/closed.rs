@@ -105,7 +105,7 @@ fn phase(
     let flows = flows(system, exchange, dimension);
     let volume: u64 = flows.iter().flatten().map(|flow| flow.left).sum();
     let senders = flows.iter().filter(|flows| !flows.is_empty()).count() as u64;
-    let packet = system.packets().packet;
+    let packet = (system.packets().packet, system.slot());
     let traffic = |nodes: &[u32]| {
         let own = nodes.iter().map(|&node| (NodeId(node), flows[node as usize].clone())).collect();
         NodeTraffic::Volume(VolumeTraffic::new(&system.routing, system.spec.seed, packet, own))

@@ -76,13 +76,16 @@ pub struct Flow {
     pub left: u64,
 }
 
-/// A node's flows, all there from time 0, served in turn packet by packet.
+/// A node's flows, served in turn packet by packet.
 #[derive(Debug)]
 struct Sender {
     stream: Stream,
     node: NodeId,
     flows: Vec<Flow>,
     turn: usize,
+    /// When the next packet is generated, in ticks: as fast as the link takes them, so that routers that serve the oldest
+    /// packet first hold back whoever is ahead.
+    birth: u64,
 }
 
 /// Nodes that send given volumes.
@@ -91,18 +94,25 @@ pub struct VolumeTraffic {
     senders: Vec<Sender>,
     routing: Arc<dyn Routing>,
     packet: u32,
+    slot: u64,
 }
 
 impl VolumeTraffic {
-    /// The flows of some nodes, cut into packets of a size in bytes.
-    pub fn new(routing: &Arc<dyn Routing>, seed: u64, packet: u32, flows: Vec<(NodeId, Vec<Flow>)>) -> Self {
+    /// The flows of some nodes, cut into packets of a size in bytes that take a slot, in ticks, on an injection link.
+    pub fn new(
+        routing: &Arc<dyn Routing>,
+        seed: u64,
+        (packet, slot): (u32, u64),
+        flows: Vec<(NodeId, Vec<Flow>)>,
+    ) -> Self {
         let sender = |(node, flows): (NodeId, Vec<Flow>)| Sender {
             stream: Stream::new(seed, Owner::Node(node.0)),
             node,
             flows: flows.into_iter().filter(|flow| flow.left > 0).collect(),
             turn: 0,
+            birth: 0,
         };
-        Self { senders: flows.into_iter().map(sender).collect(), routing: Arc::clone(routing), packet }
+        Self { senders: flows.into_iter().map(sender).collect(), routing: Arc::clone(routing), packet, slot }
     }
 }
 
@@ -122,7 +132,9 @@ impl Traffic for VolumeTraffic {
             sender.turn += 1;
         }
         let state = self.routing.start(sender.node, dst, &mut sender.stream);
-        Some(Demand { birth: 0, dst, bytes: bytes as u32, state })
+        let birth = sender.birth;
+        sender.birth += self.slot;
+        Some(Demand { birth, dst, bytes: bytes as u32, state })
     }
 }
 
