@@ -51,7 +51,8 @@ fn main() {
     let plan = Arc::new(Plan::new(spec).unwrap());
     let map = PartitionMap::new(&*topology, 1);
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
-    let pattern = workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
+    let pattern =
+        workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
     let injection = Injection::new(InjectionSpec::Bernoulli, load, slot);
     let traffic = OpenTrafficSpec {
         pattern,

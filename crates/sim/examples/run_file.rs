@@ -19,6 +19,13 @@ fn main() {
         }
     };
     for p in e.points() {
+        if std::env::var("ANALYZE").is_ok() {
+            let a = sim::analyze_point(&e, p).unwrap();
+            let classes: Vec<_> =
+                a.class_loads.iter().map(|c| format!("{} {:.4}/{:.4}", c.class, c.max, c.mean)).collect();
+            println!("{:?} bound {:.5} {} in {:.2} s", p.keys, a.throughput_bound, classes.join(", "), a.wall_s);
+            continue;
+        }
         let o = sim::RunOptions { threads, progress: Default::default() };
         match sim::run_point(&e, p, &o) {
             Ok(r) => {

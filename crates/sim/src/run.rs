@@ -243,7 +243,7 @@ impl<'a> Run<'a> {
         }
         // Past saturation the latency has no mean; the accepted load has.
         let accepted = self.accepted();
-        accepted.relative_half_width() <= precision / 4.0 && self.is_saturated()
+        accepted.relative_half_width() <= precision && self.is_saturated()
     }
 
     fn is_saturated(&self) -> bool {

@@ -38,7 +38,8 @@ pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResul
 }
 
 fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
-    result.saturation_load = result.accepted_load_min;
+    // At the ends of the measured interval a packet more or less is counted; nobody carries more than is offered.
+    result.saturation_load = result.accepted_load_min.map(|least| least.min(result.offered_load));
     result.saturation_bracket = Some(bracket);
     result
 }

@@ -1,13 +1,24 @@
 //! Building and running small experiments.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sim::{Experiment, PointResult, Progress, RunError, RunOptions, System, SystemError, run};
+use topology::ChannelClass;
+use units::NodeId;
 
-/// The system of an experiment's first point.
+/// Every architecture of routers, as the experiment file names it.
+pub const ROUTERS: [&str; 4] = ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued"];
+
+/// The folder that the paths in these tests' experiments start from.
+fn base() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/system")
+}
+
+/// The system of an experiment's first point, or why there is none: a key and a message.
 pub fn build(text: &str) -> Result<System, SystemError> {
-    let experiment = Experiment::load(text, "test.toml", Path::new("."), &[]).unwrap_or_else(|e| panic!("{text}\n{e}"));
-    System::build(&experiment.points()[0].spec, Path::new("."))
+    let experiment = Experiment::load(text, "test.toml", &base(), &[])
+        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+    System::build(&experiment.points()[0].spec, &base())
 }
 
 /// The result of an experiment's first point.
@@ -18,4 +29,63 @@ pub fn run_on(text: &str, threads: usize) -> Result<PointResult, RunError> {
 /// The same, where it has to work.
 pub fn result(text: &str) -> PointResult {
     run_on(text, 1).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+/// Everything that a run says but its wall-clock time, as text that differs if a bit of it does.
+pub fn digest(text: &str, threads: usize) -> String {
+    let mut found = run_on(text, threads).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    found.wall_s = 0.0;
+    serde_json::to_string(&found).unwrap()
+}
+
+/// A traffic matrix in a file of its own, which goes when this does.
+pub struct Matrix(PathBuf);
+
+impl Matrix {
+    /// Lines of source, destination and weight.
+    pub fn new(name: &str, lines: &[(u32, u32, f64)]) -> Self {
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.csv", std::process::id()));
+        let lines: String = lines.iter().map(|(src, dst, weight)| format!("{src},{dst},{weight}\n")).collect();
+        std::fs::write(&path, format!("src,dst,weight\n{lines}")).unwrap();
+        Self(path)
+    }
+
+    /// One node that sends to one other.
+    pub fn pair(name: &str, src: u32, dst: u32) -> Self {
+        Self::new(&format!("{name}-{src}-{dst}"), &[(src, dst, 1.0)])
+    }
+
+    /// The pattern of an experiment.
+    pub fn pattern(&self) -> String {
+        format!("{{ kind = \"matrix\", path = '{}' }}", self.0.display())
+    }
+}
+
+impl Drop for Matrix {
+    fn drop(&mut self) {
+        // What is left behind in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Routers on shortest paths, on average over the messages of a system's pattern.
+pub fn mean_distance(system: &System) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for src in (0..system.topology.nodes()).map(NodeId) {
+        let to = |&(dst, share): &(NodeId, f64)| share * f64::from(system.topology.routers_between(src, dst));
+        sum += system.pattern.weight(src) * system.pattern.distribution(src).iter().map(to).sum::<f64>();
+        weights += system.pattern.weight(src);
+    }
+    sum / weights
+}
+
+/// What packets take on average that meet no others, through a mean number of routers: linear in it where all wires are
+/// alike. Of a message that ends in a short packet, none is faster than that one.
+pub fn idle_ns(system: &System, routers: f64) -> f64 {
+    let ns = |ticks| system.picoseconds(ticks) as f64 / 1e3;
+    let (one, two) = (system.zero_load_latency(1), system.zero_load_latency(2));
+    let (packet, rest) = (system.packets().packet, system.packets().message % u64::from(system.packets().packet));
+    let time = |bytes| system.plan.serialization(ChannelClass::EJECTION, bytes);
+    let spared = if rest > 0 { time(packet) - time(rest as u32) } else { 0 };
+    ns(one - spared) + ns(two - one) * (routers - 1.0)
 }

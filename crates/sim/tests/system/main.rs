@@ -5,6 +5,8 @@
 mod bounds;
 mod common;
 mod determinism;
+mod dragonfly;
 mod product;
+mod seeds;
 mod theory;
 mod zero_load;

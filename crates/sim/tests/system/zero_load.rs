@@ -1,67 +1,193 @@
 //! Latencies of packets that meet no other are the sum of the stages, to the picosecond.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use routing::RoutingSpec;
 
-use crate::common::{build, result};
+use crate::common::{Matrix, ROUTERS, build, result};
 
-/// A traffic matrix in which one node sends to one other.
-fn pair(name: &str, src: u32, dst: u32) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}-{src}-{dst}.csv", std::process::id()));
-    std::fs::write(&path, format!("src,dst,weight\n{src},{dst},1\n")).unwrap();
-    path
-}
+/// 100 bytes at 3 Gb/s are 266,666 2/3 ps, rounded up.
+const SERIALIZATION_PS: u64 = 266_667;
 
-const ROUTERS: [&str; 4] = ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued"];
-
-fn experiment(topology: &str, router: &str, matrix: &str, extra: &str) -> String {
+/// One pair of nodes on a network whose delays are all different primes.
+fn experiment(topology: &str, routing: &str, router: &str, pattern: &str) -> String {
     format!(
         r#"
         topology = {topology}
         link = {{ bandwidth = "3 Gb/s", delay = "7 ns", injection = {{ delay = "5 ns" }}, ejection = {{ delay = "11 ns" }} }}
         router = {{ kind = "{router}", delay = "13 ns", buffer = "4 packets" }}
-        workload = {{ kind = "traffic", load = 0.05, packet_size = "100 B", {extra}
-                     pattern = {{ kind = "matrix", path = '{matrix}' }} }}
+        {routing}
+        workload = {{ kind = "traffic", load = 0.05, packet_size = "100 B", pattern = {pattern} }}
         measure = {{ warm_up = "10 us", max_time = "400 us" }}
         "#
     )
-    .replace("{extra}\n", "\n")
 }
 
-/// Runs one pair and compares with the sum of stages for so many routers.
-fn check(topology: &str, router: &str, (src, dst): (u32, u32)) {
-    let matrix = pair(router, src, dst);
-    let text = experiment(topology, router, &matrix.display().to_string(), "").replace(",  \n", ", ");
-    let system = build(&text).unwrap();
-    let routers = system.topology.routers_between(units::NodeId(src), units::NodeId(dst));
+/// Two ends, a channel between routers and the next router's delay for each hop, and one serialization.
+fn sum_of_stages(routers: u32) -> u64 {
+    5_000 + 11_000 + 7_000 * u64::from(routers - 1) + 13_000 * u64::from(routers) + SERIALIZATION_PS
+}
+
+/// Runs one pair and compares with the sum of stages; returns the routers on the way.
+fn check(topology: &str, routing: &str, router: &str, (src, dst): (u32, u32)) -> u32 {
+    let matrix = Matrix::pair(&format!("zero-{router}"), src, dst);
+    let text = experiment(topology, routing, router, &matrix.pattern());
     let found = result(&text);
-    std::fs::remove_file(matrix).unwrap();
-    // 100 bytes at 3 Gb/s are 266,666 2/3 ps, rounded up.
-    let exact_ps = 5_000 + 11_000 + 7_000 * u64::from(routers - 1) + 13_000 * u64::from(routers) + 266_667;
-    let mut seen = String::new();
-    for (what, value) in
-        [("mean", found.latency_mean_ns), ("median", found.latency_p50_ns), ("max", found.latency_max_ns)]
-    {
-        write!(seen, "{what} {value:?} ").unwrap();
+    let routers = found.hops_mean.unwrap() as u32;
+    let exact = sum_of_stages(routers);
+    let (max, mean) = (found.latency_max_ns.unwrap() * 1e3, found.latency_mean_ns.unwrap() * 1e3);
+    // The mean is the largest: so all are equal.
+    assert!((max - exact as f64).abs() < 1e-3, "{text}: {exact} ps, but at most {max}");
+    assert!((mean - exact as f64).abs() < 1e-3, "{text}: {exact} ps, but {mean} on average");
+    assert!(found.packets > 50, "{text}: {} packets say little", found.packets);
+    routers
+}
+
+const SWITCH: &str = r#"{ kind = "single-switch", ports = 4 }"#;
+const BINARY_TREE: &str = r#"{ kind = "fat-tree", k = 2, n = 4 }"#;
+const WIDE_TREE: &str = r#"{ kind = "fat-tree", k = 16, n = 2 }"#;
+const TORUS: &str = r#"{ kind = "torus", dims = [4, 4] }"#;
+const RING: &str = r#"{ kind = "torus", dims = [9], nodes_per_router = 2 }"#;
+const CUBE: &str = r#"{ kind = "mesh", dims = [2, 3, 4] }"#;
+const LINE: &str = r#"{ kind = "file", path = "data/line.edges" }"#;
+
+/// Destinations of node 0 that cover every hop count of a topology.
+fn destinations(topology: &str) -> Vec<u32> {
+    let matrix = Matrix::pair("destinations", 0, 1);
+    let system = build(&experiment(topology, "", ROUTERS[0], &matrix.pattern())).unwrap();
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for dst in 1..system.topology.nodes() {
+        let routers = system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+        if found.iter().all(|&(known, _)| known != routers) {
+            found.push((routers, dst));
+        }
     }
-    let max_ps = (found.latency_max_ns.unwrap() * 1e3).round() as u64;
-    let mean_ps = found.latency_mean_ns.unwrap() * 1e3;
-    assert!(max_ps == exact_ps && (mean_ps - exact_ps as f64).abs() < 1e-3, "{text}: {exact_ps} ps, but {seen}");
-    assert_eq!(found.hops_mean, Some(f64::from(routers)));
+    found.into_iter().map(|(_, dst)| dst).collect()
 }
 
 #[test]
-fn the_sum_of_stages_is_exact_for_every_router_and_hop_count() {
+fn the_sum_of_stages_is_exact_for_every_router_topology_and_hop_count() {
     // Would catch a delay charged twice or not at all, store-and-forward in place of cut-through, a slot of waiting
     // without contention, rounding of times.
+    for topology in [SWITCH, BINARY_TREE, WIDE_TREE, TORUS, RING, CUBE, LINE] {
+        let destinations = destinations(topology);
+        for router in ROUTERS {
+            let routers: Vec<u32> = destinations.iter().map(|&dst| check(topology, "", router, (0, dst))).collect();
+            let distances: Vec<u32> = {
+                let matrix = Matrix::pair("distances", 0, 1);
+                let system = build(&experiment(topology, "", router, &matrix.pattern())).unwrap();
+                let between = |&dst| system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+                destinations.iter().map(between).collect()
+            };
+            assert_eq!(routers, distances, "{topology}: a way that is not a shortest one");
+        }
+    }
+}
+
+#[test]
+fn the_sum_of_stages_is_exact_for_every_routing() {
+    // Would catch a routing that costs time by itself, or that goes another way than it counts. Up*/down* may go a
+    // longer way round; all others go a shortest one.
+    for topology in [SWITCH, BINARY_TREE, TORUS, RING, CUBE, LINE] {
+        let destinations = destinations(topology);
+        for spec in RoutingSpec::all() {
+            let routing = format!("routing = {{ kind = \"{}\" }}", spec.kind());
+            let matrix = Matrix::pair("fits", 0, 1);
+            let Ok(system) = build(&experiment(topology, &routing, ROUTERS[0], &matrix.pattern())) else { continue };
+            for &dst in &destinations {
+                let shortest = system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+                let gone = check(topology, &routing, ROUTERS[0], (0, dst));
+                let minimal = spec.kind() != "up-down";
+                assert!(if minimal { gone == shortest } else { gone >= shortest }, "{topology} {routing} to {dst}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_class_of_channels_has_its_own_delay_and_bandwidth() {
+    // 0 to 3 of the line: injection, local, global, local, ejection, each slower than the one before, so that a packet
+    // flows into each without a stop and takes the last one's time. Would catch a class that is looked up wrongly.
+    let matrix = Matrix::pair("classes", 0, 4);
     for router in ROUTERS {
-        check(r#"{ kind = "single-switch", ports = 4 }"#, router, (0, 3));
-        for dst in [1, 2, 4, 15] {
-            check(r#"{ kind = "fat-tree", k = 2, n = 4 }"#, router, (0, dst));
+        let text = format!(
+            r#"
+            topology = {LINE}
+            router = {{ kind = "{router}", delay = "13 ns" }}
+            workload = {{ kind = "traffic", load = 0.01, packet_size = "100 B", injection = "periodic", pattern = {} }}
+            measure = {{ warm_up = "10 us", max_time = "600 us" }}
+            [link]
+            bandwidth = "1 b/s"
+            delay = "1 s"
+            injection = {{ bandwidth = "40 Gb/s", delay = "1 ns" }}
+            local = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+            global = {{ bandwidth = "10 Gb/s", delay = "300 ns" }}
+            ejection = {{ bandwidth = "3 Gb/s", delay = "4 us" }}
+            "#,
+            matrix.pattern()
+        );
+        let found = result(&text);
+        let exact = 1_000 + 2 * 20_000 + 300_000 + 4_000_000 + 4 * 13_000 + SERIALIZATION_PS;
+        assert!((found.latency_max_ns.unwrap() * 1e3 - exact as f64).abs() < 1e-3, "{router}: {found:?}");
+        assert!((found.latency_mean_ns.unwrap() * 1e3 - exact as f64).abs() < 1e-3, "{router}: {found:?}");
+    }
+}
+
+#[test]
+fn packets_of_a_message_follow_one_another_without_a_gap() {
+    // 600 bytes in packets of 256, 256 and 88: each waits for those before it. Would catch a short last packet that
+    // takes a whole one's time, a message that is generated packet by packet, a gap between packets.
+    let (full, rest) = (682_667, 234_667);
+    let idle = 5_000 + 11_000 + 7_000 + 2 * 13_000;
+    let exact = [idle + full, idle + 2 * full, idle + 2 * full + rest];
+    let matrix = Matrix::pair("message", 0, 1);
+    for router in ROUTERS {
+        for injection in ["bernoulli", "periodic"] {
+            let text = experiment(r#"{ kind = "mesh", dims = [2] }"#, "", router, &matrix.pattern()).replace(
+                r#"packet_size = "100 B""#,
+                &format!(r#"packet_size = "256 B", message_size = "600 B", injection = "{injection}""#),
+            );
+            let found = result(&text);
+            let mean = exact.iter().sum::<u64>() as f64 / 3.0;
+            assert!((found.latency_max_ns.unwrap() * 1e3 - exact[2] as f64).abs() < 1e-3, "{text}{found:?}");
+            assert!((found.latency_mean_ns.unwrap() * 1e3 - mean).abs() < 1e-3, "{text}{found:?}");
         }
-        for dst in [1, 2, 5, 10, 15] {
-            check(r#"{ kind = "torus", dims = [4, 4] }"#, router, (0, dst));
-            check(r#"{ kind = "mesh", dims = [4, 4] }"#, router, (0, dst));
+    }
+}
+
+#[test]
+fn a_permutation_without_conflicts_runs_at_full_load_as_if_alone() {
+    // Every channel carries one flow: neighbours on a ring, a permutation of a switch, and any shift of a fat-tree under
+    // D-mod-K (Zahavi 2012). Would catch any slot lost at full load, a credit that is late, a channel that is shared
+    // where it need not be.
+    let neighbour = ["{ kind = \"torus\", dims = [8] }", "", "\"neighbor\""];
+    let complement = ["{ kind = \"single-switch\", ports = 8 }", "", "\"bit-complement\""];
+    let shift = |offset: u32| format!("{{ kind = \"shift\", offset = {offset} }}");
+    let shifts = [1, 3, 4, 8, 15].map(shift);
+    let tree = |pattern| ["{ kind = \"fat-tree\", k = 4, n = 2 }", "routing = { kind = \"d-mod-k\" }", pattern];
+    let mut cases = vec![neighbour, complement];
+    cases.extend(shifts.iter().map(|pattern| tree(pattern)));
+    for [topology, routing, pattern] in cases {
+        for router in ROUTERS {
+            let text = experiment(topology, routing, router, pattern).replace("load = 0.05", "load = 1.0");
+            let found = result(&text);
+            let hops = found.hops_mean.unwrap();
+            let mean = 16_000.0 + 7_000.0 * (hops - 1.0) + 13_000.0 * hops + SERIALIZATION_PS as f64;
+            assert!((found.latency_mean_ns.unwrap() * 1e3 - mean).abs() < 1e-3, "{text}{found:?}");
+            assert!((found.accepted_load - 1.0).abs() < 1e-3 && !found.saturated, "{text}{found:?}");
         }
+    }
+}
+
+#[test]
+#[ignore = "known: a packet from a slow channel overtakes itself on a fast one"]
+fn a_packet_does_not_leave_a_fast_channel_before_it_has_left_the_slow_one_before() {
+    // Injection is the slowest channel: nothing can arrive before its last bit is sent. Would catch a cut-through that
+    // sends bits that have not come yet.
+    let matrix = Matrix::pair("slow-to-fast", 0, 1);
+    for router in ROUTERS {
+        let text = experiment(SWITCH, "", router, &matrix.pattern())
+            .replace("injection = { delay", "injection = { bandwidth = \"1 Gb/s\", delay");
+        let exact = 5_000 + 11_000 + 13_000 + 800_000;
+        let found = result(&text);
+        assert!((found.latency_max_ns.unwrap() * 1e3 - f64::from(exact)).abs() < 1e-3, "{router}: {found:?}");
     }
 }
