@@ -34,6 +34,18 @@ DATA_CENTRE = {
     "router.buffer": "4 packets",
     "workload.packet_size": "256 B",
 }
+LOAD_01 = {"workload.load": "0.1"}
+DRAGONFLY_FLITS = {"workload.packet_size": "1024 B", "router.buffer": "16 packets", "router.output_buffer": "4 packets"}
+# CAMINOS draws any router as the waypoint, of whatever group.
+VALIANT = {
+    "routing.kind": "valiant-node",
+    "routing.exclude_source_group": "false",
+    "routing.exclude_destination_group": "false",
+    "routing.intra_group": "valiant",
+    "workload.pattern": "{ kind = 'shift', groups = 1 }",
+    "router.buffer": "64 packets",
+}
+H8 = {"topology.h": "8", "router.buffer": "64 packets"}
 FLITS_16 = {"workload.packet_size": "1024 B", "router.buffer": "4 packets"}
 
 
@@ -57,10 +69,34 @@ SPEED = (
     Work("4-ary 4-tree 0.5, 256 nodes", "fat_tree.toml", (5_000, 15_000), {}, "fat_tree_4x4.cfg", ">= 15 M/s"),
     Work("16-ary 2-tree 0.5, 256 nodes", "fat_tree.toml", (5_000, 15_000), TREE_16X2, "fat_tree_16x2.cfg"),
 )
+H4 = ("dragonfly.toml", (1_000, 4_000))
+DRAGONFLY = (
+    Work("dragonfly h4 0.1, 1056 nodes", *H4, LOAD_01, "dragonfly_h4.cfg", ">= 12 M/s"),
+    Work("same, 0.5", *H4, {}, "dragonfly_h4.cfg", ">= 14 M/s, >= 20x"),
+    Work("same, 0.5, packets of 16 flits", *H4, DRAGONFLY_FLITS, "dragonfly_h4_flits.cfg", ">= 150 M/s, >= 100x", 16),
+    Work(
+        "same, shift by a group, Valiant, 0.5",
+        "dragonfly.toml",
+        (2_000, 3_000),
+        VALIANT,
+        "dragonfly_h4_valiant.cfg",
+        ">= 8 M/s",
+    ),
+    Work(
+        "dragonfly h8 0.1, 16512 nodes",
+        "dragonfly.toml",
+        (200, 400),
+        H8 | LOAD_01,
+        "dragonfly_h8.cfg",
+        ">= 10 M/s, <= 250 MB",
+    ),
+    Work("same, 0.5", "dragonfly.toml", (200, 200), H8, "dragonfly_h8.cfg", ">= 10 M/s, >= 40x, <= 400 MB"),
+)
 THREADS = (
     Work("16-ary 3-tree 0.5, 4096 nodes", "fat_tree.toml", (500, 1_500), TREE_16X3, target=">= 1.7x"),
     Work("same, 10 Gb/s, 20 ns a link", "fat_tree.toml", (40_000, 160_000), TREE_16X3 | DATA_CENTRE, target=">= 1.7x"),
     Work("64x64 torus 0.08, 4096 nodes", "torus.toml", (500, 1_500), target=">= 1.7x"),
+    Work("dragonfly h8 0.5, 16512 nodes", "dragonfly.toml", (300, 600), H8, target=">= 1.7x"),
 )
 
 
@@ -76,7 +112,9 @@ def torus(dims: list[int], cycles: int) -> Work:
     return Work("x".join(map(str, dims)) + " torus", "torus.toml", (200, cycles), settings)
 
 
+SIZES = ((2, 60_000), (4, 4_000), (6, 800), (8, 300))  # h of a dragonfly, and cycles of about the same work
 GROWTH = (
+    tuple(Work(f"dragonfly h={h}", "dragonfly.toml", (200, cycles), {"topology.h": str(h)}) for h, cycles in SIZES),
     (tree(4, 100_000), tree(8, 10_000), tree(16, 1_500), tree(25, 600)),
     (torus([3, 4, 6], 300_000), torus([8, 8, 8], 30_000), torus([16, 16, 16], 2_000), torus([16, 32, 32], 600)),
 )
@@ -177,6 +215,8 @@ class Caminos:
         for key, value in cycles.items():
             text = re.sub(rf"^(\s*{key}:) *\d+", rf"\1 {value}", text, flags=re.MULTILINE)
         text = re.sub(r"(message_size|maximum_packet_size): *1\b", rf"\1: {work.flits}", text)
+        if load := work.settings.get("workload.load"):
+            text = re.sub(r"\bload: *[\d.]+", f"load: {load}", text)
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "work.cfg")
             path.write_text(text)
@@ -353,7 +393,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
     parser.add_argument("--repeat", type=int, metavar="N", help="runs of each, in turns (3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time, once")
-    parser.add_argument("--only", choices=("speed", "threads", "growth"), help="only one of the three tables")
+    parser.add_argument("--only", choices=("speed", "dragonfly", "threads", "growth"), help="only one of the tables")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     args = parser.parse_args()
     if args.cutthrough is None:
@@ -373,7 +413,7 @@ def main() -> int:
     scale = 0.25 if args.quick else 1.0
     ours = Cutthrough(args.cutthrough, scale)
     peer = Caminos(args.caminos, scale) if args.caminos else None
-    if peer is None and args.only in (None, "speed"):
+    if peer is None and args.only in (None, "speed", "dragonfly"):
         say("CAMINOS is not on PATH and is left out: cargo install caminos --locked, or give --caminos PATH")
     report: dict[str, Any] = {"machine": machine(), "repeat": args.repeat, "quick": args.quick}
     texts = []
@@ -382,6 +422,9 @@ def main() -> int:
         if args.only in (None, "speed"):
             report["speed"] = [compare_speed(work, ours, peer, args.repeat) for work in SPEED]
             texts.append(speed_table(report["speed"], base))
+        if args.only in (None, "dragonfly"):
+            report["dragonfly"] = [compare_speed(work, ours, peer, args.repeat) for work in DRAGONFLY]
+            texts.append(speed_table(report["dragonfly"], base))
         if args.only in (None, "threads"):
             report["threads"] = [compare_threads(work, ours, args.repeat) for work in THREADS]
             texts.append(threads_table(report["threads"]))
