@@ -9,14 +9,17 @@
 //! handles a lane must commute, or collect and order by ids. That is what keeps results independent of how events came
 //! into memory.
 //!
-//! Cost: inserting is a comparison, a push to a vector and a bit, twice that beyond the near wheel; opening an instant
-//! is a swap of vectors.
+//! The events of a slot lie in chunks, and the chunk that was emptied last is the next to be filled: the memory in use
+//! is that of the events that wait, not of the fullest instant times the number of slots, and it is the warmest.
+//!
+//! Cost: inserting is a comparison, a store into a chunk and a bit, twice that beyond the near wheel; opening an instant
+//! is copying its events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// One thing that happens: to whom, with what. Its time is that of the instant that hands it out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// The component that it concerns; numbered by the user.
     pub target: u32,
@@ -42,11 +45,89 @@ impl<const LANES: usize> Default for Instant<LANES> {
 /// An event beyond the near wheel: time, lane, target, argument.
 type Later = (u64, u32, u32, u32);
 
+/// Events of a chunk: four cache lines.
+const CHUNK: usize = 32;
+
+/// No chunk.
+const NONE: u32 = u32::MAX;
+
+/// The events of one instant and lane: the place behind the last of them, or 0 if there are none. The chunk in which the
+/// last one lies is filled up to it, and those before it are full.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot(u32);
+
+impl Slot {
+    /// The chunk that is being filled, if there is one, and how many events it has.
+    #[inline(always)]
+    fn last(self) -> Option<(u32, usize)> {
+        let chunk = self.0.checked_sub(1)? / CHUNK as u32;
+        Some((chunk, self.0 as usize - chunk as usize * CHUNK))
+    }
+}
+
+/// The memory of all slots' events.
+#[derive(Debug)]
+struct Chunks {
+    /// Chunk after chunk.
+    events: Vec<Event>,
+    /// By chunk, the one before it in its slot, or the next free one.
+    next: Vec<u32>,
+    free: u32,
+}
+
+impl Chunks {
+    /// Adds an event to a slot.
+    #[inline(always)]
+    fn push(&mut self, slot: &mut Slot, event: Event) {
+        if slot.0.is_multiple_of(CHUNK as u32) {
+            slot.0 = self.take(*slot) * CHUNK as u32;
+        }
+        self.events[slot.0 as usize] = event;
+        slot.0 += 1;
+    }
+
+    /// A free chunk, linked to the last one of a slot.
+    #[inline(never)]
+    fn take(&mut self, slot: Slot) -> u32 {
+        if self.free == NONE {
+            self.free = self.next.len() as u32;
+            self.events.resize(self.events.len() + CHUNK, Event::default());
+            self.next.push(NONE);
+        }
+        let chunk = self.free;
+        let before = slot.last().map_or(NONE, |(before, _)| before);
+        self.free = std::mem::replace(&mut self.next[chunk as usize], before);
+        chunk
+    }
+
+    /// Moves a slot's events to a list.
+    #[inline(always)]
+    fn empty(&mut self, slot: &mut Slot, list: &mut Vec<Event>) {
+        if let Some((mut chunk, mut used)) = std::mem::take(slot).last() {
+            while chunk != NONE {
+                let first = chunk as usize * CHUNK;
+                list.extend_from_slice(&self.events[first..first + used]);
+                let before = std::mem::replace(&mut self.next[chunk as usize], self.free);
+                self.free = chunk;
+                (chunk, used) = (before, CHUNK);
+            }
+        }
+    }
+
+    /// The number of events of a slot.
+    fn count(&self, slot: Slot) -> usize {
+        let Some((last, used)) = slot.last() else { return 0 };
+        let before = |&chunk: &u32| Some(self.next[chunk as usize]).filter(|&before| before != NONE);
+        (std::iter::successors(Some(last), before).count() - 1) * CHUNK + used
+    }
+}
+
 /// The wheel. `LANES` is the number of phases within an instant.
 #[derive(Debug)]
 pub struct Wheel<const LANES: usize> {
     /// Each instant's events by lane, for instants in `now..limit`.
-    slots: Vec<[Vec<Event>; LANES]>,
+    slots: Vec<[Slot; LANES]>,
+    chunks: Chunks,
     /// One bit a slot: whether it has events.
     occupied: [u64; WORDS],
     mask: u64,
@@ -66,7 +147,7 @@ pub struct Wheel<const LANES: usize> {
     first_far: u64,
 }
 
-/// The most slots of the near wheel: 4 Ki of them are 0.4 MB.
+/// The most slots of the near wheel: 4 Ki of them are 64 KB.
 const MAX_SLOTS: u64 = 1 << 12;
 
 /// Words of a bit for each slot: as many for every size, so that finding one needs no check of bounds.
@@ -84,7 +165,8 @@ impl<const LANES: usize> Wheel<LANES> {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
         let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(64, MAX_SLOTS);
         Self {
-            slots: (0..slots).map(|_| std::array::from_fn(|_| Vec::new())).collect(),
+            slots: vec![[Slot::default(); LANES]; slots as usize],
+            chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },
             occupied: [0; WORDS],
             mask: slots - 1,
             now: 0,
@@ -112,7 +194,7 @@ impl<const LANES: usize> Wheel<LANES> {
             return self.insert_later(at, lane, target, arg);
         }
         let index = (at & self.mask) as usize;
-        self.slots[index][lane].push(Event { target, arg });
+        self.chunks.push(&mut self.slots[index][lane], Event { target, arg });
         self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
     }
 
@@ -147,11 +229,8 @@ impl<const LANES: usize> Wheel<LANES> {
                 break;
             }
             let index = (at & self.mask) as usize;
-            for (lane, events) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
-                // As a rule an instant has events in one lane or two.
-                if !events.is_empty() {
-                    std::mem::swap(lane, events);
-                }
+            for (lane, slot) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
+                self.chunks.empty(slot, lane);
             }
             self.occupied[(index >> 6) % WORDS] &= !(1 << (index & 63));
             instant.now = at;
@@ -162,7 +241,7 @@ impl<const LANES: usize> Wheel<LANES> {
 
     /// The number of events that wait.
     pub fn len(&self) -> usize {
-        self.far.len() + self.in_teeth + self.slots.iter().flatten().map(Vec::len).sum::<usize>()
+        self.far.len() + self.in_teeth + self.slots.iter().flatten().map(|&slot| self.chunks.count(slot)).sum::<usize>()
     }
 
     /// Whether no event waits.

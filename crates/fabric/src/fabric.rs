@@ -10,6 +10,7 @@ mod choice;
 mod credits;
 pub(crate) mod marks;
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Stream, Wheel};
@@ -19,6 +20,8 @@ use units::{NodeId, PortId, RouterId};
 use crate::catalogue::CreditRule;
 use crate::packet::{Packet, Pool};
 use crate::plan::Plan;
+use crate::routers::Landing;
+use crate::routers::arbiter::Bits;
 use crate::tally::Tally;
 use marks::Marks;
 
@@ -41,55 +44,69 @@ const SINK: u16 = u16::MAX;
 /// A sender's channel leads nowhere, and nothing may be sent.
 const NOWHERE: u16 = u16::MAX - 1;
 
-/// The near end of a channel. One cache line.
+/// The near end of a channel, and what architectures keep of an output: one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Sender {
     /// The link is free from this time on.
     pub free_at: u64,
-    /// Bytes sent since the counters were last cleared.
-    pub sent: u64,
-    /// From the head leaving to the head arriving; routers' delay included where it leads to a router.
-    ahead: u64,
-    /// Serialization of the largest packet.
-    full: u64,
-    /// Candidates for this channel, for architectures that need no more than a word.
-    pub wanted: u64,
+    /// Candidates for this channel, for architectures that need no more than two words.
+    pub wanted: [u64; 2],
+    /// The crossbar's side of the output is free from this time on.
+    pub crossbar_free: u64,
+    /// The virtual channels whose buffers at the output have packets.
+    pub filled: u64,
     /// Bytes in this router that wait for this channel.
     pub queued: u32,
+    /// Bytes of the packet that went last: it holds space of a buffer at the output until its tail has gone.
+    pub leaving: u32,
     /// The far end's port in its partition.
     target: u32,
+    /// Bytes sent since the counters were last cleared, without what `sent_before` has.
+    sent: u32,
     /// The far end's partition, or `SINK` or `NOWHERE`.
     partition: u16,
     /// The candidate that was served last, for taking turns.
     pub last: u16,
     class: ChannelClass,
-    /// Virtual channels of a class of them.
-    pub lanes: u8,
+    /// The virtual channel of the packet that went last.
+    pub last_vc: u8,
     /// A wake-up is under way.
     waking: bool,
+    /// A wake-up for the crossbar's side is under way.
+    pub crossbar_waking: bool,
 }
 
-/// The far end of a channel at a router's input.
+/// The far end of a channel at a router's input, and what architectures keep of an input: half a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
-struct Receiver {
+pub(crate) struct Receiver {
+    /// The crossbar's side of the input is free from this time on.
+    pub crossbar_free: u64,
+    /// The virtual channels that have packets.
+    pub filled: u64,
     /// The router, by its number in this partition.
     router: u32,
-    port: u16,
-    /// The partition of the sender.
-    partition: u16,
     /// The first of the sender's credit counters, in its partition.
     counters: u32,
-    class: ChannelClass,
-    /// Virtual channels of a class of them.
-    pub lanes: u8,
-    /// The virtual channel of `arrived`.
-    arrived_vc: u8,
     /// The packet that has arrived in this instant, if the router has it marked.
     arrived: u32,
-    /// Delay of a credit back to the sender.
+    /// The partition of the sender.
+    partition: u16,
+    class: ChannelClass,
+    /// The virtual channel of `arrived`.
+    arrived_vc: u8,
+}
+
+/// What all channels of a class have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Class {
+    /// Delay, in ticks.
     delay: u64,
+    /// Serialization of the largest packet.
+    full: u64,
+    /// Virtual channels of a class of them.
+    pub lanes: u8,
 }
 
 /// A router of this partition.
@@ -128,7 +145,11 @@ pub struct Fabric {
     pub(crate) nodes: Vec<u32>,
     /// Outputs of all routers, then injection channels.
     pub(crate) senders: Vec<Sender>,
-    receivers: Vec<Receiver>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// By class of channels.
+    classes: Vec<Class>,
+    /// Bytes sent over each channel beyond what its sender counts: multiples of 2^32.
+    sent_before: Vec<u32>,
     /// Credits in bytes: by sender and virtual channel (and the next router's output, where the rule counts those).
     credits: Vec<i32>,
     /// Bits of an index into `credits` below the sender's.
@@ -157,13 +178,17 @@ pub struct Fabric {
     /// What has been counted.
     pub tally: Tally,
     rule: CreditRule,
-    /// Everywhere a class is one virtual channel.
-    single_lanes: bool,
-    /// The same, with one counter of credits.
+    /// Everywhere a class is one virtual channel, with one counter of credits.
     one_lane: bool,
     /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet.
     vc_shift: u32,
     full_bytes: u32,
+    router_delay: u64,
+    /// The routing reads on which class of virtual channels a packet came, where that takes a division.
+    reads_class: bool,
+    /// The state is larger than a near cache, and what packets do on landing does not depend on each other: it is worth
+    /// the while to ask for the memory of many of them at once.
+    pub(crate) spread: bool,
     /// A buffer always falls free as the packet's head leaves.
     pub(crate) frees_at_once: bool,
 }
@@ -180,7 +205,8 @@ impl Fabric {
     /// Marks the owner of a sender: it may be able to send.
     #[inline(always)]
     pub(crate) fn mark_sender(&mut self, sender: u32) {
-        if let Some(&Receiver { router, port, .. }) = self.receivers.get(sender as usize) {
+        if let Some(&Receiver { router, .. }) = self.receivers.get(sender as usize) {
+            let port = sender - self.routers[router as usize].base;
             self.activate(router as usize, port as usize);
             self.dirty_routers.mark(router as usize);
         } else {
@@ -191,10 +217,12 @@ impl Fabric {
     /// Notes a packet's arrival at an input, given as (port, virtual channel) in one number.
     #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, input: u32, packet: u32) {
-        let receiver = &mut self.receivers[(input >> self.vc_shift) as usize];
-        let (router, port) = (receiver.router as usize, receiver.port as usize);
+        let index = input >> self.vc_shift;
+        let receiver = &mut self.receivers[index as usize];
+        let router = receiver.router as usize;
         receiver.arrived = packet;
         receiver.arrived_vc = (input & ((1 << self.vc_shift) - 1)) as u8;
+        let port = (index - self.routers[router].base) as usize;
         if self.words == 1 {
             self.routers[router].arrived |= 1 << (port & 63);
         } else {
@@ -213,13 +241,29 @@ impl Fabric {
         }
     }
 
-    /// Forgets and returns a word of the mask of a router's inputs at which packets have arrived.
+    /// Reads what sending over a channel reads.
     #[inline(always)]
-    pub(crate) fn take_arrived(&mut self, router: usize, word: usize) -> u64 {
-        std::mem::take(match self.words {
-            1 => &mut self.routers[router].arrived,
-            words => &mut self.wide_arrived[router * words + word],
-        })
+    pub(crate) fn before_sending(&self, sender: usize) {
+        black_box(self.senders[sender].free_at);
+        black_box(self.credits[sender << self.credit_shift]);
+    }
+
+    /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
+    #[inline(always)]
+    pub(crate) fn each_arrival(&mut self, router: usize, mut land: impl FnMut(&mut Self, Landing)) {
+        let LocalRouter { id, base, .. } = self.routers[router];
+        for word in 0..self.words {
+            let arrived = std::mem::take(match self.words {
+                1 => &mut self.routers[router].arrived,
+                words => &mut self.wide_arrived[router * words + word],
+            });
+            for bit in Bits(arrived) {
+                let port = word * 64 + bit;
+                let Receiver { arrived: packet, arrived_vc, .. } = self.receivers[base as usize + port];
+                let vc = u32::from(arrived_vc);
+                land(self, Landing { router, id, base, port: port as u16, vc, packet, out: 0, bytes: 0 });
+            }
+        }
     }
 
     /// Forgets and returns a word of the mask of a router's outputs that may be able to send.
@@ -231,20 +275,13 @@ impl Fabric {
         })
     }
 
-    /// The packet that has arrived at a port in this instant, and its virtual channel.
-    #[inline(always)]
-    pub(crate) fn arrival(&self, port: usize) -> (u32, u32) {
-        let receiver = &self.receivers[port];
-        (receiver.arrived, u32::from(receiver.arrived_vc))
-    }
-
     /// Where a sender's channel starts.
     pub(crate) fn source(&self, sender: usize) -> ChannelSource {
         if sender >= self.receivers.len() {
             return ChannelSource::Node(NodeId(self.nodes[sender - self.receivers.len()]));
         }
-        let receiver = &self.receivers[sender];
-        ChannelSource::Router(self.routers[receiver.router as usize].id, PortId(receiver.port))
+        let router = self.routers[self.receivers[sender].router as usize];
+        ChannelSource::Router(router.id, PortId((sender as u32 - router.base) as u16))
     }
 
     /// A router's random stream.
@@ -265,16 +302,21 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, packet: u32, vc: u8, now: u64) -> u64 {
         let Packet { bytes, .. } = self.pool[packet];
+        let time = self.time_out(index, bytes);
         let sender = &mut self.senders[index];
-        let time = if bytes == self.full_bytes { sender.full } else { self.plan.serialization(sender.class, bytes) };
         sender.free_at = now + time;
-        sender.sent += u64::from(bytes);
-        let at = now + sender.ahead;
+        let (sent, over) = sender.sent.overflowing_add(bytes);
+        sender.sent = sent;
+        if over {
+            self.sent_before[index] += 1;
+        }
+        let at = now + self.classes[sender.class.0 as usize].delay;
         if sender.partition == SINK {
             self.tally.delivered(&self.pool[packet], at + time);
             self.pool.free(packet);
             return time;
         }
+        let at = at + self.router_delay;
         let slot = match self.rule {
             CreditRule::PerCrosspoint => (vc as usize) << self.ahead_shift | self.pool[packet].out as usize,
             _ => vc as usize,
@@ -298,16 +340,43 @@ impl Fabric {
     }
 
     /// The time that a packet takes on a sender's channel.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn time_out(&self, sender: usize, bytes: u32) -> u64 {
-        let sender = &self.senders[sender];
-        if bytes == self.full_bytes { sender.full } else { self.plan.serialization(sender.class, bytes) }
+        self.time_on(self.senders[sender].class, bytes)
     }
 
     /// The time that a packet takes on the channel that feeds an input.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn time_in(&self, input: u32, bytes: u32) -> u64 {
-        self.plan.serialization(self.receivers[(input >> self.vc_shift) as usize].class, bytes)
+        self.time_on(self.receivers[(input >> self.vc_shift) as usize].class, bytes)
+    }
+
+    #[inline(always)]
+    fn time_on(&self, class: ChannelClass, bytes: u32) -> u64 {
+        if bytes == self.full_bytes {
+            self.classes[class.0 as usize].full
+        } else {
+            self.plan.serialization(class, bytes)
+        }
+    }
+
+    /// Virtual channels of a class of them, on a sender's channel.
+    #[inline(always)]
+    pub(crate) fn lanes(&self, sender: usize) -> u8 {
+        self.classes[self.senders[sender].class.0 as usize].lanes
+    }
+
+    /// Bytes sent over a sender's channel since the counts were cleared.
+    pub(crate) fn sent(&self, sender: usize) -> u64 {
+        u64::from(self.sent_before[sender]) << 32 | u64::from(self.senders[sender].sent)
+    }
+
+    /// Starts the counts of bytes on each channel anew.
+    pub(crate) fn clear_sent(&mut self) {
+        self.sent_before.fill(0);
+        for sender in &mut self.senders {
+            sender.sent = 0;
+        }
     }
 
     /// Sees to it that a sender is marked at a time, once.

@@ -1,12 +1,13 @@
 //! One partition of a run: its routers, its sources, and the order of things within an instant.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::fabric::{Fabric, LocalRouter, Mail, lane};
+use crate::fabric::{Fabric, Mail, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
@@ -43,6 +44,8 @@ pub struct Partition<R, T> {
     /// The packet at the head of each node's queue.
     heads: Vec<u32>,
     instant: Instant<{ lane::COUNT }>,
+    /// The arrivals at some routers, kept for its memory.
+    landings: Vec<Landing>,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -57,7 +60,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
-        let mut partition = Self { fabric, routers, traffic, heads: vec![NONE; nodes], instant: Instant::default() };
+        let mut partition = Self {
+            fabric,
+            routers,
+            traffic,
+            heads: vec![NONE; nodes],
+            instant: Instant::default(),
+            landings: Vec::new(),
+        };
         for node in 0..nodes {
             partition.next_demand(node, 0);
         }
@@ -93,13 +103,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         // Nothing is marked while this goes on: what it causes comes later, as events.
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
-                // All of them land their packets before any is served: so much memory is asked for at once.
                 let routers = self.fabric.dirty_routers.take_word(word);
-                for router in Bits(routers) {
-                    self.land(word * 64 + router, now);
+                if self.fabric.spread {
+                    self.land_together(word * 64, routers, now);
                 }
                 for router in Bits(routers) {
-                    self.routers.serve(&mut self.fabric, word * 64 + router, now);
+                    self.handle_router(word * 64 + router, now);
                 }
             }
         }
@@ -113,15 +122,36 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     #[inline(always)]
-    fn land(&mut self, router: usize, now: u64) {
-        let fabric = &mut self.fabric;
-        let LocalRouter { id, base, .. } = fabric.routers[router];
-        for word in 0..fabric.words {
-            for bit in Bits(fabric.take_arrived(router, word)) {
-                let port = word * 64 + bit;
-                let (packet, vc) = fabric.arrival(base as usize + port);
-                self.routers.land(fabric, &Landing { router, id, base, port: port as u16, vc, packet }, now);
-            }
+    fn handle_router(&mut self, router: usize, now: u64) {
+        let Self { fabric, routers: inside, .. } = self;
+        fabric.each_arrival(router, |fabric, mut landing| {
+            fabric.decide(&mut landing);
+            inside.land(fabric, &landing, now);
+        });
+        inside.serve(fabric, router, now);
+    }
+
+    /// Lands what has arrived at some of the routers from `first` on, in the order of ports.
+    #[inline(never)]
+    fn land_together(&mut self, first: usize, routers: u64, now: u64) {
+        let Self { fabric, routers: inside, landings, .. } = self;
+        // In steps, each over all of them, so that much of the memory that a step needs is under way at once.
+        for router in Bits(routers) {
+            fabric.each_arrival(first + router, |_, landing| landings.push(landing));
+        }
+        for landing in landings.iter() {
+            black_box(fabric.pool[landing.packet].dst);
+            let input = (landing.base as usize + landing.port as usize) << fabric.plan.vc_shift | landing.vc as usize;
+            inside.before_input(fabric, input);
+        }
+        for landing in landings.iter_mut() {
+            fabric.decide(landing);
+        }
+        for landing in landings.iter() {
+            inside.before_output(fabric, landing.base as usize + landing.out as usize);
+        }
+        for landing in landings.drain(..) {
+            inside.land(fabric, &landing, now);
         }
     }
 
@@ -209,13 +239,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Starts the counts of bytes on each channel anew.
     pub fn clear_channels(&mut self) {
-        for sender in &mut self.fabric.senders {
-            sender.sent = 0;
-        }
+        self.fabric.clear_sent();
     }
 
     /// Bytes sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
-        (0..self.fabric.senders.len()).map(|s| (self.fabric.source(s), self.fabric.senders[s].sent))
+        (0..self.fabric.senders.len()).map(|s| (self.fabric.source(s), self.fabric.sent(s)))
     }
 }

@@ -46,7 +46,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 vc: (waiting.input & ((1 << vc_shift) - 1)) as u8,
                 out_port,
                 class: packet.class,
-                lanes: fabric.senders[waiting.sender as usize].lanes,
+                lanes: fabric.lanes(waiting.sender as usize),
                 src: NodeId(packet.src),
                 dst: NodeId(packet.dst),
             })

@@ -7,11 +7,11 @@ use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::marks::Marks;
-use super::{Fabric, LocalRouter, Mail, NOWHERE, Receiver, SINK, Sender};
+use super::{Class, Fabric, LocalRouter, Mail, NOWHERE, Receiver, SINK, Sender};
 use crate::catalogue::CreditRule;
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
-use crate::plan::Plan;
+use crate::plan::{Link, Plan};
 use crate::tally::Tally;
 
 impl Fabric {
@@ -55,6 +55,8 @@ impl Fabric {
                     0
                 }
             ]),
+            spread: !plan.routing.adaptive() && senders.len() > SPREAD,
+            sent_before: vec![0; senders.len()],
             blocked: vec![false; senders.len()],
             outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
             tally: Tally::new(plan.topology.nodes()),
@@ -62,14 +64,24 @@ impl Fabric {
             nodes,
             senders,
             rule,
-            single_lanes: plan.lanes.iter().all(|&lanes| lanes == 1),
+            classes: classes(&plan),
             one_lane: plan.lanes.iter().all(|&lanes| lanes == 1) && rule != CreditRule::PerCrosspoint,
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
+            router_delay: plan.delay,
+            reads_class: plan.routing.reads_arrival() && plan.lanes.iter().any(|&lanes| lanes != 1),
             frees_at_once: plan.frees_at_once(),
             plan,
         }
     }
+}
+
+/// Senders whose state fits into a near cache.
+const SPREAD: usize = 1 << 13;
+
+fn classes(plan: &Plan) -> Vec<Class> {
+    let class = |(link, &lanes): (&Link, &u8)| Class { delay: link.delay, full: link.full, lanes };
+    plan.links.iter().zip(&plan.lanes).map(class).collect()
 }
 
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
@@ -88,36 +100,35 @@ fn senders(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Sender> {
             let (router, port) = (RouterId(router), PortId(port));
             let class = plan.class_of(plan.channels.output(router, port));
             senders.push(match topology.endpoint(router, port) {
-                Endpoint::Router(next, in_port) => sender(plan, class, map.port(next, in_port), plan.delay),
-                Endpoint::Node(node) => sender(plan, class, Place { partition: SINK, index: node.0 }, 0),
-                Endpoint::Unconnected => {
-                    sender(plan, ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }, 0)
-                }
+                Endpoint::Router(next, in_port) => sender(class, map.port(next, in_port)),
+                Endpoint::Node(node) => sender(class, Place { partition: SINK, index: node.0 }),
+                Endpoint::Unconnected => sender(ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }),
             });
         }
     }
     for &node in map.nodes(part) {
         let (router, port) = topology.attachment(NodeId(node));
-        senders.push(sender(plan, ChannelClass::INJECTION, map.port(router, port), plan.delay));
+        senders.push(sender(ChannelClass::INJECTION, map.port(router, port)));
     }
     senders
 }
 
-fn sender(plan: &Plan, class: ChannelClass, target: Place, router_delay: u64) -> Sender {
-    let link = plan.links[class.0 as usize];
+fn sender(class: ChannelClass, target: Place) -> Sender {
     Sender {
         free_at: 0,
-        sent: 0,
-        ahead: link.delay + router_delay,
-        full: link.full,
-        wanted: 0,
+        wanted: [0; 2],
+        crossbar_free: 0,
+        filled: 0,
         queued: 0,
+        leaving: 0,
         target: target.index,
+        sent: 0,
         partition: target.partition,
         last: 0,
         class,
-        lanes: plan.lanes[class.0 as usize],
+        last_vc: 0,
         waking: false,
+        crossbar_waking: false,
     }
 }
 
@@ -131,17 +142,15 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
                 Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
                 Endpoint::Unconnected => (Place { partition: NOWHERE, index: 0 }, ChannelId(0)),
             };
-            let class = plan.class_of(channel);
             receivers.push(Receiver {
+                crossbar_free: 0,
+                filled: 0,
                 router: number as u32,
-                port,
-                partition: feeder.partition,
                 counters: feeder.index << credit_shift,
-                class,
-                lanes: plan.lanes[class.0 as usize],
-                arrived_vc: 0,
                 arrived: NONE,
-                delay: plan.links[class.0 as usize].delay,
+                partition: feeder.partition,
+                class: plan.class_of(channel),
+                arrived_vc: 0,
             });
         }
     }

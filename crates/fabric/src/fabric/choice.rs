@@ -12,37 +12,39 @@ use crate::packet::{NONE, UNDECIDED};
 use crate::routers::Landing;
 
 impl Fabric {
-    /// Decides by which output a packet that has landed will leave, and notes output and class in it. Returns the
-    /// output and the packet's size.
+    /// Decides by which output a packet that has landed will leave, and notes output and class in it.
     #[inline(always)]
-    pub(crate) fn decide(&mut self, landing: &Landing) -> (u16, u32) {
-        let Landing { router, id, base, port, vc, packet } = *landing;
+    pub(crate) fn decide(&mut self, landing: &mut Landing) {
+        let Landing { router, id, base, port, vc, packet, .. } = *landing;
         let place = &mut self.pool[packet];
-        let class =
-            if self.single_lanes { vc as u8 } else { vc as u8 / self.receivers[base as usize + port as usize].lanes };
+        let class = if self.reads_class {
+            vc as u8 / self.classes[self.receivers[base as usize + port as usize].class.0 as usize].lanes
+        } else {
+            vc as u8
+        };
         let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
         let before = hop.state;
         let route = self.plan.routing.route(id, &mut hop);
-        let bytes = place.bytes;
+        landing.bytes = place.bytes;
         place.hops += 1;
         place.next = NONE;
         place.state = hop.state;
         place.class = route.vc.0;
         if self.rule == CreditRule::PerCrosspoint {
             // The sender has chosen; the place is free for this router's own choice ahead.
-            return (std::mem::replace(&mut place.out, UNDECIDED), bytes);
+            landing.out = std::mem::replace(&mut place.out, UNDECIDED);
+            return;
         }
         if route.count == 1 {
-            place.out = route.first.0;
-            return (route.first.0, bytes);
+            (place.out, landing.out) = (route.first.0, route.first.0);
+            return;
         }
-        let out = if route.choice == Choice::Weighed {
+        landing.out = if route.choice == Choice::Weighed {
             self.weigh(landing, Hop { state: before, ..hop })
         } else {
             self.choose(router, base as usize, &route)
         };
-        self.pool[packet].out = out;
-        (out, bytes)
+        self.pool[packet].out = landing.out;
     }
 
     /// Takes the better of two ways, and notes it in the packet.

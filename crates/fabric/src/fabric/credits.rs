@@ -34,7 +34,7 @@ impl Fabric {
             _ => vc,
         };
         let counter = receiver.counters | slot;
-        let at = at + receiver.delay;
+        let at = at + self.classes[receiver.class.0 as usize].delay;
         if receiver.partition == self.part {
             self.wheel.insert(at, lane::CREDIT, counter, bytes);
         } else {
@@ -75,7 +75,7 @@ impl Fabric {
 
     /// Of a class's lanes with room the one with the most credit.
     fn best_lane(&self, sender: usize, class: u8, bytes: u32) -> Option<u8> {
-        let (base, lanes) = (sender << self.credit_shift, self.senders[sender].lanes);
+        let (base, lanes) = (sender << self.credit_shift, self.lanes(sender));
         let mut best = (bytes as i32 - 1, None);
         for vc in class * lanes..(class + 1) * lanes {
             let credit = self.credits[base + vc as usize];
@@ -91,7 +91,7 @@ impl Fabric {
     fn ready_ahead(&mut self, sender: usize, packet: u32) -> Option<u8> {
         let Packet { class, bytes, dst, state, .. } = self.pool[packet];
         let (router, port) = self.far_end(sender)?;
-        let lanes = self.senders[sender].lanes;
+        let lanes = self.lanes(sender);
         for vc in class * lanes..(class + 1) * lanes {
             let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc: VcId(class) };
             let route = self.plan.routing.route(router, &mut hop);

@@ -16,7 +16,12 @@ use crate::fabric::Fabric;
 pub trait Routers: Send {
     /// Space that was booked to fall free now (`lane::FREE`).
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64);
-    /// A packet has landed at an input: find its way and queue it.
+    /// Reads what `land` will read, so that it is in a near cache then: first of an input, (port, virtual channel) in one
+    /// number, then, when it is known, of the output.
+    fn before_input(&self, _fabric: &Fabric, _input: usize) {}
+    /// The same of a sender.
+    fn before_output(&self, _fabric: &Fabric, _sender: usize) {}
+    /// A packet has landed at an input, and its output is decided: queue it.
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64);
     /// Send what can be sent.
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64);
@@ -41,6 +46,10 @@ pub struct Landing {
     pub vc: u32,
     /// The packet.
     pub packet: u32,
+    /// The output by which it will leave, once that is decided.
+    pub out: u16,
+    /// Its size.
+    pub bytes: u32,
 }
 
 /// A packet that waits at the front of a queue.

@@ -103,7 +103,7 @@ impl OutputQueued {
         let first = base << self.vc_shift;
         // Turned so that the one whose turn it is comes lowest.
         let turn = (u32::from(last) + 1) & 63;
-        for place in Bits(wanted.rotate_right(turn)) {
+        for place in Bits(wanted[0].rotate_right(turn)) {
             let bit = (place + turn as usize) & 63;
             let input = first + bit;
             if let Some(vc) = fabric.ready_vc(sender, self.head(input, out)) {
@@ -120,8 +120,8 @@ impl OutputQueued {
         let Sender { wanted, last, .. } = fabric.senders[sender];
         let turn = Turn { rule: self.arbitration, router, last };
         let first = base << self.vc_shift;
-        let word = [wanted];
-        let mask = if self.words == 1 { &word } else { &self.wanted[sender * self.words..(sender + 1) * self.words] };
+        let mask =
+            if self.words == 1 { &wanted[..1] } else { &self.wanted[sender * self.words..(sender + 1) * self.words] };
         let picked = arbiter::pick(
             fabric,
             turn,
@@ -147,7 +147,7 @@ impl OutputQueued {
         let time_out = fabric.transmit(sender, packet, vc, now);
         let near = &mut fabric.senders[sender];
         let wanted = match self.words {
-            1 => &mut near.wanted,
+            1 => &mut near.wanted[0],
             words => &mut self.wanted[sender * words + (bit >> 6)],
         };
         *wanted &= !(last_one << (bit & 63));
@@ -224,15 +224,14 @@ impl Routers for OutputQueued {
 
     #[inline(always)]
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        let Landing { router, base, port, vc, packet, .. } = *landing;
-        let (out, bytes) = fabric.decide(landing);
+        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
         let (base, out) = (base as usize, out as usize);
         let bit = (port as usize) << self.vc_shift | vc as usize;
         let input = (base << self.vc_shift) + bit;
         let near = &mut fabric.senders[base + out];
         near.queued += bytes;
         let (mask, word) = match self.words {
-            1 => (1 << (bit & 63), &mut near.wanted),
+            1 => (1 << (bit & 63), &mut near.wanted[0]),
             words => (1 << (bit & 63), &mut self.wanted[(base + out) * words + (bit >> 6)]),
         };
         let empty = *word & mask == 0;

@@ -3,7 +3,7 @@
 //! Each output picks one of the heads that ask for it; outputs take turns in picking first.
 
 use super::{INPUT_SIDE, OUTPUT_SIDE, Switched};
-use crate::fabric::{Fabric, lane};
+use crate::fabric::{Fabric, Sender, lane};
 use crate::routers::arbiter::{self, Turn, in_turn};
 
 impl Switched {
@@ -31,9 +31,9 @@ impl Switched {
     /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
     #[inline(always)]
     fn serve_output(&mut self, fabric: &mut Fabric, router: usize, sender: usize, now: u64) {
-        if self.is_asked(sender) {
-            if self.outputs[sender].free > now {
-                self.wake_output(fabric, sender);
+        if self.is_asked(fabric, sender) {
+            if fabric.senders[sender].crossbar_free > now {
+                wake_output(fabric, sender);
             } else {
                 self.grant(fabric, router, sender, now);
             }
@@ -41,33 +41,28 @@ impl Switched {
         self.send_buffered(fabric, sender, now);
     }
 
-    /// Sees to it that an output is looked at when its side of the crossbar falls free.
-    #[inline(always)]
-    fn wake_output(&mut self, fabric: &mut Fabric, sender: usize) {
-        let side = &mut self.outputs[sender];
-        if !side.waking {
-            side.waking = true;
-            fabric.wheel.insert(side.free, lane::FREE, OUTPUT_SIDE | sender as u32, 0);
-        }
-    }
-
     /// A free output picks one of the heads that ask for it.
     #[inline(always)]
     fn grant(&mut self, fabric: &mut Fabric, router: usize, sender: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         let first = base << self.vc_shift;
-        let turn = Turn { rule: self.arbitration, router, last: self.outputs[sender].last };
+        let Sender { wanted, last, .. } = fabric.senders[sender];
+        let turn = Turn { rule: self.arbitration, router, last };
         let this = &*self;
+        let mask = match this.words {
+            1 | 2 => &wanted[..this.words],
+            words => &this.requests[sender * words..(sender + 1) * words],
+        };
         let picked = arbiter::pick(
             fabric,
             turn,
-            &this.requests[sender * this.words..(sender + 1) * this.words],
+            mask,
             |fabric, candidate| this.ready(fabric, sender, this.fifos[first + candidate].queue.head(), now),
             |fabric, candidate| fabric.pool[this.fifos[first + candidate].queue.head()].birth,
         );
         match picked {
             Some((candidate, vc)) => {
-                self.outputs[sender].last = candidate as u16;
+                fabric.senders[sender].last = candidate as u16;
                 self.cross(fabric, (base, first + candidate), (sender, vc), now);
             }
             None => self.starve(fabric, sender, now),
@@ -92,13 +87,13 @@ impl Switched {
         let packet = self.take_out(fabric, base, input);
         let bytes = fabric.pool[packet].bytes;
         let time = self.put_out(fabric, sender, (packet, vc), now);
-        self.outputs[sender].free = now + time;
-        if self.is_asked(sender) {
-            self.wake_output(fabric, sender);
+        fabric.senders[sender].crossbar_free = now + time;
+        if self.is_asked(fabric, sender) {
+            wake_output(fabric, sender);
         }
         let port = input >> self.vc_shift;
-        let side = &mut self.inputs[port];
-        side.free = now + time;
+        let side = &mut fabric.receivers[port];
+        side.crossbar_free = now + time;
         if side.filled != 0 {
             fabric.wheel.insert(now + time, lane::FREE, INPUT_SIDE | port as u32, 0);
         }
@@ -118,5 +113,15 @@ impl Switched {
         } else {
             fabric.wheel.insert(now + after, lane::FREE, input as u32, bytes);
         }
+    }
+}
+
+/// Sees to it that an output is looked at when its side of the crossbar falls free.
+#[inline(always)]
+fn wake_output(fabric: &mut Fabric, sender: usize) {
+    let near = &mut fabric.senders[sender];
+    if !near.crossbar_waking {
+        near.crossbar_waking = true;
+        fabric.wheel.insert(near.crossbar_free, lane::FREE, OUTPUT_SIDE | sender as u32, 0);
     }
 }

@@ -6,7 +6,8 @@ use crate::packet::Queue;
 use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
 
-/// The FIFO of an input and virtual channel.
+/// The FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head asks for nothing; an
+/// input that has packets wakes when it is free.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
 pub(super) struct Fifo {
@@ -17,36 +18,27 @@ pub(super) struct Fifo {
     pub out: u16,
 }
 
-/// An input's side of the crossbar.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct InputSide {
-    /// It is free from this time on. While it is busy its heads ask for nothing; if it has any, it wakes when it is free.
-    pub free: u64,
-    /// The virtual channels that have packets.
-    pub filled: u64,
-}
-
 impl Switched {
     /// Queues a packet that will leave by an output; the head of a free input asks for it.
     #[inline(always)]
-    pub(super) fn take_in(&mut self, fabric: &mut Fabric, landing: &Landing, (out, bytes): (u16, u32), now: u64) {
-        let Landing { router, base, port, vc, packet, .. } = *landing;
+    pub(super) fn take_in(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
+        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
         let (base, candidate) = (base as usize, (port as usize) << self.vc_shift | vc as usize);
         let fifo = &mut self.fifos[(base << self.vc_shift) + candidate];
         fifo.held += bytes;
         fifo.queue.push(&mut fabric.pool, packet);
-        let side = &mut self.inputs[base + port as usize];
+        let side = &mut fabric.receivers[base + port as usize];
         let before = side.filled;
         side.filled = before | 1 << vc;
         if before >> vc & 1 == 1 {
             return;
         }
-        if side.free <= now {
+        if side.crossbar_free <= now {
             fifo.out = out;
-            self.request(base + out as usize, candidate);
+            self.request(fabric, base + out as usize, candidate);
             fabric.activate(router, out as usize);
         } else if before == 0 {
-            fabric.wheel.insert(side.free, lane::FREE, INPUT_SIDE | (base as u32 + u32::from(port)), 0);
+            fabric.wheel.insert(side.crossbar_free, lane::FREE, INPUT_SIDE | (base as u32 + u32::from(port)), 0);
         }
     }
 
@@ -55,20 +47,20 @@ impl Switched {
     pub(super) fn input_freed(&mut self, fabric: &mut Fabric, port: usize) {
         let router = fabric.router_of(port);
         let base = fabric.routers[router].base as usize;
-        for vc in Bits(self.inputs[port].filled) {
+        for vc in Bits(fabric.receivers[port].filled) {
             let fifo = &mut self.fifos[port << self.vc_shift | vc];
             let out = fabric.pool[fifo.queue.head()].out;
             fifo.out = out;
-            self.request(base + out as usize, (port - base) << self.vc_shift | vc);
+            self.request(fabric, base + out as usize, (port - base) << self.vc_shift | vc);
             fabric.mark_sender((base + out as usize) as u32);
         }
     }
 
     /// Takes out the head of a free input, which is then busy: its heads ask for nothing any more.
     #[inline(always)]
-    pub(super) fn take_out(&mut self, fabric: &Fabric, base: usize, input: usize) -> u32 {
+    pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: usize) -> u32 {
         let port = input >> self.vc_shift;
-        let side = &mut self.inputs[port];
+        let side = &mut fabric.receivers[port];
         let first = port << self.vc_shift;
         let asking = side.filled;
         let fifo = &mut self.fifos[input];
@@ -77,22 +69,31 @@ impl Switched {
         for vc in Bits(asking) {
             let out = base + usize::from(self.fifos[first | vc].out);
             let candidate = ((port - base) << self.vc_shift) | vc;
-            self.requests[out * self.words + (candidate >> 6)] &= !(1 << (candidate & 63));
+            *self.request_word(fabric, out, candidate) &= !(1 << (candidate & 63));
         }
         packet
     }
 
     #[inline(always)]
-    fn request(&mut self, sender: usize, candidate: usize) {
-        self.requests[sender * self.words + (candidate >> 6)] |= 1 << (candidate & 63);
+    fn request(&mut self, fabric: &mut Fabric, sender: usize, candidate: usize) {
+        *self.request_word(fabric, sender, candidate) |= 1 << (candidate & 63);
+    }
+
+    /// The word of the mask of requests for an output that has a candidate's bit.
+    #[inline(always)]
+    fn request_word<'a>(&'a mut self, fabric: &'a mut Fabric, sender: usize, candidate: usize) -> &'a mut u64 {
+        match self.words {
+            1 | 2 => &mut fabric.senders[sender].wanted[candidate >> 6 & 1],
+            words => &mut self.requests[sender * words + (candidate >> 6)],
+        }
     }
 
     /// Whether any head asks for an output.
     #[inline(always)]
-    pub(super) fn is_asked(&self, sender: usize) -> bool {
-        match self.words {
-            1 => self.requests[sender] != 0,
-            words => self.requests[sender * words..(sender + 1) * words].iter().any(|&word| word != 0),
+    pub(super) fn is_asked(&self, fabric: &Fabric, sender: usize) -> bool {
+        if self.words > 2 {
+            return self.requests[sender * self.words..(sender + 1) * self.words].iter().any(|&word| word != 0);
         }
+        fabric.senders[sender].wanted != [0; 2]
     }
 }

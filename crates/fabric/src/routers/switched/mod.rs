@@ -18,14 +18,16 @@ mod allocator;
 mod inputs;
 mod outputs;
 
+use std::hint::black_box;
+
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec, VirtualOutputQueuedSpec};
 use crate::fabric::Fabric;
 use crate::packet::NONE;
 use crate::routers::voq::VirtualOutputQueued;
 use crate::routers::{Landing, Routers, Waiting};
 
-use inputs::{Fifo, InputSide};
-use outputs::{Buffers, OutputSide};
+use inputs::Fifo;
+use outputs::Buffers;
 
 /// What an event of `lane::FREE` is about, in the highest bits of its target: without them, space of an input buffer;
 /// or an input's side of the crossbar, or an output's.
@@ -39,14 +41,10 @@ pub struct Switched {
     arbitration: Arbitration,
     /// By (port, virtual channel).
     fifos: Vec<Fifo>,
-    /// By port.
-    inputs: Vec<InputSide>,
-    /// By port.
-    outputs: Vec<OutputSide>,
-    /// For each output the heads that ask for it: masks of its router's (port, virtual channel).
-    requests: Vec<u64>,
-    /// Words of such a mask.
+    /// Words of a mask of a router's (port, virtual channel). One or two lie with the sender.
     words: usize,
+    /// For each output the heads that ask for it, where that takes more words; else empty.
+    requests: Vec<u64>,
     /// By router, the output that picks first.
     first: Vec<u16>,
     /// The buffers at the outputs, if the architecture has them.
@@ -78,10 +76,8 @@ impl Switched {
             vc_shift,
             arbitration,
             fifos: vec![Fifo::default(); ports << vc_shift],
-            inputs: vec![InputSide::default(); ports],
-            outputs: vec![OutputSide::default(); ports],
-            requests: vec![0; ports * words],
             words,
+            requests: vec![0; if words > 2 { ports * words } else { 0 }],
             first: vec![0; fabric.routers.len()],
             buffers,
             active: vec![0; fabric.words],
@@ -96,7 +92,7 @@ impl Routers for Switched {
         if target & INPUT_SIDE != 0 {
             self.input_freed(fabric, port as usize);
         } else if target & OUTPUT_SIDE != 0 {
-            self.outputs[port as usize].waking = false;
+            fabric.senders[port as usize].crossbar_waking = false;
             fabric.mark_sender(port);
         } else {
             self.fifos[target as usize].held -= arg;
@@ -105,10 +101,19 @@ impl Routers for Switched {
     }
 
     #[inline(always)]
+    fn before_input(&self, _fabric: &Fabric, input: usize) {
+        black_box(self.fifos[input].held);
+    }
+
+    #[inline(always)]
+    fn before_output(&self, fabric: &Fabric, sender: usize) {
+        fabric.before_sending(sender);
+    }
+
+    #[inline(always)]
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        let (out, bytes) = fabric.decide(landing);
-        fabric.senders[landing.base as usize + usize::from(out)].queued += bytes;
-        self.take_in(fabric, landing, (out, bytes), now);
+        fabric.senders[landing.base as usize + landing.out as usize].queued += landing.bytes;
+        self.take_in(fabric, landing, now);
     }
 
     #[inline(always)]

@@ -1,27 +1,11 @@
-//! The outputs' sides of the crossbar, the buffers behind them, and the links behind those.
+//! The buffers at the outputs, and the links behind them.
+//!
+//! The packet on a link holds space of its buffer until its tail has gone: that is until the link is free.
 
 use super::Switched;
 use crate::fabric::Fabric;
 use crate::packet::{NONE, Packet, Queue};
 use crate::routers::arbiter::Bits;
-
-/// An output's side of the crossbar.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-pub(super) struct OutputSide {
-    /// It is free from this time on.
-    pub free: u64,
-    /// The virtual channels whose buffers have packets.
-    pub filled: u64,
-    /// Bytes of the packet that is on the link: it holds space of its buffer until its tail has gone.
-    leaving: u32,
-    /// The candidate that it served last.
-    pub last: u16,
-    /// The virtual channel of the packet that is on the link.
-    leaving_vc: u8,
-    /// A wake-up for the time when it is free is under way.
-    pub waking: bool,
-}
 
 /// The buffer of an output and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,14 +41,14 @@ impl Switched {
         let Some(buffers) = &self.buffers else { return fabric.ready_vc(sender, packet) };
         let Packet { class, bytes, .. } = fabric.pool[packet];
         let near = &fabric.senders[sender];
-        let (first, lanes) = (class * near.lanes, near.lanes);
-        let side = &self.outputs[sender];
+        let lanes = fabric.lanes(sender);
+        let first = class * lanes;
         let sending = near.free_at > now;
-        if !sending && side.filled == 0 {
+        if !sending && near.filled == 0 {
             return Some(first);
         }
         let held = |vc: u8| {
-            let leaving = if sending && vc == side.leaving_vc { side.leaving } else { 0 };
+            let leaving = if sending && vc == near.last_vc { near.leaving } else { 0 };
             buffers.buffers[sender << self.vc_shift | vc as usize].queued + leaving
         };
         let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
@@ -81,12 +65,12 @@ impl Switched {
         };
         let time = fabric.time_out(sender, bytes);
         let time = if buffers.speedup == 1 { time } else { time.div_ceil(buffers.speedup) };
-        let side = &mut self.outputs[sender];
-        if side.filled == 0 && fabric.senders[sender].free_at <= now && fabric.has_credit(sender, vc, bytes) {
-            self.send_off(fabric, sender, (packet, vc), now);
+        let near = &mut fabric.senders[sender];
+        if near.filled == 0 && near.free_at <= now && fabric.has_credit(sender, vc, bytes) {
+            send_off(fabric, sender, (packet, vc), now);
             return time;
         }
-        side.filled |= 1 << vc;
+        fabric.senders[sender].filled |= 1 << vc;
         let buffer = &mut buffers.buffers[sender << self.vc_shift | vc as usize];
         fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
@@ -94,22 +78,10 @@ impl Switched {
         time
     }
 
-    /// Puts a packet on a link that is free and has credit.
-    #[inline(always)]
-    fn send_off(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
-        let bytes = fabric.pool[packet].bytes;
-        let side = &mut self.outputs[sender];
-        (side.leaving, side.leaving_vc) = (bytes, vc);
-        let near = &mut fabric.senders[sender];
-        near.last = u16::from(vc);
-        near.queued -= bytes;
-        fabric.transmit(sender, packet, vc, now);
-    }
-
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
     #[inline(always)]
     pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, sender: usize, now: u64) {
-        let filled = self.outputs[sender].filled;
+        let filled = fabric.senders[sender].filled;
         if filled == 0 {
             return;
         }
@@ -119,7 +91,7 @@ impl Switched {
         }
         let Some(buffers) = &mut self.buffers else { return };
         // Turned so that the virtual channel whose turn it is comes lowest.
-        let turn = (u32::from(fabric.senders[sender].last) + 1) & 63;
+        let turn = (u32::from(fabric.senders[sender].last_vc) + 1) & 63;
         let places = Bits(filled.rotate_right(turn)).map(|bit| (bit + turn as usize) & 63);
         let first = sender << self.vc_shift;
         for vc in places {
@@ -132,14 +104,24 @@ impl Switched {
             buffer.queue.pop(&fabric.pool);
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
-            self.outputs[sender].filled = left;
-            self.send_off(fabric, sender, (packet, vc as u8), now);
+            fabric.senders[sender].filled = left;
+            send_off(fabric, sender, (packet, vc as u8), now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
-            if left != 0 || self.is_asked(sender) {
+            if left != 0 || self.is_asked(fabric, sender) {
                 fabric.wake_at(sender, fabric.senders[sender].free_at);
             }
             return;
         }
         fabric.block(sender);
     }
+}
+
+/// Puts a packet on a link that is free and has credit.
+#[inline(always)]
+fn send_off(fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
+    let bytes = fabric.pool[packet].bytes;
+    let near = &mut fabric.senders[sender];
+    (near.leaving, near.last_vc) = (bytes, vc);
+    near.queued -= bytes;
+    fabric.transmit(sender, packet, vc, now);
 }

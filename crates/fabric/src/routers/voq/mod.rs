@@ -107,10 +107,10 @@ impl Routers for VirtualOutputQueued {
 
     #[inline]
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, _now: u64) {
-        let (out, bytes) = fabric.decide(landing);
-        let (base, out) = (landing.base as usize, out as usize);
-        let input = (base + landing.port as usize) << self.vc_shift | landing.vc as usize;
-        self.queues.push(fabric, landing.router, input, out, landing.packet);
+        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
+        let (base, out) = (base as usize, out as usize);
+        let input = (base + port as usize) << self.vc_shift | vc as usize;
+        self.queues.push(fabric, router, input, out, packet);
         self.queues.held[input] += bytes;
         self.wanted[base + out] += 1;
         fabric.senders[base + out].queued += bytes;
