@@ -1,7 +1,11 @@
 //! What can be said without a simulation: channel loads, bounds, sizes, freedom from deadlock.
 
+use std::collections::BTreeMap;
+
+use routing::algorithms::dragonfly::ImbalanceModel;
 use routing::{ChannelLoads, Routing, channel_loads, channel_name};
 use serde::Serialize;
+use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
@@ -26,6 +30,9 @@ pub struct Analysis {
     pub binding_channels: Vec<BindingChannel>,
     /// How many there are.
     pub binding_channels_total: usize,
+    /// What the model of load imbalance inside groups says, of valiant-group routing on a dragonfly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imbalance_model: Option<Imbalance>,
     /// The load of each channel as a share of its own bandwidth, per unit of offered load; by `ChannelId`, 0 of what is
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
@@ -34,6 +41,18 @@ pub struct Analysis {
     pub exact: bool,
     /// Time of the analysis.
     pub wall_s: f64,
+}
+
+/// Loads that valiant-group routing carries of traffic that sends consecutive groups to consecutive groups (Prisacari et
+/// al., section III).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Imbalance {
+    /// The left side of equation 1.
+    pub lower: f64,
+    /// The right side of equation 1.
+    pub upper: f64,
+    /// Equation 4.
+    pub estimate: f64,
 }
 
 /// The load of a class of channels.
@@ -88,10 +107,19 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
             .collect(),
         binding_channels: binding.iter().take(NAMED).map(describe).collect(),
         binding_channels_total: binding.len(),
+        imbalance_model: imbalance(system),
         channel_loads: relative(&loads, &capacity),
         exact: !system.routing.adaptive(),
         wall_s: watch.seconds(),
     })
+}
+
+/// The model of load imbalance, where it is one.
+fn imbalance(system: &System) -> Option<Imbalance> {
+    let dragonfly = system.topology.as_any().downcast_ref::<Dragonfly>()?;
+    let capacity = of_class(system, ImbalanceModel::BINDING);
+    let model = (system.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(dragonfly, capacity))?;
+    Some(Imbalance { lower: model.lower, upper: model.upper, estimate: model.estimate })
 }
 
 /// Loads as shares of the channels' bandwidths.
@@ -154,9 +182,14 @@ fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
 
 /// A channel's bandwidth, in units of an injection link's.
 fn capacity(system: &System, channel: ChannelId) -> f64 {
+    of_class(system, class_of(system, channel))
+}
+
+/// The bandwidth of a class of channels, in units of an injection link's.
+fn of_class(system: &System, class: ChannelClass) -> f64 {
     let packet = system.packets().packet;
     let time = |class| system.plan.serialization(class, packet) as f64;
-    time(ChannelClass::INJECTION) / time(class_of(system, channel))
+    time(ChannelClass::INJECTION) / time(class)
 }
 
 /// What a point is, and what running it will take.
@@ -184,6 +217,8 @@ pub struct Check {
     pub vc_classes: u8,
     /// Virtual channels of a link.
     pub vcs: u8,
+    /// Virtual channels that packets use, by class of channels.
+    pub vcs_by_class: BTreeMap<String, u8>,
     /// Whether the channel dependency graph has no cycle.
     pub deadlock_free: bool,
     /// A cycle of it, if it has one.
@@ -226,6 +261,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         router: system.spec.router.kind().into(),
         vc_classes: system.routing.classes(),
         vcs: plan.vcs(),
+        vcs_by_class: vcs_by_class(system),
         deadlock_free: cycle.is_none(),
         deadlock_cycle: cycle.map(|cycle| cycle.to_string()),
         pattern: system.pattern.kind().into(),
@@ -237,6 +273,12 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         packet_hops_per_us: f64::from(senders) * system.traffic.load * packets / slot_us
             * f64::from(topology.diameter() + 1),
     })
+}
+
+/// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.
+fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
+    let classes = (0..).map(ChannelClass).zip(system.topology.class_names()).skip(2);
+    classes.map(|(class, name)| (name.to_owned(), system.plan.vcs_on(class))).collect()
 }
 
 fn connected_channels(system: &System) -> u32 {

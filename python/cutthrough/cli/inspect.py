@@ -135,7 +135,12 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis))
     if not analysis["exact"]:
-        out.print("The routing is adaptive: these are the loads of an ideal choice, spread evenly.")
+        out.print("The routing is adaptive: these are the loads of an ideal choice, spread evenly: an estimate.")
+    if model := analysis.get("imbalance_model"):
+        out.print(
+            "If consecutive groups send to consecutive groups: between "
+            f"{model['lower']:.4f} and {model['upper']:.4f} (equation 1), about {model['estimate']:.4f} (equation 4)"
+        )
     out.print(f"No offered load above {analysis['throughput_bound']:.4f} can be accepted: full first are")
     named = analysis["binding_channels"][:MOST_NAMED]
     for channel in named:

@@ -19,11 +19,13 @@
 mod adaptive;
 mod loads;
 mod minimal;
+mod model;
 mod valiant;
 mod ways;
 
 pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
 pub use minimal::MinimalSpec;
+pub use model::ImbalanceModel;
 pub use valiant::{IntraGroup, ValiantGroupSpec, ValiantNodeSpec};
 
 use crate::RouteState;
