@@ -39,6 +39,7 @@ lint: all $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	set -e; for claims in papers/*/claims.py; do $(BIN)/mypy $$claims; done
 
 format: $(VENV)/.dev
 	cargo fmt --all

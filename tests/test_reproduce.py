@@ -54,9 +54,39 @@ def test_claims_are_judged_with_their_sensitivity(paper: Paper) -> None:
     """Catches a verdict that is not the claim's, and a variant that is not run."""
     outcome = reproduce(paper, Study())
     assert [(claim.id, claim.ok) for claim in outcome.claims] == [("half", True), ("wrong", False)]
-    assert set(outcome.claims[0].sensitivity) == {"random", "oldest"}
+    assert set(outcome.claims[0].sensitivity) == {"default", "random", "oldest"}
     assert len(outcome.results["curve"]) == 2
     assert list(outcome.figures) == ["figure-1"]
+
+
+def test_claims_are_judged_by_the_plan_and_varied_on_the_smaller_one(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a verdict by the reduced plan, and a claim that a variant cannot judge and that ends the study."""
+    changed = CLAIMS.replace(
+        '"fixed": Planned("small", varies=False)', '"fixed": Planned("small", varies=frozenset({"oldest"}))'
+    )
+    changed = changed.replace("    return [\n", '    if "fixed" in results:\n        return []\n    return [\n', 1)
+    (paper.directory / "claims.py").write_text(changed)
+    outcome = reproduce(paper, Study())
+    assert [claim.id for claim in outcome.claims] == ["half", "wrong"]
+    assert outcome.claims[0].sensitivity == {}
+    planned = paper.module().sensitivity_plan(quick=False)["fixed"]
+    assert planned.under("random", {"seed": 3}) == planned
+    assert planned.under("oldest", {"seed": 3}).set == {"seed": 3}
+
+
+def test_an_analysis_is_kept_beside_a_run_of_the_same_point(paper: Paper, tmp_path: Path) -> None:
+    """Catches an analysis that is taken for the run of its point."""
+    changed = CLAIMS.replace('"fixed": Planned("small", varies=False)', '"bound": Planned("small", analyze=True)')
+    (paper.directory / "claims.py").write_text(changed)
+    study = Study(directory=tmp_path / "kept")
+    for _ in range(2):
+        reproduce(paper, study)
+        kept = [json.loads(path.read_text()) for path in (tmp_path / "kept" / "points").iterdir()]
+        bounds = [point["throughput_bound"] for point in kept if "throughput_bound" in point]
+        assert bounds
+        assert all("accepted_load" in point or "throughput_bound" in point for point in kept)
 
 
 def test_finished_points_are_not_run_again(paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,12 +149,13 @@ def test_plans_of_papers_load_and_variants_differ(quick: bool) -> None:
     """Catches a paper whose experiments are wrong, or a variant that is the default under another name."""
     for real in find([]):
         module = real.module()
-        plans = {**module.plan(quick), **module.sensitivity_plan(quick)}
-        for planned in plans.values():
+        for planned in module.plan(quick).values():
+            assert load(real, planned).points()
+        for planned in module.sensitivity_plan(quick).values():
             default = load(real, planned)
             for name, changes in module.VARIANTS.items():
-                varied = load(real, planned.under(changes))
-                assert planned.varies == (varied.resolved_point(0) != default.resolved_point(0)), name
+                varied = load(real, planned.under(name, changes))
+                assert planned.varies_under(name) == (varied.resolved_point(0) != default.resolved_point(0)), name
 
 
 def load(paper: Paper, planned: Any) -> Any:

@@ -138,13 +138,11 @@ def sensitivity_table(claims: Sequence[Claim]) -> Table:
     """Every claim's number under each variant of what the paper leaves open."""
     table = Table(title="\nUnder other choices", title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("claim", no_wrap=True)
-    table.add_column("default", justify="right")
-    variants = list(claims[0].sensitivity) if claims else []
+    variants = list(dict.fromkeys(variant for claim in claims for variant in claim.sensitivity))
     for variant in variants:
         table.add_column(variant, justify="right")
-    for claim in claims:
-        varied = [f"{claim.sensitivity[variant]:.4g}" for variant in variants]
-        table.add_row(claim.id, f"{claim.here:.4g}", *varied)
+    for claim in (claim for claim in claims if claim.sensitivity):
+        table.add_row(claim.id, *(_cell(claim.sensitivity.get(variant), "{:.4g}") for variant in variants))
     return table
 
 

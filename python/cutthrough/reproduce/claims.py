@@ -51,7 +51,8 @@ class Claim:
         here: The number found here.
         unit: The number's unit; `load` for shares of the injection bandwidth, `x` for ratios.
         expect: What confirms the claim.
-        sensitivity: The number under each variant of what the paper leaves open.
+        sensitivity: The number under each variant of what the paper leaves open, and by default (where the variants
+            are compared on less than the claim is judged by, it is not `here`).
     """
 
     id: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,8 @@ class Paper:
             message = f"{path} cannot be loaded"
             raise ImportError(message)
         module = importlib.util.module_from_spec(spec)
+        # Its data classes look their module up by its name.
+        sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
 

@@ -38,18 +38,22 @@ class Planned:
     Attributes:
         file: Its name without `.toml`.
         set: The keys that are set for this run.
-        varies: Whether it is run again under every variant.
+        varies: Whether it is run again under every variant; or the variants under which it is.
         analyze: Whether its exact channel loads are computed, instead of a simulation.
     """
 
     file: str
     set: Mapping[str, Any] = field(default_factory=dict)
-    varies: bool = True
+    varies: bool | frozenset[str] = True
     analyze: bool = False
 
-    def under(self, changes: Mapping[str, Any]) -> Planned:
+    def varies_under(self, variant: str) -> bool:
+        """Whether it is run again under a variant."""
+        return self.varies if isinstance(self.varies, bool) else variant in self.varies
+
+    def under(self, variant: str, changes: Mapping[str, Any]) -> Planned:
         """The run under a variant."""
-        return replace(self, set={**self.set, **changes}) if self.varies else self
+        return replace(self, set={**self.set, **changes}) if self.varies_under(variant) else self
 
 
 class Claims(Protocol):
@@ -62,10 +66,13 @@ class Claims(Protocol):
         """What the figures need, by name."""
 
     def sensitivity_plan(self, quick: bool) -> Mapping[str, Planned]:
-        """What the claims alone need, by the names of `plan`; run again under every variant."""
+        """What shows how the claims depend on the variants, by names of `plan`; run again under every variant.
+
+        It may be less than `plan`: fewer points, smaller machines.
+        """
 
     def claims(self, results: Mapping[str, Results]) -> Sequence[Claim]:
-        """The claims, from the results of either plan."""
+        """The claims that can be judged by the results of either plan."""
 
     def figures(self, results: Mapping[str, Results]) -> Mapping[str, Figure]:
         """The paper's figures by name, from the results of `plan`."""
@@ -108,21 +115,22 @@ def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Out
     plans = {(DEFAULT, name): planned for name, planned in module.plan(study.quick).items()}
     for variant, changes in {DEFAULT: {}, **module.VARIANTS}.items():
         for name, planned in module.sensitivity_plan(study.quick).items():
-            plans[f"{variant} claims", name] = planned.under(changes)
+            plans[f"{variant} claims", name] = planned.under(variant, changes)
     results = _run_all({key: _Loaded.of(paper, planned) for key, planned in plans.items()}, study, watcher)
     figures = {name: found for (variant, name), found in results.items() if variant == DEFAULT}
     return Outcome(paper, _judge(module, results), figures, dict(module.figures(figures)))
 
 
 def _judge(module: Claims, results: Mapping[tuple[str, str], Results]) -> list[Claim]:
-    """The claims by the default, each with its number under every variant."""
+    """The claims by the default, each with its number under every variant that it can be judged under."""
 
-    def by(variant: str) -> Sequence[Claim]:
-        return module.claims({name: found for (of, name), found in results.items() if of == f"{variant} claims"})
+    def by(key: str) -> Sequence[Claim]:
+        return module.claims({name: found for (of, name), found in results.items() if of == key})
 
-    varied = {variant: {claim.id: claim.here for claim in by(variant)} for variant in module.VARIANTS}
+    variants = [DEFAULT, *module.VARIANTS]
+    varied = {variant: {claim.id: claim.here for claim in by(f"{variant} claims")} for variant in variants}
     return [
-        replace(claim, sensitivity={variant: here[claim.id] for variant, here in varied.items()})
+        replace(claim, sensitivity={name: here[claim.id] for name, here in varied.items() if claim.id in here})
         for claim in by(DEFAULT)
     ]
 
