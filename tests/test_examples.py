@@ -30,7 +30,9 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     assert all(found["packets"] > 0 for found in results)
     assert results.title
     results.save(tmp_path)
-    assert len(results.save_plots(tmp_path)) == 4
+    names = [path.name for path in results.save_plots(tmp_path)]
+    assert names[:4] == ["latency.png", "latency.svg", "throughput.png", "throughput.svg"]
+    assert any(name.startswith("channels-") for name in names)
 
 
 def test_examples_say_how_to_run_them() -> None:
