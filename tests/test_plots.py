@@ -109,5 +109,21 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    with pytest.raises(ValueError, match="latency, throughput"):
+    with pytest.raises(ValueError, match="latency, throughput, completion and channels"):
         plots.figure(results([], [point(0.1)]), "colour")
+
+
+def test_closed_workloads_show_their_phases(tmp_path: Path) -> None:
+    """Catches an exchange drawn as a curve of latencies that it does not have, and phases that are not stacked."""
+    phases = [{"dimension": 0, "time_ns": 20_000.0}, {"dimension": 2, "time_ns": 30_000.0}]
+    points: list[dict[str, Any]] = [
+        {"a": "x", "time_ns": 50_000.0, "phases": phases},
+        {"a": "y", "time_ns": None, "phases": phases[:1]},
+    ]
+    found = results(["a"], points)
+    paths = plots.save(found, tmp_path, ["png"])
+    assert [path.name for path in paths] == ["completion.png"]
+    axes = plots.figure(found, "completion").axes[0]
+    tops = [[round(bar.get_y() + bar.get_height(), 6) for bar in bars] for bars in axes.containers]
+    assert tops == [[20.0, 20.0], [50.0, 20.0]]
+    assert axes.get_ylabel().endswith("(µs)")

@@ -131,3 +131,25 @@ def test_unwritable_directory_fails_before_the_run(cutthrough: Callable[..., Any
     ran = cutthrough("run", small, "--out", small / "below-a-file")
     assert ran.status == 1
     assert "cannot write" in ran.err
+
+
+def test_an_exchange_tells_its_time(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a table of latencies for a workload that ends, and channels that carry another volume."""
+    path = tmp_path / "exchange.toml"
+    path.write_text(
+        """
+        topology = { kind = "dragonfly", h = 1 }
+        link = { bandwidth = "40 Gb/s", delay = "20 ns" }
+        routing = { kind = "minimal" }
+        workload = { kind = "exchange", dims = [6], volume = "8 KiB" }
+        """
+    )
+    ran = cutthrough("run", path, "--out", tmp_path / "out")
+    assert ran.status == 0
+    assert "phase 0 ns" in ran.out
+    assert (tmp_path / "out" / "completion.svg").exists()
+    (point,) = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
+    assert point["time_ns"] == point["phases"][0]["time_ns"]
+    loads = pq.read_table(tmp_path / "out" / "channels-000.parquet")
+    # All is sent and all arrives: measured is exact.
+    assert loads.column("utilization").to_pylist() == pytest.approx(loads.column("exact").to_pylist())

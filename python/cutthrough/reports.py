@@ -38,23 +38,36 @@ SHOWN = (
     ("hops_mean", "routers", "{:.2f}"),
 )
 
+#: The same of a closed workload.
+SHOWN_CLOSED = (
+    ("time_ns", "time ns", "{:,.1f}"),
+    ("bandwidth_B_per_s", "GB/s", "{:,.2f}"),
+    ("accepted_load", "throughput", "{:.4f}"),
+    ("hops_mean", "routers", "{:.2f}"),
+)
 #: What the columns of a table of channels are called.
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
 
 
 def points_table(results: Results) -> Table:
-    """One line a point: its sweep keys, loads, latencies, and whether it is saturated."""
+    """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads."""
     table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
     axes = [axis for axis in results.axes if axis != "workload.load"]
     for axis in axes:
         table.add_column(axis.rsplit(".", 1)[-1])
-    for _, heading, _ in SHOWN:
+    closed = any("phases" in point for point in results)
+    phases = range(max((len(point.get("phases", ())) for point in results), default=0))
+    shown = SHOWN_CLOSED if closed else SHOWN
+    for _, heading, _ in shown:
         table.add_column(heading, justify="right")
+    for phase in phases:
+        table.add_column(f"phase {phase} ns", justify="right")
     table.add_column("")
     for point in results:
         cells = [label_of(point.get(axis)) for axis in axes]
-        cells += [_cell(point.get(key), form) for key, _, form in SHOWN]
-        table.add_row(*cells, "saturated" if point.get("saturated") else "", style=_tint(point))
+        cells += [_cell(_scaled(point, key), form) for key, _, form in shown]
+        cells += [_cell(_phase_time(point, phase), "{:,.1f}") for phase in phases]
+        table.add_row(*cells, _remark(point), style=_tint(point))
     return table
 
 
@@ -144,6 +157,23 @@ def sensitivity_table(claims: Sequence[Claim]) -> Table:
     for claim in (claim for claim in claims if claim.sensitivity):
         table.add_row(claim.id, *(_cell(claim.sensitivity.get(variant), "{:.4g}") for variant in variants))
     return table
+
+
+def _scaled(point: Mapping[str, Any], key: str) -> Any:
+    """A quantity in the unit of its column."""
+    value = point.get(key)
+    return value / 1e9 if key == "bandwidth_B_per_s" and value is not None else value
+
+
+def _phase_time(point: Mapping[str, Any], phase: int) -> float | None:
+    phases = point.get("phases", ())
+    return phases[phase]["time_ns"] if phase < len(phases) else None
+
+
+def _remark(point: Mapping[str, Any]) -> str:
+    if "phases" in point and point.get("time_ns") is None:
+        return "not finished"
+    return "saturated" if point.get("saturated") else ""
 
 
 def _cell(value: Any, form: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 
 from cutthrough.channels import Stored
-from cutthrough.plots import curves, heat
+from cutthrough.plots import bars, curves, heat
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ __all__ = ["STYLE", "channels", "figure", "heat_maps", "save", "write"]
 #: The style file of every figure.
 STYLE = Path(__file__).with_name("cutthrough.mplstyle")
 
-FIGURES: dict[str, Callable[[Results], Figure]] = {"latency": curves.latency, "throughput": curves.throughput}
+FIGURES: dict[str, Callable[[Results], Figure]] = {
+    "latency": curves.latency,
+    "throughput": curves.throughput,
+    "completion": bars.completion,
+}
 
 
 def figure(results: Results, quantity: str = "latency") -> Figure:
@@ -32,7 +36,7 @@ def figure(results: Results, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`.
+        quantity: `latency` or `throughput`; of a closed workload, `completion`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -67,7 +71,7 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
 def save(
     results: Results, directory: Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
 ) -> list[Path]:
-    """Writes every figure in every format into a directory; returns the paths, the latency's first.
+    """Writes the figures in every format into a directory; returns the paths, those of the points first.
 
     Args:
         results: The points.
@@ -76,7 +80,9 @@ def save(
         places: The points whose channels are drawn; without it, of every line the one with the hottest channel.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    paths = [path for name in FIGURES for path in write(figure(results, name), directory / name, formats)]
+    closed = any("phases" in point for point in results)
+    names = ["completion"] if closed else ["latency", "throughput"]
+    paths = [path for name in names for path in write(figure(results, name), directory / name, formats)]
     for place in results.shown_places() if places is None else places:
         paths += write(channels(results, place), Stored.path(directory, place, ""), formats)
     return paths
