@@ -207,11 +207,17 @@ impl Fabric {
     pub(crate) fn mark_sender(&mut self, sender: u32) {
         if let Some(&Receiver { router, .. }) = self.receivers.get(sender as usize) {
             let port = sender - self.routers[router as usize].base;
-            self.activate(router as usize, port as usize);
-            self.dirty_routers.mark(router as usize);
+            self.mark_output(router as usize, port as usize);
         } else {
             self.dirty_nodes.mark(sender as usize - self.receivers.len());
         }
+    }
+
+    /// Marks a router: an output of it may be able to send.
+    #[inline(always)]
+    pub(crate) fn mark_output(&mut self, router: usize, port: usize) {
+        self.activate(router, port);
+        self.dirty_routers.mark(router);
     }
 
     /// Notes a packet's arrival at an input, given as (port, virtual channel) in one number.
@@ -264,6 +270,12 @@ impl Fabric {
                 land(self, Landing { router, id, base, port: port as u16, vc, packet, out: 0, bytes: 0 });
             }
         }
+    }
+
+    /// A word of the mask of a router's outputs that may be able to send.
+    #[inline(always)]
+    pub(crate) fn active(&self, router: usize, word: usize) -> u64 {
+        if self.words == 1 { self.routers[router].active } else { self.wide_active[router * self.words + word] }
     }
 
     /// Forgets and returns a word of the mask of a router's outputs that may be able to send.

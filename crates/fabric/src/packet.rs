@@ -66,6 +66,12 @@ impl Pool {
         self.free = place;
     }
 
+    /// The output port that a packet waits for, or `UNDECIDED` if there is none.
+    #[inline]
+    pub fn out_of(&self, place: u32) -> u16 {
+        self.packets.get(place as usize).map_or(UNDECIDED, |packet| packet.out)
+    }
+
     /// The number of places that hold a packet. Walks all free ones.
     pub fn used(&self) -> usize {
         let next = |&place: &u32| self.packets.get(place as usize).map(|packet| packet.next);

@@ -33,6 +33,8 @@ pub trait Traffic: Send {
     /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
     /// before has been sent. `None` if the node never sends again.
     fn next(&mut self, node: usize, now: u64) -> Option<Demand>;
+    /// Reads what `next` will read, so that it is in a near cache then.
+    fn before_next(&self, _node: usize) {}
 }
 
 /// One partition of a run.
@@ -91,6 +93,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for event in &instant.lanes[lane::CREDIT] {
             fabric.take_credit(event.target, event.arg);
         }
+        if fabric.spread {
+            for event in &instant.lanes[lane::FREE] {
+                self.routers.before_freed(fabric, event.target);
+            }
+        }
         for event in &instant.lanes[lane::FREE] {
             self.routers.freed(fabric, event.target, event.arg, now);
         }
@@ -105,6 +112,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             for word in self.fabric.dirty_routers.take_group(group) {
                 let routers = self.fabric.dirty_routers.take_word(word);
                 if self.fabric.spread {
+                    self.routers.before_serve(&self.fabric, word * 64, routers);
                     self.land_together(word * 64, routers, now);
                 }
                 for router in Bits(routers) {
@@ -114,7 +122,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
-                for node in Bits(self.fabric.dirty_nodes.take_word(word)) {
+                let nodes = self.fabric.dirty_nodes.take_word(word);
+                if self.fabric.spread {
+                    for node in Bits(nodes) {
+                        self.before_inject(word * 64 + node);
+                    }
+                }
+                for node in Bits(nodes) {
                     self.inject(word * 64 + node, now);
                 }
             }
@@ -153,6 +167,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for landing in landings.drain(..) {
             inside.land(fabric, &landing, now);
         }
+    }
+
+    /// Reads what `inject` will read.
+    #[inline(always)]
+    fn before_inject(&self, node: usize) {
+        let packet = self.heads[node];
+        if packet != NONE {
+            black_box(self.fabric.pool[packet].birth);
+        }
+        self.fabric.before_sending(self.fabric.ports() + node);
+        self.traffic.before_next(node);
     }
 
     /// Sends a node's next packet, if it can be sent.

@@ -1,5 +1,6 @@
 //! Open-loop traffic: what a pattern and an injection process make a node send, regenerated from its stream.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
@@ -63,6 +64,13 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(traffic) => traffic.next(node, now),
             Self::Volume(traffic) => traffic.next(node, now),
+        }
+    }
+
+    #[inline]
+    fn before_next(&self, node: usize) {
+        if let Self::Open(traffic) = self {
+            traffic.before_next(node);
         }
     }
 }
@@ -188,5 +196,11 @@ impl Traffic for OpenTraffic {
         source.left -= bytes;
         let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
         Some(Demand { birth: source.birth, dst: source.dst, bytes: bytes as u32, state })
+    }
+
+    #[inline]
+    fn before_next(&self, node: usize) {
+        let source = &self.sources[node];
+        black_box((source.left, source.node));
     }
 }

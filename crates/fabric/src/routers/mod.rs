@@ -16,11 +16,15 @@ use crate::fabric::Fabric;
 pub trait Routers: Send {
     /// Space that was booked to fall free now (`lane::FREE`).
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64);
+    /// Reads what `freed` will read, so that it is in a near cache then.
+    fn before_freed(&self, _fabric: &Fabric, _target: u32) {}
     /// Reads what `land` will read, so that it is in a near cache then: first of an input, (port, virtual channel) in one
     /// number, then, when it is known, of the output.
     fn before_input(&self, _fabric: &Fabric, _input: usize) {}
     /// The same of a sender.
     fn before_output(&self, _fabric: &Fabric, _sender: usize) {}
+    /// Reads what `serve` will read for the outputs that are active already, of some routers from `first` on.
+    fn before_serve(&mut self, _fabric: &Fabric, _first: usize, _routers: u64) {}
     /// A packet has landed at an input, and its output is decided: queue it.
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64);
     /// Send what can be sent.

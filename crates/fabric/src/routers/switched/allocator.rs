@@ -2,9 +2,20 @@
 //!
 //! Each output picks one of the heads that ask for it; outputs take turns in picking first.
 
-use super::{INPUT_SIDE, OUTPUT_SIDE, Switched};
+use std::hint::black_box;
+
+use super::{OUTPUT_SIDE, Switched};
+use crate::catalogue::Arbitration;
 use crate::fabric::{Fabric, Sender, lane};
 use crate::routers::arbiter::{self, Turn, in_turn};
+
+/// An output: its router, the router's first port, and the output's sender.
+#[derive(Clone, Copy)]
+struct Place {
+    router: usize,
+    base: usize,
+    sender: usize,
+}
 
 impl Switched {
     /// Looks at the outputs of a router that may be able to do something, from one on.
@@ -14,7 +25,8 @@ impl Switched {
         if fabric.words == 1 {
             let active = fabric.take_active(router, 0);
             for bit in arbiter::Bits(active.rotate_right(first as u32)) {
-                self.serve_output(fabric, router, base + ((bit + first) & 63), now);
+                let sender = base + ((bit + first) & 63);
+                self.serve_output(fabric, Place { router, base, sender }, now);
             }
             return;
         }
@@ -23,28 +35,70 @@ impl Switched {
             *bits = fabric.take_active(router, word);
         }
         for out in in_turn(&active, first) {
-            self.serve_output(fabric, router, base + out, now);
+            self.serve_output(fabric, Place { router, base, sender: base + out }, now);
         }
         self.active = active;
     }
 
-    /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
+    /// Reads what serving a router's active outputs will read, and notes an input that each of them may serve.
     #[inline(always)]
-    fn serve_output(&mut self, fabric: &mut Fabric, router: usize, sender: usize, now: u64) {
-        if self.is_asked(fabric, sender) {
-            if fabric.senders[sender].crossbar_free > now {
-                wake_output(fabric, sender);
-            } else {
-                self.grant(fabric, router, sender, now);
+    pub(super) fn find_heads(&mut self, fabric: &Fabric, router: usize) {
+        let base = fabric.routers[router].base as usize;
+        for word in 0..fabric.words {
+            for bit in arbiter::Bits(fabric.active(router, word)) {
+                let sender = base + word * 64 + bit;
+                fabric.before_sending(sender);
+                let Sender { wanted: [low, high], .. } = fabric.senders[sender];
+                let candidate = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
+                if candidate < 128 {
+                    let input = (base << self.vc_shift) + candidate as usize;
+                    black_box(self.fifos[input].held);
+                    black_box(fabric.receivers[input >> self.vc_shift].filled);
+                    self.heads.push(input as u32);
+                }
             }
         }
-        self.send_buffered(fabric, sender, now);
+    }
+
+    /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
+    #[inline(always)]
+    fn serve_output(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+        if self.is_asked(fabric, place.sender) {
+            if fabric.senders[place.sender].crossbar_free > now {
+                wake_output(fabric, place.router, place.sender);
+            } else if self.words <= 2 && self.arbitration == Arbitration::RoundRobin {
+                self.grant_in_turn(fabric, place, now);
+            } else {
+                self.grant_by_rule(fabric, place, now);
+            }
+        }
+        if fabric.senders[place.sender].filled != 0 {
+            self.send_buffered(fabric, place.sender, now);
+        }
+    }
+
+    /// A free output picks the next in turn of the heads that ask for it: the common case of `grant_by_rule`.
+    #[inline(always)]
+    fn grant_in_turn(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+        let Sender { wanted: [low, high], last, .. } = fabric.senders[place.sender];
+        // Turned so that the one whose turn it is comes lowest.
+        let turn = u32::from(last) + 1;
+        let mut rest = (u128::from(high) << 64 | u128::from(low)).rotate_right(turn);
+        while rest != 0 {
+            let candidate = ((rest.trailing_zeros() + turn) & 127) as usize;
+            let packet = self.fifos[(place.base << self.vc_shift) + candidate].queue.head();
+            if let Some(vc) = self.ready(fabric, place.sender, packet, now) {
+                return self.cross(fabric, place, (candidate, vc), now);
+            }
+            rest &= rest - 1;
+        }
+        self.starve(fabric, place.sender, now);
     }
 
     /// A free output picks one of the heads that ask for it.
-    #[inline(always)]
-    fn grant(&mut self, fabric: &mut Fabric, router: usize, sender: usize, now: u64) {
-        let base = fabric.routers[router].base as usize;
+    #[inline(never)]
+    fn grant_by_rule(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+        let Place { router, base, sender } = place;
         let first = base << self.vc_shift;
         let Sender { wanted, last, .. } = fabric.senders[sender];
         let turn = Turn { rule: self.arbitration, router, last };
@@ -61,10 +115,7 @@ impl Switched {
             |fabric, candidate| fabric.pool[this.fifos[first + candidate].queue.head()].birth,
         );
         match picked {
-            Some((candidate, vc)) => {
-                fabric.senders[sender].last = candidate as u16;
-                self.cross(fabric, (base, first + candidate), (sender, vc), now);
-            }
+            Some(picked) => self.cross(fabric, place, picked, now),
             None => self.starve(fabric, sender, now),
         }
     }
@@ -81,22 +132,26 @@ impl Switched {
         }
     }
 
-    /// Takes the head of an input over the crossbar to an output.
+    /// Takes the head that is a candidate over the crossbar to an output.
     #[inline(always)]
-    fn cross(&mut self, fabric: &mut Fabric, (base, input): (usize, usize), (sender, vc): (usize, u8), now: u64) {
-        let packet = self.take_out(fabric, base, input);
+    fn cross(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) {
+        let Place { router, base, sender } = place;
+        let input = (base << self.vc_shift) + candidate;
+        let packet = self.fifos[input].queue.head();
         let bytes = fabric.pool[packet].bytes;
-        let time = self.put_out(fabric, sender, (packet, vc), now);
-        fabric.senders[sender].crossbar_free = now + time;
+        let time = self.crossing_time(fabric, sender, bytes);
+        self.take_out(fabric, (router, base), input, now + time);
+        if self.words > 2 {
+            *self.request_word(fabric, sender, candidate) &= !(1 << (candidate & 63));
+        }
+        let near = &mut fabric.senders[sender];
+        near.wanted[candidate >> 6 & 1] &= !(1 << (candidate & 63));
+        near.last = candidate as u16;
+        near.crossbar_free = now + time;
         if self.is_asked(fabric, sender) {
-            wake_output(fabric, sender);
+            wake_output(fabric, router, sender);
         }
-        let port = input >> self.vc_shift;
-        let side = &mut fabric.receivers[port];
-        side.crossbar_free = now + time;
-        if side.filled != 0 {
-            fabric.wheel.insert(now + time, lane::FREE, INPUT_SIDE | port as u32, 0);
-        }
+        self.put_out(fabric, sender, (packet, vc), now);
         self.give_back(fabric, input, bytes, (time, now));
     }
 
@@ -118,10 +173,10 @@ impl Switched {
 
 /// Sees to it that an output is looked at when its side of the crossbar falls free.
 #[inline(always)]
-fn wake_output(fabric: &mut Fabric, sender: usize) {
+fn wake_output(fabric: &mut Fabric, router: usize, sender: usize) {
     let near = &mut fabric.senders[sender];
     if !near.crossbar_waking {
         near.crossbar_waking = true;
-        fabric.wheel.insert(near.crossbar_free, lane::FREE, OUTPUT_SIDE | sender as u32, 0);
+        fabric.wheel.insert(near.crossbar_free, lane::FREE, OUTPUT_SIDE | sender as u32, router as u32);
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Fifo {
     pub queue: Queue,
     /// Bytes that it holds, as its sender must take them to be.
     pub held: u32,
-    /// The output that its head asks for, if its port is free.
+    /// The output that its head, if it has one, waits for.
     pub out: u16,
 }
 
@@ -33,45 +33,52 @@ impl Switched {
         if before >> vc & 1 == 1 {
             return;
         }
+        fifo.out = out;
         if side.crossbar_free <= now {
-            fifo.out = out;
             self.request(fabric, base + out as usize, candidate);
             fabric.activate(router, out as usize);
         } else if before == 0 {
-            fabric.wheel.insert(side.crossbar_free, lane::FREE, INPUT_SIDE | (base as u32 + u32::from(port)), 0);
+            fabric.wheel.insert(
+                side.crossbar_free,
+                lane::FREE,
+                INPUT_SIDE | (base as u32 + u32::from(port)),
+                router as u32,
+            );
         }
     }
 
     /// An input is free: its heads ask for their outputs.
     #[inline]
-    pub(super) fn input_freed(&mut self, fabric: &mut Fabric, port: usize) {
-        let router = fabric.router_of(port);
+    pub(super) fn input_freed(&mut self, fabric: &mut Fabric, router: usize, port: usize) {
         let base = fabric.routers[router].base as usize;
         for vc in Bits(fabric.receivers[port].filled) {
-            let fifo = &mut self.fifos[port << self.vc_shift | vc];
-            let out = fabric.pool[fifo.queue.head()].out;
-            fifo.out = out;
-            self.request(fabric, base + out as usize, (port - base) << self.vc_shift | vc);
-            fabric.mark_sender((base + out as usize) as u32);
+            let out = self.fifos[port << self.vc_shift | vc].out as usize;
+            self.request(fabric, base + out, (port - base) << self.vc_shift | vc);
+            fabric.mark_output(router, out);
         }
     }
 
-    /// Takes out the head of a free input, which is then busy: its heads ask for nothing any more.
+    /// Takes out the head of a free input, which is then busy until a time: its other heads ask for nothing any more.
     #[inline(always)]
-    pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: usize) -> u32 {
+    pub(super) fn take_out(&mut self, fabric: &mut Fabric, (router, base): (usize, usize), input: usize, until: u64) {
         let port = input >> self.vc_shift;
-        let side = &mut fabric.receivers[port];
         let first = port << self.vc_shift;
-        let asking = side.filled;
         let fifo = &mut self.fifos[input];
-        let packet = fifo.queue.pop(&fabric.pool);
-        side.filled = asking & !(u64::from(fifo.queue.is_empty()) << (input - first));
-        for vc in Bits(asking) {
+        fifo.queue.pop(&fabric.pool);
+        fifo.out = fabric.pool.out_of(fifo.queue.head());
+        let side = &mut fabric.receivers[port];
+        let others = side.filled & !(1 << (input - first));
+        let filled = others | u64::from(!fifo.queue.is_empty()) << (input - first);
+        side.filled = filled;
+        side.crossbar_free = until;
+        if filled != 0 {
+            fabric.wheel.insert(until, lane::FREE, INPUT_SIDE | port as u32, router as u32);
+        }
+        for vc in Bits(others) {
             let out = base + usize::from(self.fifos[first | vc].out);
             let candidate = ((port - base) << self.vc_shift) | vc;
             *self.request_word(fabric, out, candidate) &= !(1 << (candidate & 63));
         }
-        packet
     }
 
     #[inline(always)]
@@ -81,7 +88,12 @@ impl Switched {
 
     /// The word of the mask of requests for an output that has a candidate's bit.
     #[inline(always)]
-    fn request_word<'a>(&'a mut self, fabric: &'a mut Fabric, sender: usize, candidate: usize) -> &'a mut u64 {
+    pub(super) fn request_word<'a>(
+        &'a mut self,
+        fabric: &'a mut Fabric,
+        sender: usize,
+        candidate: usize,
+    ) -> &'a mut u64 {
         match self.words {
             1 | 2 => &mut fabric.senders[sender].wanted[candidate >> 6 & 1],
             words => &mut self.requests[sender * words + (candidate >> 6)],

@@ -23,14 +23,15 @@ use std::hint::black_box;
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec, VirtualOutputQueuedSpec};
 use crate::fabric::Fabric;
 use crate::packet::NONE;
+use crate::routers::arbiter::Bits;
 use crate::routers::voq::VirtualOutputQueued;
 use crate::routers::{Landing, Routers, Waiting};
 
 use inputs::Fifo;
 use outputs::Buffers;
 
-/// What an event of `lane::FREE` is about, in the highest bits of its target: without them, space of an input buffer;
-/// or an input's side of the crossbar, or an output's.
+/// What an event of `lane::FREE` is about, in the highest bits of its target: without them, space of an input buffer, and
+/// its argument is bytes; or an input's side of the crossbar, or an output's, and its argument is the router.
 const INPUT_SIDE: u32 = 1 << 30;
 const OUTPUT_SIDE: u32 = 1 << 31;
 
@@ -51,6 +52,8 @@ pub struct Switched {
     buffers: Option<Buffers>,
     /// The outputs of a router that are to be looked at, kept for its memory.
     active: Vec<u64>,
+    /// Inputs whose heads may be served, likewise.
+    heads: Vec<u32>,
 }
 
 impl Switched {
@@ -81,6 +84,7 @@ impl Switched {
             first: vec![0; fabric.routers.len()],
             buffers,
             active: vec![0; fabric.words],
+            heads: Vec::new(),
         }
     }
 }
@@ -88,15 +92,26 @@ impl Switched {
 impl Routers for Switched {
     #[inline]
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64) {
-        let port = target & (INPUT_SIDE - 1);
+        let port = (target & (INPUT_SIDE - 1)) as usize;
         if target & INPUT_SIDE != 0 {
-            self.input_freed(fabric, port as usize);
+            self.input_freed(fabric, arg as usize, port);
         } else if target & OUTPUT_SIDE != 0 {
-            fabric.senders[port as usize].crossbar_waking = false;
-            fabric.mark_sender(port);
+            fabric.senders[port].crossbar_waking = false;
+            fabric.mark_output(arg as usize, port - fabric.routers[arg as usize].base as usize);
         } else {
             self.fifos[target as usize].held -= arg;
             fabric.release(target, 0, arg, now);
+        }
+    }
+
+    #[inline(always)]
+    fn before_freed(&self, fabric: &Fabric, target: u32) {
+        let port = (target & (INPUT_SIDE - 1)) as usize;
+        if target & INPUT_SIDE != 0 {
+            black_box(fabric.receivers[port].filled);
+            black_box(self.fifos[port << self.vc_shift].held);
+        } else if target & OUTPUT_SIDE != 0 {
+            black_box(fabric.senders[port].free_at);
         }
     }
 
@@ -108,6 +123,19 @@ impl Routers for Switched {
     #[inline(always)]
     fn before_output(&self, fabric: &Fabric, sender: usize) {
         fabric.before_sending(sender);
+    }
+
+    #[inline(always)]
+    fn before_serve(&mut self, fabric: &Fabric, first: usize, routers: u64) {
+        for router in Bits(routers) {
+            self.find_heads(fabric, first + router);
+        }
+        for input in self.heads.drain(..) {
+            let packet = self.fifos[input as usize].queue.head();
+            if packet != NONE {
+                black_box(fabric.pool[packet].dst);
+            }
+        }
     }
 
     #[inline(always)]

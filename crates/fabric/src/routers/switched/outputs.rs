@@ -3,7 +3,7 @@
 //! The packet on a link holds space of its buffer until its tail has gone: that is until the link is free.
 
 use super::Switched;
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Sender};
 use crate::packet::{NONE, Packet, Queue};
 use crate::routers::arbiter::Bits;
 
@@ -55,37 +55,36 @@ impl Switched {
         (held(vc) + bytes <= buffers.depth).then_some(vc)
     }
 
-    /// Takes a packet that has crossed: sends it or puts it into its buffer. Returns the time of the crossing.
+    /// The time that a packet takes over the crossbar to an output.
     #[inline(always)]
-    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) -> u64 {
-        let bytes = fabric.pool[packet].bytes;
-        let Some(buffers) = &mut self.buffers else {
-            fabric.senders[sender].queued -= bytes;
-            return fabric.transmit(sender, packet, vc, now);
-        };
+    pub(super) fn crossing_time(&self, fabric: &Fabric, sender: usize, bytes: u32) -> u64 {
         let time = fabric.time_out(sender, bytes);
-        let time = if buffers.speedup == 1 { time } else { time.div_ceil(buffers.speedup) };
+        match &self.buffers {
+            Some(Buffers { speedup, .. }) if *speedup > 1 => time.div_ceil(*speedup),
+            _ => time,
+        }
+    }
+
+    /// Takes a packet that crosses: sends it or puts it into its buffer.
+    #[inline(always)]
+    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
+        let Some(buffers) = &mut self.buffers else { return send_off(fabric, sender, (packet, vc), now) };
+        let bytes = fabric.pool[packet].bytes;
         let near = &mut fabric.senders[sender];
         if near.filled == 0 && near.free_at <= now && fabric.has_credit(sender, vc, bytes) {
-            send_off(fabric, sender, (packet, vc), now);
-            return time;
+            return send_off(fabric, sender, (packet, vc), now);
         }
         fabric.senders[sender].filled |= 1 << vc;
         let buffer = &mut buffers.buffers[sender << self.vc_shift | vc as usize];
         fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
-        time
     }
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, sender: usize, now: u64) {
-        let filled = fabric.senders[sender].filled;
-        if filled == 0 {
-            return;
-        }
-        let free_at = fabric.senders[sender].free_at;
+        let Sender { filled, free_at, .. } = fabric.senders[sender];
         if free_at > now {
             return fabric.wake_at(sender, free_at);
         }
