@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -87,6 +88,19 @@ def test_hottest_channels_are_those_of_the_json() -> None:
     values = [row["utilization"] for row in named]
     assert values == sorted(values, reverse=True)
     assert named[0]["name"].startswith("router ")
+
+
+def test_json_has_exact_beside_measured(tmp_path: Path) -> None:
+    """Catches files and `--json` without what a channel should carry, and what changes when it is read and written."""
+    results = ct.run(torus())
+    (point,) = json.loads(results.to_json())["points"]
+    (row,) = (row for row in point["class_utilization"] if row["class"] == "dim0")
+    assert row["exact_max"] == pytest.approx(3 * point["accepted_load"])
+    assert row["exact_mean"] == pytest.approx(1.5 * point["accepted_load"])
+    exact = {row["channel"]: row["exact"] for row in results.channels().to_pylist()}
+    assert all(found["exact"] == exact[found["id"]] for found in point["hottest_channels"])
+    results.save(tmp_path)
+    assert json.loads(ct.Results.read(tmp_path).to_json())["points"] == [point]
 
 
 def test_adaptive_routing_has_no_exact_column() -> None:

@@ -32,8 +32,8 @@ ENDS = frozenset({"injection", "ejection"})
 #: The key of a table's metadata that holds what is not in its columns, as JSON.
 ABOUT = b"cutthrough"
 #: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are worked out:
-#: some tens of seconds.
-AFFORDABLE = 400_000_000
+#: some ten seconds.
+AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
 INDIFFERENT = ("workload.load", "workload.injection", "router", "measure", "nic")
 
@@ -153,6 +153,20 @@ class ChannelLoads:
                 row[column] = {"mean": float(values.mean()), "max": float(values.max())}
             found.append(row)
         return found
+
+    def explain(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """A point with the reference beside its classes and its hottest channels, if there is one."""
+        name = self.reference
+        if name is None:
+            return dict(point)
+        by_class = {row["class"]: row[name] for row in self.by_class()}
+        values = dict(zip(self.values("channel").tolist(), self.values(name).tolist(), strict=True))
+        classes = [
+            {**row, **{f"{name}_{part}": by_class[row["class"]][part] for part in ("mean", "max")}}
+            for row in point.get("class_utilization", ())
+        ]
+        hottest = [{**row, name: values[row["id"]]} for row in point.get("hottest_channels", ())]
+        return {**point, "class_utilization": classes, "hottest_channels": hottest}
 
     def hottest(self, count: int) -> list[dict[str, Any]]:
         """The channels with the largest loads between routers (of all, if there are none), the largest first."""

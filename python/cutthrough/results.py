@@ -7,7 +7,7 @@ A point is a flat mapping: its sweep keys, its seed, and what was measured, each
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -71,8 +71,19 @@ class Results:
         return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
 
     def to_json(self) -> str:
-        """The object that `--json` prints: `{"version", "points"}`."""
-        return json.dumps({"version": self.version, "points": self.points}, allow_nan=False)
+        """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels."""
+        return json.dumps({"version": self.version, "points": self.explained().points}, allow_nan=False)
+
+    def explained(self) -> Self:
+        """The same with what channels should carry beside what they did, in `class_utilization`, `hottest_channels`."""
+        network = self.network
+        if network is None:
+            return self
+        known = set(network.places)
+        points = [
+            network.loads(place).explain(point) if place in known else point for place, point in enumerate(self.points)
+        ]
+        return replace(self, points=points)
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
@@ -151,10 +162,11 @@ class Results:
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
+        explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
-        _write(directory / "results.json", json.dumps({**head, "points": self.points}, indent=1) + "\n")
+        _write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
         _write(directory / "experiment.toml", self._stamped_experiment())
-        self._save_tables(directory)
+        explained._save_tables(directory)
         self._save_channels(directory)
         return directory
 
