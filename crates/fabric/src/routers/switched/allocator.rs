@@ -112,7 +112,7 @@ impl Switched {
             turn,
             mask,
             |fabric, candidate| this.ready(fabric, sender, this.fifos[first + candidate].queue.head(), now),
-            |fabric, candidate| fabric.pool[this.fifos[first + candidate].queue.head()].birth,
+            |_, candidate| this.ages[first + candidate],
         );
         match picked {
             Some(picked) => self.cross(fabric, place, picked, now),

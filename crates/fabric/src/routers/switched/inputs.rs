@@ -2,7 +2,7 @@
 
 use super::{INPUT_SIDE, Switched};
 use crate::fabric::{Fabric, lane};
-use crate::packet::Queue;
+use crate::packet::{NONE, Queue};
 use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
 
@@ -34,6 +34,9 @@ impl Switched {
             return;
         }
         fifo.out = out;
+        if let Some(age) = self.ages.get_mut((base << self.vc_shift) + candidate) {
+            *age = fabric.pool[packet].birth;
+        }
         if side.crossbar_free <= now {
             self.request(fabric, base + out as usize, candidate);
             fabric.activate(router, out as usize);
@@ -65,7 +68,13 @@ impl Switched {
         let first = port << self.vc_shift;
         let fifo = &mut self.fifos[input];
         fifo.queue.pop(&fabric.pool);
-        fifo.out = fabric.pool.out_of(fifo.queue.head());
+        let head = fifo.queue.head();
+        fifo.out = fabric.pool.out_of(head);
+        if let Some(age) = self.ages.get_mut(input)
+            && head != NONE
+        {
+            *age = fabric.pool[head].birth;
+        }
         let side = &mut fabric.receivers[port];
         let others = side.filled & !(1 << (input - first));
         let filled = others | u64::from(!fifo.queue.is_empty()) << (input - first);

@@ -42,6 +42,8 @@ pub struct Switched {
     arbitration: Arbitration,
     /// By (port, virtual channel).
     fifos: Vec<Fifo>,
+    /// By (port, virtual channel), when the head was generated, if that decides who goes first; else empty.
+    ages: Vec<u64>,
     /// Words of a mask of a router's (port, virtual channel). One or two lie with the sender.
     words: usize,
     /// For each output the heads that ask for it, where that takes more words; else empty.
@@ -79,6 +81,7 @@ impl Switched {
             vc_shift,
             arbitration,
             fifos: vec![Fifo::default(); ports << vc_shift],
+            ages: vec![0; if arbitration == Arbitration::OldestFirst { ports << vc_shift } else { 0 }],
             words,
             requests: vec![0; if words > 2 { ports * words } else { 0 }],
             first: vec![0; fabric.routers.len()],
