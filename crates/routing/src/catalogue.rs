@@ -41,6 +41,8 @@ pub enum RoutingSpec {
     #[schemars(extend("x-aliases" = ["valiant-any"]))]
     ValiantNode(ValiantNodeSpec),
     /// Dragonflies: directly or by a detour, by the queues of the source's router.
+    #[serde(alias = "ugal")]
+    #[schemars(extend("x-aliases" = ["ugal"]))]
     UgalL(UgalLSpec),
     /// Dragonflies: directly or by a detour, by the queues of the source group's global channels.
     UgalG(UgalGSpec),
