@@ -92,11 +92,12 @@ SEEDS, SEEDS_QUICK, SEEDS_LARGE = 5, 3, 2
 #: The end of the transient, by routing: how long it takes the routers to fill up to the sources. In microseconds.
 WARM_UP = {"minimal": 50, "valiant-group": 200, "valiant-node": 60, "random-groups": 150}
 WARM_UP_LARGE = {**WARM_UP, "valiant-group": 350}
+WARM_UP_QUICK = {**WARM_UP, "valiant-group": 120, "random-groups": 120}
 #: The longest interval that is measured, and that of large machines.
 LONGEST, LONGEST_LARGE = 600, 30
 
 QUICK = {"measure.precision": 0.03}
-QUICK_LONGEST = 200
+QUICK_LONGEST = 150
 
 #: What the paper leaves open, each choice changed alone. The defaults stand in DEVIATIONS.md.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -150,7 +151,8 @@ def _run(pattern: str, series: str, size: Size, quick: bool, *, analyze: bool = 
     elif series == "valiant-node":
         keys["routing.kind"] = series
     if pattern == NEIGHBOUR:
-        keys |= {"workload.volume": "64 KiB"} if quick or size.nodes > MEDIUM_NODES else {}
+        small = {"workload.volume": "48 KiB" if quick else "64 KiB"}
+        keys |= small if quick or size.nodes > MEDIUM_NODES else {}
     else:
         keys |= _times(series, size, quick) | (QUICK if quick else {})
     file = NEIGHBOUR if pattern == NEIGHBOUR else "traffic"
@@ -166,7 +168,7 @@ def _seeds(size: Size, quick: bool) -> int:
 
 def _times(series: str, size: Size, quick: bool) -> dict[str, str]:
     large = size.nodes > LARGE_NODES
-    warm_up = (WARM_UP_LARGE if large else WARM_UP)[series]
+    warm_up = (WARM_UP_LARGE if large else WARM_UP_QUICK if quick else WARM_UP)[series]
     longest = LONGEST_LARGE if large else QUICK_LONGEST if quick else LONGEST
     return {"measure.warm_up": f"{warm_up} us", "measure.max_time": f"{warm_up + longest} us"}
 
