@@ -163,7 +163,7 @@ impl<const LANES: usize> Wheel<LANES> {
     /// A wheel for events at most `horizon` ticks ahead, as a rule.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
-        let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(64, MAX_SLOTS);
+        let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
         Self {
             slots: vec![[Slot::default(); LANES]; slots as usize],
             chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },

@@ -182,7 +182,7 @@ pub struct Fabric {
     one_lane: bool,
     /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet.
     vc_shift: u32,
-    full_bytes: u32,
+    pub(crate) full_bytes: u32,
     router_delay: u64,
     /// The routing reads on which class of virtual channels a packet came, where that takes a division.
     reads_class: bool,
@@ -267,7 +267,7 @@ impl Fabric {
                 let port = word * 64 + bit;
                 let Receiver { arrived: packet, arrived_vc, .. } = self.receivers[base as usize + port];
                 let vc = u32::from(arrived_vc);
-                land(self, Landing { router, id, base, port: port as u16, vc, packet, out: 0, bytes: 0 });
+                land(self, Landing { router, id, base, port: port as u16, vc, packet, out: 0, class: 0, bytes: 0 });
             }
         }
     }
@@ -309,11 +309,10 @@ impl Fabric {
 
     // --- links ----------------------------------------------------------------------------------------------------
 
-    /// Sends a packet off on a virtual channel: the link must be free and the credit there. Returns the time that the
+    /// Sends a packet of a size off on a virtual channel: the link must be free and the credit there. Returns the time that the
     /// packet takes on the link.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, index: usize, packet: u32, vc: u8, now: u64) -> u64 {
-        let Packet { bytes, .. } = self.pool[packet];
+    pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
         let time = self.time_out(index, bytes);
         let sender = &mut self.senders[index];
         sender.free_at = now + time;

@@ -66,10 +66,10 @@ impl Pool {
         self.free = place;
     }
 
-    /// The output port that a packet waits for, or `UNDECIDED` if there is none.
+    /// What lies at a place, unless it is `NONE`.
     #[inline]
-    pub fn out_of(&self, place: u32) -> u16 {
-        self.packets.get(place as usize).map_or(UNDECIDED, |packet| packet.out)
+    pub fn get(&self, place: u32) -> Option<&Packet> {
+        self.packets.get(place as usize)
     }
 
     /// The number of places that hold a packet. Walks all free ones.
@@ -120,6 +120,12 @@ impl Queue {
     #[inline]
     pub fn head(&self) -> u32 {
         self.head
+    }
+
+    /// Whether there is one only; the queue must not be empty.
+    #[inline]
+    pub fn is_single(&self) -> bool {
+        self.head == self.tail
     }
 
     /// Whether there is none.

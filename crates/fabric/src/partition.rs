@@ -198,7 +198,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return;
         };
         self.fabric.tally.injected(&self.fabric.pool[packet]);
-        self.fabric.transmit(sender, packet, vc, now);
+        let bytes = self.fabric.pool[packet].bytes;
+        self.fabric.transmit(sender, (packet, bytes), vc, now);
         self.next_demand(node, now);
     }
 

@@ -25,7 +25,7 @@ impl Fabric {
         let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
         let before = hop.state;
         let route = self.plan.routing.route(id, &mut hop);
-        landing.bytes = place.bytes;
+        (landing.bytes, landing.class) = (place.bytes, route.vc.0);
         place.hops += 1;
         place.next = NONE;
         place.state = hop.state;
@@ -39,18 +39,18 @@ impl Fabric {
             (place.out, landing.out) = (route.first.0, route.first.0);
             return;
         }
-        landing.out = if route.choice == Choice::Weighed {
-            self.weigh(landing, Hop { state: before, ..hop })
+        if route.choice == Choice::Weighed {
+            self.weigh(landing, Hop { state: before, ..hop });
         } else {
-            self.choose(router, base as usize, &route)
-        };
+            landing.out = self.choose(router, base as usize, &route);
+        }
         self.pool[packet].out = landing.out;
     }
 
     /// Takes the better of two ways, and notes it in the packet.
     #[inline(never)]
-    fn weigh(&mut self, landing: &Landing, hop: Hop) -> u16 {
-        let Landing { router, id, base, packet, .. } = *landing;
+    fn weigh(&mut self, landing: &mut Landing, hop: Hop) {
+        let Landing { router, id, base, .. } = *landing;
         let plan = Arc::clone(&self.plan);
         let mut option = |way: Way| {
             let mut taken = Hop { state: way.state, ..hop };
@@ -65,9 +65,9 @@ impl Fabric {
         };
         let [first, second] = plan.routing.ways(id, &hop).map(&mut option);
         let (_, state, vc, out) = if second.0 < first.0 { second } else { first };
-        let place = &mut self.pool[packet];
+        let place = &mut self.pool[landing.packet];
         (place.state, place.class) = (state, vc.0);
-        out
+        (landing.out, landing.class) = (out, vc.0);
     }
 
     /// How congested a channel to a router is: bytes that wait in its router for it, and those that its far end has no

@@ -52,6 +52,8 @@ pub struct Landing {
     pub packet: u32,
     /// The output by which it will leave, once that is decided.
     pub out: u16,
+    /// The class of virtual channels on which it will leave, likewise.
+    pub class: u8,
     /// Its size.
     pub bytes: u32,
 }

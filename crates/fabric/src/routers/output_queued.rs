@@ -144,7 +144,7 @@ impl OutputQueued {
         let packet = crosspoint.queue.pop(&fabric.pool);
         let last_one = u64::from(crosspoint.queue.is_empty());
         let bytes = fabric.pool[packet].bytes;
-        let time_out = fabric.transmit(sender, packet, vc, now);
+        let time_out = fabric.transmit(sender, (packet, bytes), vc, now);
         let near = &mut fabric.senders[sender];
         let wanted = match self.words {
             1 => &mut near.wanted[0],

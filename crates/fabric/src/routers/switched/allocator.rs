@@ -4,6 +4,7 @@
 
 use std::hint::black_box;
 
+use super::outputs::{Parcel, head_size};
 use super::{OUTPUT_SIDE, Switched};
 use crate::catalogue::Arbitration;
 use crate::fabric::{Fabric, Sender, lane};
@@ -40,7 +41,7 @@ impl Switched {
         self.active = active;
     }
 
-    /// Reads what serving a router's active outputs will read, and notes an input that each of them may serve.
+    /// Reads what serving a router's active outputs will read, and notes inputs whose heads they may serve.
     #[inline(always)]
     pub(super) fn find_heads(&mut self, fabric: &Fabric, router: usize) {
         let base = fabric.routers[router].base as usize;
@@ -49,13 +50,12 @@ impl Switched {
                 let sender = base + word * 64 + bit;
                 fabric.before_sending(sender);
                 let Sender { wanted: [low, high], .. } = fabric.senders[sender];
-                let candidate = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
-                if candidate < 128 {
-                    let input = (base << self.vc_shift) + candidate as usize;
-                    black_box(self.fifos[input].held);
-                    black_box(fabric.receivers[input >> self.vc_shift].filled);
-                    self.heads.push(input as u32);
-                }
+                // The head of any input that asks; without one an input that is of no concern, rather than a branch.
+                let candidate = (u128::from(high) << 64 | u128::from(low)).trailing_zeros() & 127;
+                let input = ((base << self.vc_shift) + candidate as usize).min(self.fifos.len() - 1);
+                black_box(self.fifos[input].held);
+                black_box(fabric.receivers[input >> self.vc_shift].filled);
+                self.heads.push(input as u32);
             }
         }
     }
@@ -86,8 +86,8 @@ impl Switched {
         let mut rest = (u128::from(high) << 64 | u128::from(low)).rotate_right(turn);
         while rest != 0 {
             let candidate = ((rest.trailing_zeros() + turn) & 127) as usize;
-            let packet = self.fifos[(place.base << self.vc_shift) + candidate].queue.head();
-            if let Some(vc) = self.ready(fabric, place.sender, packet, now) {
+            let input = (place.base << self.vc_shift) + candidate;
+            if let Some(vc) = self.ready(fabric, place.sender, input, now) {
                 return self.cross(fabric, place, (candidate, vc), now);
             }
             rest &= rest - 1;
@@ -111,7 +111,7 @@ impl Switched {
             fabric,
             turn,
             mask,
-            |fabric, candidate| this.ready(fabric, sender, this.fifos[first + candidate].queue.head(), now),
+            |fabric, candidate| this.ready(fabric, sender, first + candidate, now),
             |_, candidate| this.ages[first + candidate],
         );
         match picked {
@@ -137,8 +137,8 @@ impl Switched {
     fn cross(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) {
         let Place { router, base, sender } = place;
         let input = (base << self.vc_shift) + candidate;
-        let packet = self.fifos[input].queue.head();
-        let bytes = fabric.pool[packet].bytes;
+        let fifo = &self.fifos[input];
+        let (packet, bytes) = (fifo.queue.head(), head_size(fabric, fifo));
         let time = self.crossing_time(fabric, sender, bytes);
         self.take_out(fabric, (router, base), input, now + time);
         if self.words > 2 {
@@ -151,7 +151,7 @@ impl Switched {
         if self.is_asked(fabric, sender) {
             wake_output(fabric, router, sender);
         }
-        self.put_out(fabric, sender, (packet, vc), now);
+        self.put_out(fabric, sender, Parcel { packet, bytes, vc }, now);
         self.give_back(fabric, input, bytes, (time, now));
     }
 

@@ -2,7 +2,7 @@
 
 use super::{INPUT_SIDE, Switched};
 use crate::fabric::{Fabric, lane};
-use crate::packet::{NONE, Queue};
+use crate::packet::{Packet, Queue};
 use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
 
@@ -14,15 +14,19 @@ pub(super) struct Fifo {
     pub queue: Queue,
     /// Bytes that it holds, as its sender must take them to be.
     pub held: u32,
-    /// The output that its head, if it has one, waits for.
+    /// What is to be known of its head, if it has one, so that the packet need not be read: the output that it waits for,
+    /// its class of virtual channels,
     pub out: u16,
+    pub class: u8,
+    /// and whether its size is not the largest.
+    pub odd: bool,
 }
 
 impl Switched {
     /// Queues a packet that will leave by an output; the head of a free input asks for it.
     #[inline(always)]
     pub(super) fn take_in(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
+        let Landing { router, base, port, vc, packet, out, class, bytes, .. } = *landing;
         let (base, candidate) = (base as usize, (port as usize) << self.vc_shift | vc as usize);
         let fifo = &mut self.fifos[(base << self.vc_shift) + candidate];
         fifo.held += bytes;
@@ -33,7 +37,7 @@ impl Switched {
         if before >> vc & 1 == 1 {
             return;
         }
-        fifo.out = out;
+        (fifo.out, fifo.class, fifo.odd) = (out, class, bytes != fabric.full_bytes);
         if let Some(age) = self.ages.get_mut((base << self.vc_shift) + candidate) {
             *age = fabric.pool[packet].birth;
         }
@@ -67,17 +71,18 @@ impl Switched {
         let port = input >> self.vc_shift;
         let first = port << self.vc_shift;
         let fifo = &mut self.fifos[input];
+        let single = fifo.queue.is_single();
         fifo.queue.pop(&fabric.pool);
-        let head = fifo.queue.head();
-        fifo.out = fabric.pool.out_of(head);
-        if let Some(age) = self.ages.get_mut(input)
-            && head != NONE
-        {
-            *age = fabric.pool[head].birth;
+        if !single {
+            let Packet { out, class, bytes, birth, .. } = fabric.pool[fifo.queue.head()];
+            (fifo.out, fifo.class, fifo.odd) = (out, class, bytes != fabric.full_bytes);
+            if let Some(age) = self.ages.get_mut(input) {
+                *age = birth;
+            }
         }
         let side = &mut fabric.receivers[port];
         let others = side.filled & !(1 << (input - first));
-        let filled = others | u64::from(!fifo.queue.is_empty()) << (input - first);
+        let filled = others | u64::from(!single) << (input - first);
         side.filled = filled;
         side.crossbar_free = until;
         if filled != 0 {

@@ -134,10 +134,7 @@ impl Routers for Switched {
             self.find_heads(fabric, first + router);
         }
         for input in self.heads.drain(..) {
-            let packet = self.fifos[input as usize].queue.head();
-            if packet != NONE {
-                black_box(fabric.pool[packet].dst);
-            }
+            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.birth));
         }
     }
 

@@ -3,8 +3,9 @@
 //! The packet on a link holds space of its buffer until its tail has gone: that is until the link is free.
 
 use super::Switched;
+use super::inputs::Fifo;
 use crate::fabric::{Fabric, Sender};
-use crate::packet::{NONE, Packet, Queue};
+use crate::packet::{NONE, Queue};
 use crate::routers::arbiter::Bits;
 
 /// The buffer of an output and virtual channel.
@@ -33,13 +34,22 @@ impl Buffers {
     }
 }
 
+/// A packet that crosses: its size, and the virtual channel on which it leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Parcel {
+    pub packet: u32,
+    pub bytes: u32,
+    pub vc: u8,
+}
+
 impl Switched {
-    /// The virtual channel on which a packet could go to an output now, if it could: of its class the lane whose buffer
+    /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the lane whose buffer
     /// has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
     #[inline(always)]
-    pub(super) fn ready(&self, fabric: &mut Fabric, sender: usize, packet: u32, now: u64) -> Option<u8> {
-        let Some(buffers) = &self.buffers else { return fabric.ready_vc(sender, packet) };
-        let Packet { class, bytes, .. } = fabric.pool[packet];
+    pub(super) fn ready(&self, fabric: &mut Fabric, sender: usize, input: usize, now: u64) -> Option<u8> {
+        let fifo = &self.fifos[input];
+        let Some(buffers) = &self.buffers else { return fabric.ready_vc(sender, fifo.queue.head()) };
+        let class = fifo.class;
         let near = &fabric.senders[sender];
         let lanes = fabric.lanes(sender);
         let first = class * lanes;
@@ -52,7 +62,7 @@ impl Switched {
             buffers.buffers[sender << self.vc_shift | vc as usize].queued + leaving
         };
         let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
-        (held(vc) + bytes <= buffers.depth).then_some(vc)
+        (held(vc) + head_size(fabric, fifo) <= buffers.depth).then_some(vc)
     }
 
     /// The time that a packet takes over the crossbar to an output.
@@ -67,12 +77,12 @@ impl Switched {
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.
     #[inline(always)]
-    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
-        let Some(buffers) = &mut self.buffers else { return send_off(fabric, sender, (packet, vc), now) };
-        let bytes = fabric.pool[packet].bytes;
+    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, parcel: Parcel, now: u64) {
+        let Some(buffers) = &mut self.buffers else { return send_off(fabric, sender, parcel, now) };
+        let Parcel { packet, bytes, vc } = parcel;
         let near = &mut fabric.senders[sender];
         if near.filled == 0 && near.free_at <= now && fabric.has_credit(sender, vc, bytes) {
-            return send_off(fabric, sender, (packet, vc), now);
+            return send_off(fabric, sender, parcel, now);
         }
         fabric.senders[sender].filled |= 1 << vc;
         let buffer = &mut buffers.buffers[sender << self.vc_shift | vc as usize];
@@ -104,7 +114,7 @@ impl Switched {
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
             fabric.senders[sender].filled = left;
-            send_off(fabric, sender, (packet, vc as u8), now);
+            send_off(fabric, sender, Parcel { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
             if left != 0 || self.is_asked(fabric, sender) {
                 fabric.wake_at(sender, fabric.senders[sender].free_at);
@@ -117,10 +127,16 @@ impl Switched {
 
 /// Puts a packet on a link that is free and has credit.
 #[inline(always)]
-fn send_off(fabric: &mut Fabric, sender: usize, (packet, vc): (u32, u8), now: u64) {
-    let bytes = fabric.pool[packet].bytes;
+fn send_off(fabric: &mut Fabric, sender: usize, parcel: Parcel, now: u64) {
+    let Parcel { packet, bytes, vc } = parcel;
     let near = &mut fabric.senders[sender];
     (near.leaving, near.last_vc) = (bytes, vc);
     near.queued -= bytes;
-    fabric.transmit(sender, packet, vc, now);
+    fabric.transmit(sender, (packet, bytes), vc, now);
+}
+
+/// The size of a FIFO's head, which is read from the packet only if it is not the usual one.
+#[inline(always)]
+pub(super) fn head_size(fabric: &Fabric, fifo: &Fifo) -> u32 {
+    if fifo.odd { fabric.pool[fifo.queue.head()].bytes } else { fabric.full_bytes }
 }

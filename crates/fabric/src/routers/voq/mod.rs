@@ -90,7 +90,7 @@ impl VirtualOutputQueued {
         let bytes = fabric.pool[packet].bytes;
         self.wanted[sender] -= 1;
         fabric.senders[sender].queued -= bytes;
-        let time = fabric.transmit(sender, packet, vc, now);
+        let time = fabric.transmit(sender, (packet, bytes), vc, now);
         self.in_free[input >> self.vc_shift] = now + time;
         match fabric.plan.free_after(fabric.time_in(input as u32, bytes), time) {
             0 => self.freed(fabric, input as u32, bytes, now),
