@@ -186,8 +186,7 @@ pub struct Fabric {
     router_delay: u64,
     /// The routing reads on which class of virtual channels a packet came, where that takes a division.
     reads_class: bool,
-    /// The state is larger than a near cache, and what packets do on landing does not depend on each other: it is worth
-    /// the while to ask for the memory of many of them at once.
+    /// The state is larger than a near cache: it is worth the while to ask for the memory of many packets at once.
     pub(crate) spread: bool,
     /// A buffer always falls free as the packet's head leaves.
     pub(crate) frees_at_once: bool,

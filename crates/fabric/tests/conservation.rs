@@ -9,6 +9,7 @@ use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
+use fabric::routers::voq::VirtualOutputQueued;
 use fabric::{Demand, Fabric, FabricSpec, LinkParameters, Partition, PartitionMap, Plan, Traffic};
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -112,7 +113,7 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
                 RouterSpec::OutputQueued(spec) => deliver_all(topology, &router, |f| OutputQueued::new(f, spec)),
                 RouterSpec::InputQueued(spec) => deliver_all(topology, &router, |f| Switched::input_queued(f, spec)),
                 RouterSpec::VirtualOutputQueued(spec) => {
-                    deliver_all(topology, &router, |f| Switched::virtual_output_queued(f, spec));
+                    deliver_all(topology, &router, |f| VirtualOutputQueued::new(f, spec));
                 }
                 RouterSpec::InputOutputQueued(spec) => {
                     deliver_all(topology, &router, |f| Switched::input_output_queued(f, spec));

@@ -10,6 +10,7 @@ use fabric::catalogue::*;
 use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
+use fabric::routers::voq::VirtualOutputQueued;
 use fabric::*;
 use routing::Routing;
 use sim::traffic::*;
@@ -70,7 +71,7 @@ fn main() {
             measure(net, slot, slots, Partition::new(&plan, &map, 0, |f| Switched::input_queued(f, s), t), &plan);
         }
         RouterSpec::VirtualOutputQueued(s) => {
-            let routers = |f: &Fabric| Switched::virtual_output_queued(f, s);
+            let routers = |f: &Fabric| VirtualOutputQueued::new(f, s);
             measure(net, slot, slots, Partition::new(&plan, &map, 0, routers, t), &plan);
         }
         RouterSpec::InputOutputQueued(s) => {

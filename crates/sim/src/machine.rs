@@ -8,6 +8,7 @@ use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
+use fabric::routers::voq::VirtualOutputQueued;
 use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket};
 use topology::ChannelSource;
 
@@ -53,7 +54,7 @@ pub(crate) fn build(system: &System, threads: usize, traffic: impl Fn(&[u32]) ->
     match &system.spec.router {
         RouterSpec::OutputQueued(spec) => parts.of(|fabric| OutputQueued::new(fabric, spec)),
         RouterSpec::InputQueued(spec) => parts.of(|fabric| Switched::input_queued(fabric, spec)),
-        RouterSpec::VirtualOutputQueued(spec) => parts.of(|fabric| Switched::virtual_output_queued(fabric, spec)),
+        RouterSpec::VirtualOutputQueued(spec) => parts.of(|fabric| VirtualOutputQueued::new(fabric, spec)),
         RouterSpec::InputOutputQueued(spec) => parts.of(|fabric| Switched::input_output_queued(fabric, spec)),
     }
 }

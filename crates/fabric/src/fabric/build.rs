@@ -55,7 +55,7 @@ impl Fabric {
                     0
                 }
             ]),
-            spread: !plan.routing.adaptive() && senders.len() > SPREAD,
+            spread: senders.len() > SPREAD,
             sent_before: vec![0; senders.len()],
             blocked: vec![false; senders.len()],
             outbox: (0..map.parts()).map(|_| Mail::default()).collect(),

@@ -12,9 +12,16 @@ use crate::packet::{NONE, UNDECIDED};
 use crate::routers::Landing;
 
 impl Fabric {
-    /// Decides by which output a packet that has landed will leave, and notes output and class in it.
+    /// Decides by which output a packet that has landed will leave, and counts it as waiting for it.
     #[inline(always)]
     pub(crate) fn decide(&mut self, landing: &mut Landing) {
+        self.find_output(landing);
+        self.senders[landing.base as usize + landing.out as usize].queued += landing.bytes;
+    }
+
+    /// Notes output and class in a packet that has landed.
+    #[inline(always)]
+    fn find_output(&mut self, landing: &mut Landing) {
         let Landing { router, id, base, port, vc, packet, .. } = *landing;
         let place = &mut self.pool[packet];
         let class = if self.reads_class {

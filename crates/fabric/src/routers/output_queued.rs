@@ -229,7 +229,6 @@ impl Routers for OutputQueued {
         let bit = (port as usize) << self.vc_shift | vc as usize;
         let input = (base << self.vc_shift) + bit;
         let near = &mut fabric.senders[base + out];
-        near.queued += bytes;
         let (mask, word) = match self.words {
             1 => (1 << (bit & 63), &mut near.wanted[0]),
             words => (1 << (bit & 63), &mut self.wanted[(base + out) * words + (bit >> 6)]),

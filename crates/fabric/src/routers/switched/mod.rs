@@ -20,11 +20,10 @@ mod outputs;
 
 use std::hint::black_box;
 
-use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec, VirtualOutputQueuedSpec};
+use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::fabric::Fabric;
 use crate::packet::NONE;
 use crate::routers::arbiter::Bits;
-use crate::routers::voq::VirtualOutputQueued;
 use crate::routers::{Landing, Routers, Waiting};
 
 use inputs::Fifo;
@@ -62,11 +61,6 @@ impl Switched {
     /// Empty input-queued routers.
     pub fn input_queued(fabric: &Fabric, spec: &InputQueuedSpec) -> Self {
         Self::new(fabric, spec.arbitration, None)
-    }
-
-    /// Empty virtual-output-queued routers.
-    pub fn virtual_output_queued(fabric: &Fabric, spec: &VirtualOutputQueuedSpec) -> VirtualOutputQueued {
-        VirtualOutputQueued::new(fabric, spec)
     }
 
     /// Empty input-output-queued routers.
@@ -140,7 +134,6 @@ impl Routers for Switched {
 
     #[inline(always)]
     fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        fabric.senders[landing.base as usize + landing.out as usize].queued += landing.bytes;
         self.take_in(fabric, landing, now);
     }
 

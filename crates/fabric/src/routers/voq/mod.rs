@@ -113,7 +113,6 @@ impl Routers for VirtualOutputQueued {
         self.queues.push(fabric, router, input, out, packet);
         self.queues.held[input] += bytes;
         self.wanted[base + out] += 1;
-        fabric.senders[base + out].queued += bytes;
     }
 
     #[inline]
