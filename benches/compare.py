@@ -44,8 +44,10 @@ VALIANT = {
     "routing.intra_group": "valiant",
     "workload.pattern": "{ kind = 'shift', groups = 1 }",
     "router.buffer": "64 packets",
+    "router.vcs": "6",
 }
-H8 = {"topology.h": "8", "router.buffer": "64 packets"}
+# As many virtual channels as CAMINOS: with one for global channels, 64 packets would not cover their round trip.
+H8 = {"topology.h": "8", "router.buffer": "64 packets", "router.vcs": "4"}
 FLITS_16 = {"workload.packet_size": "1024 B", "router.buffer": "4 packets"}
 
 
