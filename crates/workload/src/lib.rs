@@ -10,9 +10,11 @@ pub mod patterns;
 mod placement;
 mod shape;
 mod stream;
+pub mod tasks;
 
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
 pub use pattern::{Pattern, PatternError};
 pub use placement::{Placement, PlacementSpec, TasksPerNode, placed};
 pub use shape::Shape;
+pub use stream::Stream;

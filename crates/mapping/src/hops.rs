@@ -1,0 +1,172 @@
+//! Hops between the nodes of a machine: what a strategy asks most often.
+//!
+//! Hops of a message are the links that it crosses between nodes. Where every node has a router of its own (tori, meshes)
+//! these are the channels between routers; elsewhere the link into the network and the one out of it count too: 2, 4, 6 in
+//! a tree by the level of the nearest common switch, and the distance of routers + 2 in a dragonfly. Within a node there
+//! are none.
+//!
+//! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a table
+//! of the distances between the routers that have allocated nodes.
+
+use rayon::prelude::*;
+use topology::Topology;
+use units::{NodeId, RouterId};
+
+use crate::MachineError;
+
+/// The most routers with nodes of a table of hops: it has a byte a pair.
+pub const MAX_TABLE_ROUTERS: usize = 24_000;
+
+/// Hops between places.
+pub trait Metric: Sync {
+    /// Hops from one place to another; symmetric, 0 to itself.
+    fn hops(&self, from: u32, to: u32) -> u32;
+}
+
+/// Hops by coordinates: a torus or mesh, possibly with several nodes on a router.
+#[derive(Clone, Debug)]
+pub struct GridHops {
+    /// The extents of the whole machine.
+    pub dims: Vec<u32>,
+    /// By dimension, whether it wraps.
+    pub wraps: Vec<bool>,
+    /// Coordinates of each place, `dims.len()` numbers each.
+    pub coordinates: Vec<u16>,
+    /// Hops from a node to its router and back that are added between different nodes: 0 or 2.
+    pub ends: u32,
+}
+
+impl GridHops {
+    /// The coordinates of a place.
+    #[inline]
+    pub fn of(&self, place: u32) -> &[u16] {
+        let dims = self.dims.len();
+        &self.coordinates[place as usize * dims..(place as usize + 1) * dims]
+    }
+}
+
+impl Metric for GridHops {
+    #[inline]
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let mut sum = self.ends;
+        for (axis, (&a, &b)) in self.of(from).iter().zip(self.of(to)).enumerate() {
+            let apart = u32::from(a.abs_diff(b));
+            sum += if self.wraps[axis] { apart.min(self.dims[axis] - apart) } else { apart };
+        }
+        sum
+    }
+}
+
+/// Hops from a table.
+#[derive(Clone, Debug)]
+pub struct TableHops {
+    /// The row of each place.
+    row: Vec<u32>,
+    rows: usize,
+    /// By pair of rows: hops between two nodes there.
+    table: Vec<u8>,
+}
+
+impl TableHops {
+    /// A row number for each place, such that places of one row are alike.
+    pub fn row(&self, place: u32) -> u32 {
+        self.row[place as usize]
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Hops between different nodes of two rows.
+    #[inline]
+    pub fn between(&self, one: u32, other: u32) -> u32 {
+        u32::from(self.table[one as usize * self.rows + other as usize])
+    }
+}
+
+impl Metric for TableHops {
+    #[inline]
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        if from == to { 0 } else { self.between(self.row[from as usize], self.row[to as usize]) }
+    }
+}
+
+/// The hops of a machine.
+#[derive(Clone, Debug)]
+pub enum Hops {
+    /// From coordinates.
+    Grid(GridHops),
+    /// From a table.
+    Table(TableHops),
+}
+
+/// Runs a generic function with the machine's own kind of metric, so that the inner loops know it.
+pub trait HopsView {
+    /// What the function returns.
+    type Output;
+    /// The function.
+    fn run<M: Metric>(self, metric: &M) -> Self::Output;
+}
+
+/// Calls a view with the metric.
+pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
+    match hops {
+        Hops::Grid(grid) => view.run(grid),
+        Hops::Table(table) => view.run(table),
+    }
+}
+
+impl Hops {
+    /// Hops from one place to another.
+    #[inline]
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        match self {
+            Self::Grid(grid) => grid.hops(from, to),
+            Self::Table(table) => table.hops(from, to),
+        }
+    }
+
+    /// Prepares the hops between allocated nodes.
+    ///
+    /// # Errors
+    /// If the allocation is spread over more than `MAX_TABLE_ROUTERS` routers of a machine that is not a grid.
+    pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, MachineError> {
+        let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
+        let alone = topology.nodes() == topology.routers();
+        match topology.grid() {
+            Some(dims) if dims.iter().all(|&size| size <= u32::from(u16::MAX)) => {
+                let coordinates = home.iter().flat_map(|&router| topology.coordinates(router)).map(|c| c as u16);
+                let wraps = vec![topology.kind() == "torus"; dims.len()];
+                Ok(Self::Grid(GridHops {
+                    dims,
+                    wraps,
+                    coordinates: coordinates.collect(),
+                    ends: if alone { 0 } else { 2 },
+                }))
+            }
+            _ => table(topology, &home, if alone { 0 } else { 2 }).map(Self::Table),
+        }
+    }
+}
+
+fn table(topology: &dyn Topology, home: &[RouterId], ends: u32) -> Result<TableHops, MachineError> {
+    let mut routers = home.to_vec();
+    routers.sort_unstable();
+    routers.dedup();
+    if routers.len() > MAX_TABLE_ROUTERS {
+        let message = format!(
+            "the allocation is spread over {} routers; up to {MAX_TABLE_ROUTERS} are supported where routers do not form a grid",
+            routers.len()
+        );
+        return Err(MachineError::key("machine", message));
+    }
+    let hops = |from: RouterId, to: RouterId| u8::try_from(topology.distance(from, to) + ends).unwrap_or(u8::MAX);
+    let line = |&from: &RouterId| routers.iter().map(move |&to| hops(from, to)).collect::<Vec<u8>>();
+    let lines: Vec<Vec<u8>> = routers.par_iter().map(line).collect();
+    let row = |router: &RouterId| routers.partition_point(|other| other < router) as u32;
+    Ok(TableHops { row: home.iter().map(row).collect(), rows: routers.len(), table: lines.concat() })
+}

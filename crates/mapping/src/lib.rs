@@ -1,0 +1,17 @@
+//! Which task runs where: machines, metrics and strategies of topology-aware mapping. No simulation.
+//!
+//! A `Machine` is a topology with an allocation of nodes; a `Problem` asks for a place on it for every task of a
+//! `TaskGraph`; a strategy answers with a `Mapping`, which `measure` judges by exact figures.
+
+mod error;
+mod hops;
+mod machine;
+mod metrics;
+mod problem;
+pub mod strategies;
+
+pub use error::{MachineError, MappingError};
+pub use hops::{GridHops, Hops, HopsView, Metric, TableHops, with_metric};
+pub use machine::{Machine, MachineSpec, RankOrder};
+pub use metrics::{Dilation, Measures, PhaseMeasures, measure};
+pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch};

@@ -1,0 +1,134 @@
+//! The figures by which a mapping is judged.
+
+use crate::{Machine, Mapping};
+use workload::tasks::{GroupKind, Phase, TaskGraph};
+
+/// How far bytes travel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dilation {
+    /// Bytes by the hops that they travel: entry h is what travels h hops.
+    pub bytes_by_hops: Vec<u64>,
+}
+
+/// The figures of one phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseMeasures {
+    /// The phase's name.
+    pub name: String,
+    /// The sum over messages of bytes times hops; a multicast's or reduction's once for each member.
+    pub hop_bytes: f64,
+    /// Hop-bytes over bytes.
+    pub hops_per_byte: f64,
+    /// How far bytes travel.
+    pub dilation: Dilation,
+}
+
+/// The figures of a mapping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measures {
+    /// The sum over messages of bytes times hops, of all phases.
+    pub hop_bytes: f64,
+    /// Hop-bytes over bytes.
+    pub hops_per_byte: f64,
+    /// How far bytes travel.
+    pub dilation: Dilation,
+    /// The largest load of a node over the mean of all allocated nodes.
+    pub imbalance: f64,
+    /// Phase by phase.
+    pub phases: Vec<PhaseMeasures>,
+}
+
+impl Dilation {
+    fn add(&mut self, hops: u32, bytes: u64) {
+        let hops = hops as usize;
+        if self.bytes_by_hops.len() <= hops {
+            self.bytes_by_hops.resize(hops + 1, 0);
+        }
+        self.bytes_by_hops[hops] += bytes;
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        other.bytes_by_hops.iter().enumerate().for_each(|(hops, &bytes)| self.add(hops as u32, bytes));
+    }
+
+    /// Bytes of all messages.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_by_hops.iter().sum()
+    }
+
+    /// Bytes times hops.
+    pub fn hop_bytes(&self) -> f64 {
+        self.bytes_by_hops.iter().enumerate().map(|(hops, &bytes)| hops as f64 * bytes as f64).sum()
+    }
+
+    /// Hops of a mean byte; 0 if there are no bytes.
+    pub fn mean(&self) -> f64 {
+        let bytes = self.bytes();
+        if bytes == 0 { 0.0 } else { self.hop_bytes() / bytes as f64 }
+    }
+
+    /// The hops within which a share (0 to 1) of the bytes stays.
+    pub fn percentile(&self, share: f64) -> u32 {
+        let wanted = share * self.bytes() as f64;
+        let mut sum = 0.0;
+        for (hops, &bytes) in self.bytes_by_hops.iter().enumerate() {
+            sum += bytes as f64;
+            if sum >= wanted && sum > 0.0 {
+                return hops as u32;
+            }
+        }
+        0
+    }
+
+    /// The most hops of a byte.
+    pub fn max(&self) -> u32 {
+        self.bytes_by_hops.iter().rposition(|&bytes| bytes > 0).unwrap_or(0) as u32
+    }
+}
+
+/// Measures a mapping, exactly.
+pub fn measure(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Measures {
+    let phases: Vec<PhaseMeasures> = graph.phases.iter().map(|phase| measure_phase(phase, machine, mapping)).collect();
+    let mut dilation = Dilation::default();
+    phases.iter().for_each(|phase| dilation.add_all(&phase.dilation));
+    Measures {
+        hop_bytes: dilation.hop_bytes(),
+        hops_per_byte: dilation.mean(),
+        imbalance: imbalance(graph, machine, mapping),
+        dilation,
+        phases,
+    }
+}
+
+fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMeasures {
+    let place = |task: u32| mapping.place_of[task as usize];
+    let mut dilation = Dilation::default();
+    for (from, to, bytes, _) in phase.arcs.iter() {
+        dilation.add(machine.hops().hops(place(from), place(to)), bytes);
+    }
+    for group in &phase.groups {
+        for &member in &group.members {
+            let (from, to) = match group.kind {
+                GroupKind::Multicast => (group.root, member),
+                GroupKind::Reduction => (member, group.root),
+            };
+            dilation.add(machine.hops().hops(place(from), place(to)), group.bytes);
+        }
+    }
+    PhaseMeasures {
+        name: phase.name.clone(),
+        hop_bytes: dilation.hop_bytes(),
+        hops_per_byte: dilation.mean(),
+        dilation,
+    }
+}
+
+/// The largest load of a node over the mean; 1 if nothing has load.
+fn imbalance(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> f64 {
+    let mut load = vec![0.0; machine.places() as usize];
+    for (&place, &own) in mapping.place_of.iter().zip(&graph.loads) {
+        load[place as usize] += own;
+    }
+    let total: f64 = load.iter().sum();
+    if total > 0.0 { load.iter().copied().fold(0.0, f64::max) * f64::from(machine.places()) / total } else { 1.0 }
+}

@@ -1,0 +1,188 @@
+//! What a strategy is asked, and what it answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::tasks::TaskGraph;
+
+use crate::strategies::StrategyName;
+use crate::{Machine, MappingError};
+
+/// What a mapping is to make small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objective {
+    /// The sum over messages of bytes times hops.
+    #[default]
+    HopBytes,
+    /// The bytes over the most loaded channel.
+    MaxChannelLoad,
+    /// Hop-bytes, then among mappings of nearly the same hop-bytes the channel load: the product of the two.
+    Both,
+}
+
+/// How to map: what all strategies have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MapSpec {
+    /// The strategy; `auto` chooses.
+    pub strategy: StrategyName,
+    /// What to make small.
+    pub objective: Objective,
+    /// How far a node's load may be above the mean, as a fraction of it, where there are more tasks than cores. Never
+    /// below what the largest task forces.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub imbalance: f64,
+    /// The most tasks of a node. Without it the cores of a node if all tasks have a core, else as many as balance allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub tasks_per_node: Option<u32>,
+    /// Nominal seconds of search on one core. It is counted in steps, never read from a clock, so that the result is the
+    /// same on any machine.
+    #[schemars(range(min = 0.0, max = 86400.0))]
+    pub budget: f64,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+}
+
+impl Default for MapSpec {
+    fn default() -> Self {
+        Self {
+            strategy: StrategyName::default(),
+            objective: Objective::default(),
+            imbalance: 0.03,
+            tasks_per_node: None,
+            budget: 1.0,
+            seed: 1,
+        }
+    }
+}
+
+/// Which task runs at which place (index into the machine's allocation).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The place of each task.
+    pub place_of: Vec<u32>,
+}
+
+/// Told how far a mapping is, and asked whether to go on.
+pub trait Watch: Sync {
+    /// The share of the work that is done, 0 to 1, and what is being done.
+    fn report(&self, share: f64, doing: &str);
+    /// Whether to stop; the strategy then returns `MappingError::Cancelled`.
+    fn cancelled(&self) -> bool;
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Watch for Silent {
+    fn report(&self, _share: f64, _doing: &str) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// A graph to be mapped on a machine.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// The tasks.
+    pub graph: &'a TaskGraph,
+    /// Where they may run.
+    pub machine: &'a Machine,
+    /// How to map them.
+    pub spec: &'a MapSpec,
+    /// Tasks whose place is given: (task, place), each task once, in ascending order.
+    pub fixed: &'a [(u32, u32)],
+    /// Where the tasks are now, for the strategies that move few of them.
+    pub current: Option<&'a Mapping>,
+    /// Who watches.
+    pub watch: &'a dyn Watch,
+}
+
+/// What a node can take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// The most tasks of a node.
+    pub tasks: u32,
+    /// The most load of a node.
+    pub load: f64,
+}
+
+impl Problem<'_> {
+    /// What a node can take: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
+    ///
+    /// # Errors
+    /// If there are more tasks than room, a fixed task or place that there is not, or more fixed tasks at a place than it
+    /// takes.
+    pub fn room(&self) -> Result<Room, MappingError> {
+        let tasks = u64::from(self.graph.tasks());
+        let places = u64::from(self.machine.places());
+        let most = match self.spec.tasks_per_node {
+            Some(most) => most,
+            None if tasks <= self.machine.ranks() => self.machine.cores(),
+            None => u32::MAX,
+        };
+        if tasks > u64::from(most) * places {
+            let message = format!(
+                "{tasks} tasks do not fit on {places} nodes with at most {most} each; {} do (allow more with \
+                 `tasks_per_node`)",
+                u64::from(most) * places
+            );
+            return Err(MappingError::unfit("tasks_per_node", message));
+        }
+        let room = Room { tasks: most, load: self.most_load(most) };
+        self.check_fixed(room)?;
+        Ok(room)
+    }
+
+    /// The load limit: none if every task has a core of its own.
+    fn most_load(&self, most: u32) -> f64 {
+        if self.spec.tasks_per_node.is_none() && most != u32::MAX {
+            return f64::INFINITY;
+        }
+        let places = f64::from(self.machine.places());
+        let total: f64 = self.graph.loads.iter().sum();
+        let largest = self.graph.loads.iter().copied().fold(0.0, f64::max);
+        let mean = total / places;
+        // With equal loads no mapping is below the mean rounded up to whole tasks; with different ones a greedy packing
+        // reaches the mean and one largest task.
+        let whole = if largest > 0.0 { (mean / largest - 1e-9).ceil() * largest } else { 0.0 };
+        let fixed = self.fixed_loads().into_iter().fold(0.0, f64::max);
+        (mean * (1.0 + self.spec.imbalance)).max(whole).max(fixed) * (1.0 + 1e-9)
+    }
+
+    fn fixed_loads(&self) -> Vec<f64> {
+        let mut load = vec![0.0; self.machine.places() as usize];
+        for &(task, place) in self.fixed {
+            if let (Some(sum), Some(&own)) = (load.get_mut(place as usize), self.graph.loads.get(task as usize)) {
+                *sum += own;
+            }
+        }
+        load
+    }
+
+    fn check_fixed(&self, room: Room) -> Result<(), MappingError> {
+        let mut count = vec![0_u32; self.machine.places() as usize];
+        let mut before = None;
+        for &(task, place) in self.fixed {
+            if task >= self.graph.tasks() || place >= self.machine.places() {
+                let (tasks, places) = (self.graph.tasks() - 1, self.machine.places() - 1);
+                let message =
+                    format!("task {task} is fixed at place {place}; tasks are 0 to {tasks}, places 0 to {places}");
+                return Err(MappingError::unfit("fixed", message));
+            }
+            if before >= Some(task) {
+                return Err(MappingError::unfit("fixed", format!("task {task} is fixed twice, or out of order")));
+            }
+            before = Some(task);
+            count[place as usize] += 1;
+            if count[place as usize] > room.tasks {
+                let message = format!("place {place} has more than {} fixed tasks", room.tasks);
+                return Err(MappingError::unfit("fixed", message));
+            }
+        }
+        Ok(())
+    }
+}

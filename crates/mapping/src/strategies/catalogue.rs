@@ -1,0 +1,37 @@
+//! The strategies by name.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::simple;
+use crate::{Mapping, MappingError, Problem};
+
+/// How tasks are placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrategyName {
+    /// The best of those that suit the graph and the machine, refined.
+    #[default]
+    Auto,
+    /// Task after task on node after node: what a job gets that asks for nothing.
+    Identity,
+    /// Any task anywhere, drawn from the seed.
+    Random,
+}
+
+impl StrategyName {
+    /// Every strategy.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Identity, Self::Random];
+}
+
+/// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
+///
+/// # Errors
+/// If the tasks do not fit, if the strategy is not made for such a graph or machine, or if the watcher cancels.
+pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    problem.room()?;
+    match problem.spec.strategy {
+        StrategyName::Identity | StrategyName::Auto => simple::identity(problem),
+        StrategyName::Random => simple::random(problem),
+    }
+}

@@ -1,0 +1,8 @@
+//! Task graphs: what the tasks of an application send to one another in a step, and how much each computes.
+//!
+//! A graph is directed: an arc is what one task sends another in one step of a phase. Where a source gives undirected
+//! weights (METIS), they stand for as many bytes each way.
+
+mod graph;
+
+pub use graph::{ArcList, Arcs, GraphError, Group, GroupKind, MAX_ARCS, MAX_TASKS, Phase, TaskArray, TaskGraph};
