@@ -60,6 +60,41 @@ impl Metric for GridHops {
     }
 }
 
+/// The hops of a grid of D dimensions, without a branch: what the inner loops of strategies run on.
+#[derive(Clone, Debug)]
+pub struct FixedGrid<const D: usize> {
+    coordinates: Vec<[u16; D]>,
+    /// By dimension, the extent that a way round saves from; so large that it never does where there is no wrap.
+    around: [u32; D],
+    ends: u32,
+}
+
+impl<const D: usize> FixedGrid<D> {
+    fn new(grid: &GridHops) -> Self {
+        let mut around = [1 << 20; D];
+        for (around, (&size, &wraps)) in around.iter_mut().zip(grid.dims.iter().zip(&grid.wraps)) {
+            if wraps {
+                *around = size;
+            }
+        }
+        let row = |place: &[u16]| std::array::from_fn(|axis| place[axis]);
+        Self { coordinates: grid.coordinates.chunks_exact(D).map(row).collect(), around, ends: grid.ends }
+    }
+}
+
+impl<const D: usize> Metric for FixedGrid<D> {
+    #[inline]
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        let (a, b) = (&self.coordinates[from as usize], &self.coordinates[to as usize]);
+        let mut sum = 0;
+        for axis in 0..D {
+            let apart = u32::from(a[axis].abs_diff(b[axis]));
+            sum += apart.min(self.around[axis] - apart);
+        }
+        if self.ends == 0 || from == to { sum } else { sum + self.ends }
+    }
+}
+
 /// Hops from a table.
 #[derive(Clone, Debug)]
 pub struct TableHops {
@@ -115,7 +150,14 @@ pub trait HopsView {
 /// Calls a view with the metric.
 pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
     match hops {
-        Hops::Grid(grid) => view.run(grid),
+        Hops::Grid(grid) => match grid.dims.len() {
+            1 => view.run(&FixedGrid::<1>::new(grid)),
+            2 => view.run(&FixedGrid::<2>::new(grid)),
+            3 => view.run(&FixedGrid::<3>::new(grid)),
+            4 => view.run(&FixedGrid::<4>::new(grid)),
+            5 => view.run(&FixedGrid::<5>::new(grid)),
+            _ => view.run(grid),
+        },
         Hops::Table(table) => view.run(table),
     }
 }

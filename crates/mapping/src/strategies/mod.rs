@@ -1,5 +1,6 @@
 //! The strategies, one file each, and their catalogue.
 
+pub mod affinity;
 mod catalogue;
 mod simple;
 
