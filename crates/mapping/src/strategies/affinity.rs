@@ -77,6 +77,12 @@ impl Affinity {
         &self.edges[self.first[task as usize] as usize..self.first[task as usize + 1] as usize]
     }
 
+    /// Where a task's partners are among all edge ends, row by row.
+    #[inline]
+    pub fn range(&self, task: u32) -> std::ops::Range<usize> {
+        self.first[task as usize] as usize..self.first[task as usize + 1] as usize
+    }
+
     /// The number of edge ends: twice the number of edges.
     pub fn ends(&self) -> usize {
         self.edges.len()

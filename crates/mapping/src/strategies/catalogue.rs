@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::simple;
+use super::{annealing, simple};
 use crate::{Mapping, MappingError, Problem};
 
 /// How tasks are placed.
@@ -17,11 +17,13 @@ pub enum StrategyName {
     Identity,
     /// Any task anywhere, drawn from the seed.
     Random,
+    /// Simulated annealing from the tasks in order.
+    Annealing,
 }
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Identity, Self::Random];
+    pub const ALL: &'static [Self] = &[Self::Auto, Self::Identity, Self::Random, Self::Annealing];
 }
 
 /// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
@@ -33,5 +35,6 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     match problem.spec.strategy {
         StrategyName::Identity | StrategyName::Auto => simple::identity(problem),
         StrategyName::Random => simple::random(problem),
+        StrategyName::Annealing => annealing::annealing(problem),
     }
 }

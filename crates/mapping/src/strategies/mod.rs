@@ -1,7 +1,11 @@
 //! The strategies, one file each, and their catalogue.
 
 pub mod affinity;
+mod annealing;
 mod catalogue;
+mod grids;
+mod layout;
+mod near;
 mod simple;
 
 pub use catalogue::{StrategyName, map};

@@ -1,0 +1,264 @@
+//! Simulated annealing (Bollinger and Midkiff 1988), on its own and as the refinement of other strategies.
+//!
+//! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the task's
+//! partners, next to its own, or anywhere. What does not raise hop-bytes is done, what does is done with probability
+//! exp(-rise / temperature). The temperature falls geometrically from one at which a given share of what is proposed is
+//! accepted to one at which the lightest typical edge is no longer stretched. The budget is a count of steps.
+
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use units::Draw;
+
+use super::affinity::Affinity;
+use super::layout::{Change, Layout, Near};
+use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
+
+/// The share of rising changes that is accepted at first where the search starts from anything.
+const FROM_SCRATCH: f64 = 0.4;
+
+/// `annealing`: from the tasks in order.
+pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    let start = super::simple::identity(problem)?;
+    let affinity = Affinity::new(problem.graph);
+    let steps = steps_for(problem.spec.budget, &affinity);
+    let schedule = Schedule { steps, acceptance: FROM_SCRATCH, seed: problem.spec.seed };
+    anneal(problem, &affinity, problem.room()?, &start, schedule)
+}
+
+/// Evaluations of an exchange between tasks of six partners that a nominal second has.
+pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
+/// Steps between looks at the watcher.
+const LOOK: u64 = 1 << 14;
+/// Proposals that the first temperature is found by.
+const SAMPLES: usize = 2000;
+
+/// A fast stream for the search.
+pub(crate) struct Fast(Pcg64Mcg);
+
+impl Fast {
+    /// The stream of a seed for a purpose.
+    pub(crate) fn new(seed: u64, purpose: u64) -> Self {
+        Self(Pcg64Mcg::new((u128::from(seed) << 64) | u128::from(purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))))
+    }
+}
+
+impl Draw for Fast {
+    #[inline]
+    fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+/// How to anneal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Schedule {
+    /// How many proposals.
+    pub(crate) steps: u64,
+    /// The share of proposals that rise which is accepted at first; 0 descends only.
+    pub(crate) acceptance: f64,
+    /// The stream.
+    pub(crate) seed: u64,
+}
+
+/// Steps that a budget allows: fewer where a step looks at more edges.
+pub(crate) fn steps_for(budget: f64, affinity: &Affinity) -> u64 {
+    let degree = affinity.ends() as f64 / f64::from(affinity.tasks().max(1));
+    (budget * STEPS_PER_SECOND * (8.0 / (2.0 + degree)).min(1.5)) as u64
+}
+
+/// Anneals from a mapping; the better of it and the result, by hop-bytes.
+pub(crate) fn anneal(
+    problem: &Problem<'_>,
+    affinity: &Affinity,
+    room: Room,
+    start: &Mapping,
+    schedule: Schedule,
+) -> Result<Mapping, MappingError> {
+    with_metric(problem.machine.hops(), Anneal { problem, affinity, room, start, schedule })
+}
+
+struct Anneal<'a> {
+    problem: &'a Problem<'a>,
+    affinity: &'a Affinity,
+    room: Room,
+    start: &'a Mapping,
+    schedule: Schedule,
+}
+
+impl HopsView for Anneal<'_> {
+    type Output = Result<Mapping, MappingError>;
+
+    fn run<M: Metric>(self, metric: &M) -> Self::Output {
+        let layout = Layout::new(self.problem, self.affinity, metric, self.room, &self.start.place_of);
+        let movable: Vec<u32> = (0..self.affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
+        if movable.is_empty() || self.problem.machine.places() < 2 {
+            return Ok(self.start.clone());
+        }
+        let near = Near::of(self.problem.machine);
+        let draw = Fast::new(self.schedule.seed, 1);
+        let places = self.problem.machine.places();
+        let partners = Partners::new(self.affinity);
+        let mut search = Search { affinity: self.affinity, partners, layout, movable, near, places, draw };
+        let before = search.layout.total();
+        search.run(self.schedule, self.problem.watch)?;
+        let better = search.layout.total() < before;
+        Ok(if better { Mapping { place_of: search.layout.places().to_vec() } } else { self.start.clone() })
+    }
+}
+
+/// Partners of tasks, drawn as their weights are.
+struct Partners {
+    /// By edge end, the share of its row's weight up to it.
+    share: Vec<f32>,
+}
+
+impl Partners {
+    fn new(affinity: &Affinity) -> Self {
+        let mut share = Vec::with_capacity(affinity.ends());
+        for task in 0..affinity.tasks() {
+            let row = affinity.of(task);
+            let total: f32 = row.iter().map(|edge| edge.weight).sum();
+            let mut sum = 0.0;
+            for edge in row {
+                sum += edge.weight;
+                share.push(if total > 0.0 { sum / total } else { 1.0 });
+            }
+        }
+        Self { share }
+    }
+
+    /// A partner of a task that has one.
+    #[inline]
+    fn pick(&self, affinity: &Affinity, task: u32, draw: &mut Fast) -> u32 {
+        let (row, wanted) = (affinity.of(task), draw.unit() as f32);
+        let shares = &self.share[affinity.range(task)];
+        let at = if row.len() <= 12 {
+            shares.iter().take_while(|&&share| share < wanted).count()
+        } else {
+            shares.partition_point(|&share| share < wanted)
+        };
+        row[at.min(row.len() - 1)].target
+    }
+}
+
+struct Search<'a, M> {
+    affinity: &'a Affinity,
+    partners: Partners,
+    layout: Layout<'a, M>,
+    movable: Vec<u32>,
+    near: Near,
+    places: u32,
+    draw: Fast,
+}
+
+impl<M: Metric> Search<'_, M> {
+    fn run(&mut self, schedule: Schedule, watch: &dyn Watch) -> Result<(), MappingError> {
+        let (first, last) = self.temperatures(schedule.acceptance);
+        let rounds = schedule.steps.div_ceil(LOOK).max(1);
+        let cooling = if first > 0.0 { libm::pow(last / first, 1.0 / rounds as f64) } else { 0.0 };
+        let mut temperature = first;
+        for round in 0..rounds {
+            if watch.cancelled() {
+                return Err(MappingError::Cancelled);
+            }
+            watch.report(round as f64 / rounds as f64, "annealing");
+            // The last rounds only descend.
+            let now = if (round + 1) * 50 > rounds * 49 { 0.0 } else { temperature };
+            let steps = LOOK.min(schedule.steps - round * LOOK);
+            for _ in 0..steps {
+                self.step(now);
+            }
+            temperature *= cooling;
+        }
+        Ok(())
+    }
+
+    /// The first temperature, at which a share of rising proposals is accepted on average, and the last.
+    fn temperatures(&mut self, acceptance: f64) -> (f64, f64) {
+        if acceptance <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let mut rises: Vec<f64> = Vec::with_capacity(SAMPLES);
+        for _ in 0..SAMPLES {
+            let rise = self.propose().map_or(0.0, |change| self.layout.delta(change));
+            if rise > 0.0 {
+                rises.push(rise);
+            }
+        }
+        if rises.is_empty() {
+            return (0.0, 0.0);
+        }
+        let accepted = |t: f64| rises.iter().map(|rise| libm::exp(-rise / t)).sum::<f64>() / rises.len() as f64;
+        let (mut low, mut high) = (1e-9, 1e18);
+        for _ in 0..100 {
+            let middle = libm::sqrt(low * high);
+            if accepted(middle) < acceptance { low = middle } else { high = middle }
+        }
+        let end = 0.12 * self.typical_weight();
+        (high, end.min(high))
+    }
+
+    /// The weight of an edge that a mean byte is on: light edges beside heavy ones do not set the scale.
+    fn typical_weight(&self) -> f64 {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for task in 0..self.affinity.tasks() {
+            for edge in self.affinity.of(task) {
+                let weight = f64::from(edge.weight);
+                sum += weight;
+                squares += weight * weight;
+            }
+        }
+        if sum > 0.0 { squares / sum } else { 1.0 }
+    }
+
+    #[inline]
+    fn step(&mut self, temperature: f64) {
+        let Some(change) = self.propose() else { return };
+        let rise = self.layout.delta(change);
+        if rise <= 0.0 || (temperature > 0.0 && self.draw.unit() < libm::exp(-rise / temperature)) {
+            self.layout.apply(change);
+        }
+    }
+
+    /// A change that the room allows, or none.
+    #[inline]
+    fn propose(&mut self) -> Option<Change> {
+        let task = self.movable[self.draw.below(self.movable.len() as u32) as usize];
+        let here = self.layout.place(task);
+        let to = self.target(task, here);
+        if to == here {
+            return None;
+        }
+        let members = self.layout.members(to).len() as u32;
+        let full = members > 0 && !self.layout.has_room_for(to, task);
+        let guests = members > 0 && (full || self.draw.below(2) == 0);
+        let change = if guests {
+            let other = self.layout.members(to)[self.draw.below(members) as usize];
+            if !self.layout.is_movable(other) {
+                return None;
+            }
+            Change::Swap { one: task, other }
+        } else {
+            Change::Move { task, to }
+        };
+        if self.layout.allows(change) {
+            return Some(change);
+        }
+        None
+    }
+
+    #[inline]
+    fn target(&mut self, task: u32, here: u32) -> u32 {
+        let row = self.affinity.of(task);
+        let kind = self.draw.below(16);
+        if kind < 10 && !row.is_empty() {
+            let partner = self.partners.pick(self.affinity, task, &mut self.draw);
+            let there = self.layout.place(partner);
+            if kind < 5 && there != here { there } else { self.near.pick(there, &mut self.draw) }
+        } else if kind < 14 {
+            self.near.pick(here, &mut self.draw)
+        } else {
+            self.draw.below(self.places)
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A mapping that is being changed: who is where, what each task pays, and what a change would cost.
+//!
+//! The objective is hop-bytes: the sum over edges of weight times hops. Every task's share of it (its own edges) is kept, so
+//! that a change is judged by the hops to the new places alone. Nothing is allocated or hashed by a change.
+
+use units::Draw;
+
+use super::affinity::Affinity;
+use crate::{Metric, Problem, Room};
+
+/// Places near a place, for the search.
+pub(crate) enum Near {
+    /// Listed: row p is `list[first[p]..first[p + 1]]`.
+    Listed {
+        /// Where rows begin.
+        first: Vec<u32>,
+        /// The neighbours.
+        list: Vec<u32>,
+    },
+    /// In this order of places, those that are a few steps away are near.
+    Ordered {
+        /// Places in order.
+        order: Vec<u32>,
+        /// Where each place is in it.
+        at: Vec<u32>,
+    },
+}
+
+/// How many steps away in an order of places is still near.
+const REACH: u32 = 8;
+
+impl Near {
+    /// A place near another; itself if it has no neighbour.
+    #[inline]
+    pub(crate) fn pick(&self, place: u32, draw: &mut impl Draw) -> u32 {
+        match self {
+            Self::Listed { first, list } => {
+                let (begin, end) = (first[place as usize], first[place as usize + 1]);
+                if begin == end { place } else { list[(begin + draw.below(end - begin)) as usize] }
+            }
+            Self::Ordered { order, at } => {
+                let places = order.len() as u32;
+                let step = draw.below(2 * REACH + 1) + places.saturating_sub(REACH);
+                order[((at[place as usize] + step) % places) as usize]
+            }
+        }
+    }
+}
+
+/// A change of a mapping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// A task goes to a place that has room.
+    Move {
+        /// The task.
+        task: u32,
+        /// Where to.
+        to: u32,
+    },
+    /// Two tasks exchange their places.
+    Swap {
+        /// The one.
+        one: u32,
+        /// The other.
+        other: u32,
+    },
+}
+
+/// A mapping with all that a search needs to know of it.
+pub(crate) struct Layout<'a, M> {
+    affinity: &'a Affinity,
+    metric: &'a M,
+    loads: &'a [f64],
+    room: Room,
+    place_of: Vec<u32>,
+    /// By place, its tasks.
+    members: Vec<Vec<u32>>,
+    /// By task, where it stands among its place's.
+    position: Vec<u32>,
+    load: Vec<f64>,
+    /// By task, the weight times hops of its edges.
+    cost: Vec<f64>,
+    /// By task, whether it may be moved.
+    movable: Vec<bool>,
+}
+
+impl<'a, M: Metric> Layout<'a, M> {
+    /// The layout of a mapping.
+    pub(crate) fn new(problem: &Problem<'a>, affinity: &'a Affinity, metric: &'a M, room: Room, places: &[u32]) -> Self {
+        let nodes = problem.machine.places() as usize;
+        let mut movable = vec![true; places.len()];
+        problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
+        let mut layout = Self {
+            affinity,
+            metric,
+            loads: &problem.graph.loads,
+            room,
+            place_of: places.to_vec(),
+            members: vec![Vec::new(); nodes],
+            position: vec![0; places.len()],
+            load: vec![0.0; nodes],
+            cost: vec![0.0; places.len()],
+            movable,
+        };
+        for (task, &place) in (0..).zip(places) {
+            layout.enter(task, place);
+        }
+        for task in 0..places.len() as u32 {
+            layout.cost[task as usize] = layout.cost_at(task, places[task as usize]);
+        }
+        layout
+    }
+
+    /// The places of the tasks.
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.place_of
+    }
+
+    /// The place of a task.
+    #[inline]
+    pub(crate) fn place(&self, task: u32) -> u32 {
+        self.place_of[task as usize]
+    }
+
+    /// The tasks at a place.
+    #[inline]
+    pub(crate) fn members(&self, place: u32) -> &[u32] {
+        &self.members[place as usize]
+    }
+
+    /// What a task pays where it is.
+    #[inline]
+    pub(crate) fn cost(&self, task: u32) -> f64 {
+        self.cost[task as usize]
+    }
+
+    /// Whether a task may be moved.
+    #[inline]
+    pub(crate) fn is_movable(&self, task: u32) -> bool {
+        self.movable[task as usize]
+    }
+
+    /// The objective.
+    pub(crate) fn total(&self) -> f64 {
+        self.cost.iter().sum::<f64>() / 2.0
+    }
+
+    /// What a task would pay at a place, all others staying.
+    #[inline]
+    pub(crate) fn cost_at(&self, task: u32, place: u32) -> f64 {
+        let pay = |edge: &super::affinity::Edge| {
+            f64::from(edge.weight) * f64::from(self.metric.hops(place, self.place_of[edge.target as usize]))
+        };
+        self.affinity.of(task).iter().map(pay).sum()
+    }
+
+    /// The weight between two tasks.
+    #[inline]
+    fn weight(&self, one: u32, other: u32) -> f64 {
+        let row = self.affinity.of(one);
+        if row.len() <= 16 {
+            return row.iter().find(|edge| edge.target == other).map_or(0.0, |edge| f64::from(edge.weight));
+        }
+        row.binary_search_by_key(&other, |edge| edge.target).map_or(0.0, |at| f64::from(row[at].weight))
+    }
+
+    /// Whether a place has room for one more task of a load.
+    #[inline]
+    pub(crate) fn has_room(&self, place: u32, load: f64) -> bool {
+        (self.members[place as usize].len() as u32) < self.room.tasks && self.load[place as usize] + load <= self.room.load
+    }
+
+    /// Whether a place has room for a task.
+    #[inline]
+    pub(crate) fn has_room_for(&self, place: u32, task: u32) -> bool {
+        self.has_room(place, self.loads[task as usize])
+    }
+
+    /// Whether a change leaves every place within its room, or none that is above it worse than before.
+    #[inline]
+    pub(crate) fn allows(&self, change: Change) -> bool {
+        match change {
+            Change::Move { task, to } => self.has_room(to, self.loads[task as usize]),
+            Change::Swap { one, other } => {
+                let (a, b) = (self.loads[one as usize], self.loads[other as usize]);
+                if a == b {
+                    return true;
+                }
+                let (grows, by) = if a > b { (self.place(other), a - b) } else { (self.place(one), b - a) };
+                self.load[grows as usize] + by <= self.room.load
+            }
+        }
+    }
+
+    /// By how much a change would raise the objective.
+    #[inline]
+    pub(crate) fn delta(&self, change: Change) -> f64 {
+        match change {
+            Change::Move { task, to } => self.cost_at(task, to) - self.cost[task as usize],
+            Change::Swap { one, other } => {
+                let (p, q) = (self.place(one), self.place(other));
+                let between = 2.0 * self.weight(one, other) * f64::from(self.metric.hops(p, q));
+                let before = self.cost[one as usize] + self.cost[other as usize];
+                self.cost_at(one, q) + self.cost_at(other, p) + between - before
+            }
+        }
+    }
+
+    /// Makes a change.
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Move { task, to } => self.relocate(task, to),
+            Change::Swap { one, other } => {
+                let (p, q) = (self.place(one), self.place(other));
+                self.relocate(one, q);
+                self.relocate(other, p);
+            }
+        }
+    }
+
+    fn relocate(&mut self, task: u32, to: u32) {
+        let from = self.place(task);
+        self.leave(task, from);
+        self.enter(task, to);
+        let mut own = 0.0;
+        for edge in self.affinity.of(task) {
+            let there = self.place_of[edge.target as usize];
+            let weight = f64::from(edge.weight);
+            let (old, new) = (self.metric.hops(from, there), self.metric.hops(to, there));
+            self.cost[edge.target as usize] += weight * (f64::from(new) - f64::from(old));
+            own += weight * f64::from(new);
+        }
+        self.cost[task as usize] = own;
+    }
+
+    fn leave(&mut self, task: u32, place: u32) {
+        let at = self.position[task as usize] as usize;
+        let members = &mut self.members[place as usize];
+        members.swap_remove(at);
+        if let Some(&moved) = members.get(at) {
+            self.position[moved as usize] = at as u32;
+        }
+        self.load[place as usize] -= self.loads[task as usize];
+    }
+
+    fn enter(&mut self, task: u32, place: u32) {
+        let members = &mut self.members[place as usize];
+        self.position[task as usize] = members.len() as u32;
+        members.push(task);
+        self.place_of[task as usize] = place;
+        self.load[place as usize] += self.loads[task as usize];
+    }
+}
