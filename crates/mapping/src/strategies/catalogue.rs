@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{annealing, simple};
+use super::{annealing, embedding, simple};
 use crate::{Mapping, MappingError, Problem};
 
 /// How tasks are placed.
@@ -19,11 +19,13 @@ pub enum StrategyName {
     Random,
     /// Simulated annealing from the tasks in order.
     Annealing,
+    /// Folding of graphs that are grids, whatever their numbering, on tori, meshes and hierarchies.
+    Embedding,
 }
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: &'static [Self] = &[Self::Auto, Self::Identity, Self::Random, Self::Annealing];
+    pub const ALL: &'static [Self] = &[Self::Auto, Self::Identity, Self::Random, Self::Annealing, Self::Embedding];
 }
 
 /// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
@@ -35,6 +37,7 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     match problem.spec.strategy {
         StrategyName::Identity | StrategyName::Auto => simple::identity(problem),
         StrategyName::Random => simple::random(problem),
+        StrategyName::Embedding => embedding::embedding(problem),
         StrategyName::Annealing => annealing::annealing(problem),
     }
 }

@@ -204,7 +204,8 @@ impl<'a> Labels<'a> {
         let mut taken = vec![false; self.graph.tasks() as usize];
         while let Some(task) = queue.pop() {
             let here = task as usize * dims;
-            let point = (0..dims).rev().fold(0, |sum, dim| sum * extents[dim].0 as usize + coordinates[here + dim] as usize);
+            let point =
+                (0..dims).rev().fold(0, |sum, dim| sum * extents[dim].0 as usize + coordinates[here + dim] as usize);
             if std::mem::replace(taken.get_mut(point)?, true) {
                 return None;
             }
@@ -269,14 +270,16 @@ fn seed_directions(graph: &Affinity, seed: u32) -> Option<Vec<u32>> {
     if neighbours.is_empty() || neighbours.len() > 2 * MAX_DIMS {
         return None;
     }
-    let opposite = |one: u32, other: u32| adjacent(graph, one, other) || common(graph, one, other, seed).next().is_none();
+    let opposite =
+        |one: u32, other: u32| adjacent(graph, one, other) || common(graph, one, other, seed).next().is_none();
     let mut directions = Vec::new();
     let mut used = vec![false; neighbours.len()];
     for one in 0..neighbours.len() {
         if used[one] {
             continue;
         }
-        let partner = (one + 1..neighbours.len()).find(|&other| !used[other] && opposite(neighbours[one], neighbours[other]));
+        let partner =
+            (one + 1..neighbours.len()).find(|&other| !used[other] && opposite(neighbours[one], neighbours[other]));
         directions.push(neighbours[one]);
         directions.push(partner.map_or(NONE, |other| neighbours[other]));
         used[one] = true;

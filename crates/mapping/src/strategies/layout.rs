@@ -86,7 +86,13 @@ pub(crate) struct Layout<'a, M> {
 
 impl<'a, M: Metric> Layout<'a, M> {
     /// The layout of a mapping.
-    pub(crate) fn new(problem: &Problem<'a>, affinity: &'a Affinity, metric: &'a M, room: Room, places: &[u32]) -> Self {
+    pub(crate) fn new(
+        problem: &Problem<'a>,
+        affinity: &'a Affinity,
+        metric: &'a M,
+        room: Room,
+        places: &[u32],
+    ) -> Self {
         let nodes = problem.machine.places() as usize;
         let mut movable = vec![true; places.len()];
         problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
@@ -167,7 +173,8 @@ impl<'a, M: Metric> Layout<'a, M> {
     /// Whether a place has room for one more task of a load.
     #[inline]
     pub(crate) fn has_room(&self, place: u32, load: f64) -> bool {
-        (self.members[place as usize].len() as u32) < self.room.tasks && self.load[place as usize] + load <= self.room.load
+        (self.members[place as usize].len() as u32) < self.room.tasks
+            && self.load[place as usize] + load <= self.room.load
     }
 
     /// Whether a place has room for a task.

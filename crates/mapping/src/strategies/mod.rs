@@ -2,7 +2,9 @@
 
 pub mod affinity;
 mod annealing;
+mod axes;
 mod catalogue;
+mod embedding;
 mod grids;
 mod layout;
 mod near;
