@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{annealing, embedding, simple};
+use super::{annealing, auto, bisection, embedding, greedy, simple};
 use crate::{Mapping, MappingError, Problem};
 
 /// How tasks are placed.
@@ -17,15 +17,20 @@ pub enum StrategyName {
     Identity,
     /// Any task anywhere, drawn from the seed.
     Random,
+    /// Greedy: the task with most partners placed goes next, to the cheapest place.
+    Greedy,
     /// Simulated annealing from the tasks in order.
     Annealing,
     /// Folding of graphs that are grids, whatever their numbering, on tori, meshes and hierarchies.
     Embedding,
+    /// Recursive bisection of graph and machine together.
+    Bisection,
 }
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: &'static [Self] = &[Self::Auto, Self::Identity, Self::Random, Self::Annealing, Self::Embedding];
+    pub const ALL: &'static [Self] =
+        &[Self::Auto, Self::Identity, Self::Random, Self::Greedy, Self::Annealing, Self::Embedding, Self::Bisection];
 }
 
 /// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
@@ -35,9 +40,12 @@ impl StrategyName {
 pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     problem.room()?;
     match problem.spec.strategy {
-        StrategyName::Identity | StrategyName::Auto => simple::identity(problem),
+        StrategyName::Auto => auto::auto(problem),
+        StrategyName::Identity => simple::identity(problem),
+        StrategyName::Greedy => greedy::greedy(problem),
         StrategyName::Random => simple::random(problem),
         StrategyName::Embedding => embedding::embedding(problem),
+        StrategyName::Bisection => bisection::bisection(problem),
         StrategyName::Annealing => annealing::annealing(problem),
     }
 }

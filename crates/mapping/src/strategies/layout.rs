@@ -30,6 +30,25 @@ pub(crate) enum Near {
 const REACH: u32 = 8;
 
 impl Near {
+    /// Calls with every place near another.
+    pub(crate) fn each(&self, place: u32, call: &mut dyn FnMut(u32)) {
+        match self {
+            Self::Listed { first, list } => {
+                list[first[place as usize] as usize..first[place as usize + 1] as usize]
+                    .iter()
+                    .for_each(|&next| call(next));
+            }
+            Self::Ordered { order, at } => {
+                let places = order.len() as u32;
+                let middle = at[place as usize];
+                for step in 1..=REACH.min(places / 2) {
+                    call(order[((middle + step) % places) as usize]);
+                    call(order[((middle + places - step) % places) as usize]);
+                }
+            }
+        }
+    }
+
     /// A place near another; itself if it has no neighbour.
     #[inline]
     pub(crate) fn pick(&self, place: u32, draw: &mut impl Draw) -> u32 {
@@ -40,7 +59,8 @@ impl Near {
             }
             Self::Ordered { order, at } => {
                 let places = order.len() as u32;
-                let step = draw.below(2 * REACH + 1) + places.saturating_sub(REACH);
+                let reach = REACH.min(places / 2);
+                let step = draw.below(2 * reach + 1) + places - reach;
                 order[((at[place as usize] + step) % places) as usize]
             }
         }

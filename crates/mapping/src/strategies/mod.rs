@@ -2,12 +2,18 @@
 
 pub mod affinity;
 mod annealing;
+mod auto;
 mod axes;
+mod bisection;
 mod catalogue;
+mod domains;
 mod embedding;
+mod greedy;
 mod grids;
 mod layout;
 mod near;
+mod partition;
+mod repair;
 mod simple;
 
 pub use catalogue::{StrategyName, map};

@@ -1,0 +1,201 @@
+//! Recursive bisection of graph and machine together (Pellegrini's dual recursive bipartitioning; Ercal, Ramanujam and
+//! Sadayappan's recursive mincut): the machine is halved, the tasks are cut in two with as little as possible across, and
+//! so on in both halves.
+//!
+//! A cut counts the distance of the halves, and the partners that are in other parts of the machine at their parts'
+//! middles. The first parts are cut one after the other, since which half of a ring is which is decided by what has been
+//! cut before; many parts are cut at the same time, by as many threads as there are, and see one another as they were. So
+//! the result does not depend on the threads. Cost: O(edges log edges log places).
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::affinity::Affinity;
+use super::domains::{halve, middle};
+use super::partition::{FREE, Limits, Piece, bisect};
+use crate::{Mapping, MappingError, Problem, Room};
+
+/// `bisection`.
+pub(crate) fn bisection(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    let affinity = Affinity::new(problem.graph);
+    let room = problem.room()?;
+    bisect_both(problem, &affinity, room, problem.spec.seed)
+}
+
+/// Up to so many parts are cut one by one.
+const ONE_BY_ONE: usize = 64;
+
+/// A part of the machine with the tasks that go there.
+struct Part {
+    tasks: Vec<u32>,
+    places: Vec<u32>,
+}
+
+/// Maps by recursive bisection, then mends what goes beyond the room.
+pub(crate) fn bisect_both(
+    problem: &Problem<'_>,
+    affinity: &Affinity,
+    room: Room,
+    seed: u64,
+) -> Result<Mapping, MappingError> {
+    let mut state = State::new(problem, affinity, room, seed);
+    let mut parts =
+        vec![Part { tasks: (0..affinity.tasks()).collect(), places: (0..problem.machine.places()).collect() }];
+    let depths = f64::from(problem.machine.places().max(2)).log2().ceil();
+    let mut depth = 0_u32;
+    while !parts.is_empty() {
+        if problem.watch.cancelled() {
+            return Err(MappingError::Cancelled);
+        }
+        problem.watch.report(f64::from(depth) / depths, "bisection");
+        parts = state.descend(parts, depth);
+        depth += 1;
+    }
+    let mut mapping = Mapping { place_of: state.place };
+    super::repair::repair(problem, room, &mut mapping);
+    Ok(mapping)
+}
+
+struct State<'a> {
+    problem: &'a Problem<'a>,
+    affinity: &'a Affinity,
+    room: Room,
+    seed: u64,
+    /// What a task takes of a place's room, and the room: tasks or load.
+    sizes: Vec<f64>,
+    per_place: f64,
+    /// By task, the place that stands for where it is so far.
+    place: Vec<u32>,
+    /// By task, its part (NONE once that is a single place), and its number among the part's tasks.
+    part: Vec<u32>,
+    local: Vec<u32>,
+    /// By task, where it is fixed.
+    fixed: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<'a> State<'a> {
+    fn new(problem: &'a Problem<'a>, affinity: &'a Affinity, room: Room, seed: u64) -> Self {
+        let tasks = affinity.tasks() as usize;
+        let by_load = room.load.is_finite() && problem.graph.loads.iter().any(|&load| load > 0.0);
+        let mut fixed = vec![NONE; tasks];
+        problem.fixed.iter().for_each(|&(task, place)| fixed[task as usize] = place);
+        Self {
+            problem,
+            affinity,
+            room,
+            seed,
+            sizes: if by_load { problem.graph.loads.clone() } else { vec![1.0; tasks] },
+            per_place: if by_load { room.load } else { f64::from(room.tasks) },
+            place: vec![0; tasks],
+            part: vec![0; tasks],
+            local: vec![0; tasks],
+            fixed,
+        }
+    }
+
+    /// Halves all parts; those that are left with one place are done.
+    fn descend(&mut self, parts: Vec<Part>, depth: u32) -> Vec<Part> {
+        for (number, part) in (0..).zip(&parts) {
+            for (local, &task) in (0..).zip(&part.tasks) {
+                self.part[task as usize] = number;
+                self.local[task as usize] = local;
+            }
+        }
+        let mut open = Vec::with_capacity(2 * parts.len());
+        if parts.len() <= ONE_BY_ONE {
+            for (number, part) in (0..).zip(parts) {
+                let halves = self.cut(part, number, depth);
+                self.settle(halves, &mut open);
+            }
+        } else {
+            let cut = |(number, part)| self.cut(part, number as u32, depth);
+            let halves: Vec<[Part; 2]> = parts.into_par_iter().enumerate().map(cut).collect();
+            halves.into_iter().for_each(|halves| self.settle(halves, &mut open));
+        }
+        open
+    }
+
+    /// Notes where the tasks of two halves are now; keeps those that can be halved again.
+    fn settle(&mut self, halves: [Part; 2], open: &mut Vec<Part>) {
+        for part in halves {
+            if part.tasks.is_empty() || part.places.is_empty() {
+                continue;
+            }
+            let stands = middle(self.problem.machine, &part.places);
+            part.tasks.iter().for_each(|&task| self.place[task as usize] = stands);
+            if part.places.len() > 1 {
+                open.push(part);
+            } else {
+                part.tasks.iter().for_each(|&task| self.part[task as usize] = NONE);
+            }
+        }
+    }
+
+    fn cut(&self, part: Part, number: u32, depth: u32) -> [Part; 2] {
+        let nothing = || Part { tasks: Vec::new(), places: Vec::new() };
+        if part.places.len() < 2 {
+            return [part, nothing()];
+        }
+        let (zero, one) = halve(self.problem.machine, part.places);
+        let machine = self.problem.machine;
+        let ends = (middle(machine, &zero), middle(machine, &one));
+        let total: f64 = part.tasks.iter().map(|&task| self.sizes[task as usize]).sum();
+        let limits = self.limits(total, zero.len() as f64, one.len() as f64, ends);
+        let piece = self.piece(&part.tasks, number, ends, &zero, limits.distance);
+        let seed = self.seed ^ (u64::from(depth) << 40) ^ (u64::from(number) << 8);
+        let sides = bisect(piece, limits, seed);
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (&task, side) in part.tasks.iter().zip(sides) {
+            if side { right.push(task) } else { left.push(task) }
+        }
+        [Part { tasks: left, places: zero }, Part { tasks: right, places: one }]
+    }
+
+    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for the
+    /// cuts below.
+    fn limits(&self, total: f64, zero: f64, one: f64, ends: (u32, u32)) -> Limits {
+        let (room_zero, room_one) = (zero * self.per_place, one * self.per_place);
+        let even = total * zero / (zero + one);
+        let (low, high) = (total - room_one, room_zero);
+        let distance = f64::from(self.problem.machine.hops().hops(ends.0, ends.1)).max(1.0);
+        // With much more room than tasks, one half alone is best filled.
+        if total <= 0.5 * (room_zero + room_one) {
+            return Limits { zero: (low.max(0.0), high.min(total)), target: total.min(room_zero), distance };
+        }
+        let (low, high) = (low.min(even).max(0.0), high.max(even).min(total));
+        let spare = if self.room.load.is_finite() { 0.5 } else { 1.0 };
+        Limits { zero: (even - spare * (even - low), even + spare * (high - even)), target: even, distance }
+    }
+
+    fn piece(&self, tasks: &[u32], number: u32, ends: (u32, u32), zero: &[u32], distance: f64) -> Piece {
+        let hops = self.problem.machine.hops();
+        let first_half: BTreeSet<u32> =
+            if self.problem.fixed.is_empty() { BTreeSet::new() } else { zero.iter().copied().collect() };
+        let mut piece = Piece { first: vec![0], ..Piece::default() };
+        for &task in tasks {
+            let mut bias = 0.0;
+            for edge in self.affinity.of(task) {
+                let other = edge.target as usize;
+                if self.part[other] == number {
+                    piece.edges.push((self.local[other], edge.weight));
+                } else {
+                    let there = self.place[other];
+                    let further = f64::from(hops.hops(ends.1, there)) - f64::from(hops.hops(ends.0, there));
+                    bias += f64::from(edge.weight) * further.clamp(-distance, distance);
+                }
+            }
+            let side = match self.fixed[task as usize] {
+                NONE => FREE,
+                place => u8::from(!first_half.contains(&place)),
+            };
+            piece.first.push(piece.edges.len() as u32);
+            piece.size.push(self.sizes[task as usize]);
+            piece.bias.push(bias);
+            piece.side.push(side);
+        }
+        piece
+    }
+}
