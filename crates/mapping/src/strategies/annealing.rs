@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 use units::Draw;
 
 use super::affinity::Affinity;
-use super::layout::{Change, Layout, Near};
+use super::layout::{Change, Layout, Near, Site};
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
 /// The share of rising changes that is accepted at first where the search starts from anything.
@@ -74,35 +74,59 @@ pub(crate) fn anneal(
     start: &Mapping,
     schedule: Schedule,
 ) -> Result<Mapping, MappingError> {
-    with_metric(problem.machine.hops(), Anneal { problem, affinity, room, start, schedule })
+    let mut movable = vec![true; start.place_of.len()];
+    problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
+    let places: Vec<u32> = (0..problem.machine.places()).collect();
+    let site = Site { machine: problem.machine, places: &places, loads: &problem.graph.loads, movable, room };
+    let place_of = anneal_site(site, affinity, &start.place_of, schedule, problem.watch)?;
+    Ok(Mapping { place_of })
+}
+
+/// Anneals the tasks of a site from their places; their new places, or the old ones if those are better.
+pub(crate) fn anneal_site(
+    site: Site<'_>,
+    affinity: &Affinity,
+    start: &[u32],
+    schedule: Schedule,
+    watch: &dyn Watch,
+) -> Result<Vec<u32>, MappingError> {
+    with_metric(site.machine.hops(), Anneal { site, affinity, start, schedule, watch })
 }
 
 struct Anneal<'a> {
-    problem: &'a Problem<'a>,
+    site: Site<'a>,
     affinity: &'a Affinity,
-    room: Room,
-    start: &'a Mapping,
+    start: &'a [u32],
     schedule: Schedule,
+    watch: &'a dyn Watch,
 }
 
 impl HopsView for Anneal<'_> {
-    type Output = Result<Mapping, MappingError>;
+    type Output = Result<Vec<u32>, MappingError>;
 
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
-        let layout = Layout::new(self.problem, self.affinity, metric, self.room, &self.start.place_of);
-        let movable: Vec<u32> = (0..self.affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
-        if movable.is_empty() || self.problem.machine.places() < 2 {
-            return Ok(self.start.clone());
+        let Self { site, affinity, start, schedule, watch } = self;
+        let layout = Layout::new(&site, affinity, metric, start);
+        let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
+        if movable.is_empty() || site.places.len() < 2 {
+            return Ok(start.to_vec());
         }
-        let near = Near::of(self.problem.machine);
-        let draw = Fast::new(self.schedule.seed, 1);
-        let places = self.problem.machine.places();
-        let partners = Partners::new(self.affinity);
-        let mut search = Search { affinity: self.affinity, partners, layout, movable, near, places, draw };
+        let mut open = vec![false; site.machine.places() as usize];
+        site.places.iter().for_each(|&place| open[place as usize] = true);
+        let mut search = Search {
+            affinity,
+            partners: Partners::new(affinity),
+            layout,
+            movable,
+            near: Near::of(site.machine),
+            places: site.places,
+            open,
+            draw: Fast::new(schedule.seed, 1),
+        };
         let before = search.layout.total();
-        search.run(self.schedule, self.problem.watch)?;
+        search.run(schedule, watch)?;
         let better = search.layout.total() < before;
-        Ok(if better { Mapping { place_of: search.layout.places().to_vec() } } else { self.start.clone() })
+        Ok(if better { search.layout.places().to_vec() } else { start.to_vec() })
     }
 }
 
@@ -147,7 +171,9 @@ struct Search<'a, M> {
     layout: Layout<'a, M>,
     movable: Vec<u32>,
     near: Near,
-    places: u32,
+    places: &'a [u32],
+    /// By place of the machine, whether it is one of these.
+    open: Vec<bool>,
     draw: Fast,
 }
 
@@ -226,7 +252,7 @@ impl<M: Metric> Search<'_, M> {
         let task = self.movable[self.draw.below(self.movable.len() as u32) as usize];
         let here = self.layout.place(task);
         let to = self.target(task, here);
-        if to == here {
+        if to == here || !self.open[to as usize] {
             return None;
         }
         let members = self.layout.members(to).len() as u32;
@@ -258,7 +284,7 @@ impl<M: Metric> Search<'_, M> {
         } else if kind < 14 {
             self.near.pick(here, &mut self.draw)
         } else {
-            self.draw.below(self.places)
+            self.places[self.draw.below(self.places.len() as u32) as usize]
         }
     }
 }

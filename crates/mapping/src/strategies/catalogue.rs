@@ -25,12 +25,25 @@ pub enum StrategyName {
     Embedding,
     /// Recursive bisection of graph and machine together.
     Bisection,
+    /// Recursive bisection, then annealing of the whole.
+    Multilevel,
+    /// Recursive bisection, then annealing part by part on all cores: for millions of tasks.
+    Hierarchical,
 }
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: &'static [Self] =
-        &[Self::Auto, Self::Identity, Self::Random, Self::Greedy, Self::Annealing, Self::Embedding, Self::Bisection];
+    pub const ALL: &'static [Self] = &[
+        Self::Auto,
+        Self::Identity,
+        Self::Random,
+        Self::Greedy,
+        Self::Annealing,
+        Self::Embedding,
+        Self::Bisection,
+        Self::Multilevel,
+        Self::Hierarchical,
+    ];
 }
 
 /// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
@@ -46,6 +59,8 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
         StrategyName::Random => simple::random(problem),
         StrategyName::Embedding => embedding::embedding(problem),
         StrategyName::Bisection => bisection::bisection(problem),
+        StrategyName::Multilevel => auto::multilevel(problem),
+        StrategyName::Hierarchical => auto::hierarchical(problem),
         StrategyName::Annealing => annealing::annealing(problem),
     }
 }

@@ -6,7 +6,7 @@ use crate::{GridHops, Hops, Machine};
 /// nodes of a hierarchy where the farthest apart neighbours in its order are.
 pub(crate) fn halve(machine: &Machine, places: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
     match machine.hops() {
-        Hops::Grid(grid) => halve_box(grid, places),
+        Hops::Grid(grid) => cut_box(grid, places, 0.5),
         Hops::Table(table) => {
             let mut ordered = places;
             ordered.sort_by_key(|&place| (table.row(place), place));
@@ -17,7 +17,21 @@ pub(crate) fn halve(machine: &Machine, places: Vec<u32>) -> (Vec<u32>, Vec<u32>)
     }
 }
 
-fn halve_box(grid: &GridHops, places: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+/// Likewise, with a share of the places in the first part.
+pub(crate) fn halve_at(machine: &Machine, places: Vec<u32>, share: f64) -> (Vec<u32>, Vec<u32>) {
+    match machine.hops() {
+        Hops::Grid(grid) => cut_box(grid, places, share),
+        Hops::Table(table) => {
+            let mut ordered = places;
+            ordered.sort_by_key(|&place| (table.row(place), place));
+            let at = ((ordered.len() as f64 * share) as usize).clamp(1, ordered.len() - 1);
+            let second = ordered.split_off(at);
+            (ordered, second)
+        }
+    }
+}
+
+fn cut_box(grid: &GridHops, places: Vec<u32>, share: f64) -> (Vec<u32>, Vec<u32>) {
     let bounds = |dim: usize| {
         let along = places.iter().map(|&place| grid.of(place)[dim]);
         (along.clone().min().unwrap_or(0), along.max().unwrap_or(0))
@@ -26,16 +40,17 @@ fn halve_box(grid: &GridHops, places: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
     let longest = spans.max_by_key(|&((low, high), dim)| (high - low, dim));
     let Some(((low, high), dim)) = longest else { return (places, Vec::new()) };
     if low == high {
-        let (mut first, half) = (places, 0);
-        let second = first.split_off(first.len() / 2 + half);
+        let mut first = places;
+        let second = first.split_off(first.len() / 2);
         return (first, second);
     }
     let mut count = vec![0_usize; usize::from(high - low) + 1];
     places.iter().for_each(|&place| count[usize::from(grid.of(place)[dim] - low)] += 1);
-    let (mut sum, mut best) = (0, (usize::MAX, low + 1));
+    let wanted = (places.len() as f64 * share) as usize;
+    let (mut sum, mut best) = (0_usize, (usize::MAX, low + 1));
     for (at, &here) in (low + 1..=high).zip(&count) {
         sum += here;
-        best = best.min(((2 * sum).abs_diff(places.len()), at));
+        best = best.min((sum.abs_diff(wanted), at));
     }
     places.into_iter().partition(|&place| grid.of(place)[dim] < best.1)
 }

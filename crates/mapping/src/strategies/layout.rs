@@ -6,7 +6,7 @@
 use units::Draw;
 
 use super::affinity::Affinity;
-use crate::{Metric, Problem, Room};
+use crate::{Machine, Metric, Room};
 
 /// Places near a place, for the search.
 pub(crate) enum Near {
@@ -86,6 +86,20 @@ pub(crate) enum Change {
     },
 }
 
+/// Where a search takes place: some places of a machine, and the tasks that matter there.
+pub(crate) struct Site<'a> {
+    /// The machine.
+    pub(crate) machine: &'a Machine,
+    /// The places that tasks may go to, in ascending order; all others only keep the tasks that they have.
+    pub(crate) places: &'a [u32],
+    /// By task, its load.
+    pub(crate) loads: &'a [f64],
+    /// By task, whether it may be moved.
+    pub(crate) movable: Vec<bool>,
+    /// What a place takes.
+    pub(crate) room: Room,
+}
+
 /// A mapping with all that a search needs to know of it.
 pub(crate) struct Layout<'a, M> {
     affinity: &'a Affinity,
@@ -106,27 +120,19 @@ pub(crate) struct Layout<'a, M> {
 
 impl<'a, M: Metric> Layout<'a, M> {
     /// The layout of a mapping.
-    pub(crate) fn new(
-        problem: &Problem<'a>,
-        affinity: &'a Affinity,
-        metric: &'a M,
-        room: Room,
-        places: &[u32],
-    ) -> Self {
-        let nodes = problem.machine.places() as usize;
-        let mut movable = vec![true; places.len()];
-        problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
+    pub(crate) fn new(site: &Site<'a>, affinity: &'a Affinity, metric: &'a M, places: &[u32]) -> Self {
+        let nodes = site.machine.places() as usize;
         let mut layout = Self {
             affinity,
             metric,
-            loads: &problem.graph.loads,
-            room,
+            loads: site.loads,
+            room: site.room,
             place_of: places.to_vec(),
             members: vec![Vec::new(); nodes],
             position: vec![0; places.len()],
             load: vec![0.0; nodes],
             cost: vec![0.0; places.len()],
-            movable,
+            movable: site.movable.clone(),
         };
         for (task, &place) in (0..).zip(places) {
             layout.enter(task, place);

@@ -13,6 +13,7 @@ mod grids;
 mod layout;
 mod near;
 mod partition;
+mod parts;
 mod repair;
 mod simple;
 
