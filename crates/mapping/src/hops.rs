@@ -21,6 +21,11 @@ pub const MAX_TABLE_ROUTERS: usize = 24_000;
 pub trait Metric: Sync {
     /// Hops from one place to another; symmetric, 0 to itself.
     fn hops(&self, from: u32, to: u32) -> u32;
+
+    /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change places.
+    fn alike(&self, _one: u32, _other: u32) -> bool {
+        false
+    }
 }
 
 /// Hops by coordinates: a torus or mesh, possibly with several nodes on a router.
@@ -127,6 +132,11 @@ impl Metric for TableHops {
     #[inline]
     fn hops(&self, from: u32, to: u32) -> u32 {
         if from == to { 0 } else { self.between(self.row[from as usize], self.row[to as usize]) }
+    }
+
+    #[inline]
+    fn alike(&self, one: u32, other: u32) -> bool {
+        self.row[one as usize] == self.row[other as usize]
     }
 }
 

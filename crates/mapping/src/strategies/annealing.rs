@@ -29,6 +29,13 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between looks at the watcher.
 const LOOK: u64 = 1 << 14;
+/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so much
+/// less that there are more of them. They are added up anew every so many rounds.
+const SELDOM: f64 = 0.04;
+const PRICED: u64 = 3;
+const RENEWED: u64 = 16;
+/// A rise of so many temperatures is never accepted (probability below 1e-8).
+const FREEZING: f64 = 18.0;
 /// Proposals that the first temperature is found by.
 const SAMPLES: usize = 2000;
 
@@ -183,6 +190,7 @@ impl<M: Metric> Search<'_, M> {
         let rounds = schedule.steps.div_ceil(LOOK).max(1);
         let cooling = if first > 0.0 { libm::pow(last / first, 1.0 / rounds as f64) } else { 0.0 };
         let mut temperature = first;
+        let (mut accepted, mut priced) = (1.0, false);
         for round in 0..rounds {
             if watch.cancelled() {
                 return Err(MappingError::Cancelled);
@@ -190,10 +198,12 @@ impl<M: Metric> Search<'_, M> {
             watch.report(round as f64 / rounds as f64, "annealing");
             // The last rounds only descend.
             let now = if (round + 1) * 50 > rounds * 49 { 0.0 } else { temperature };
-            let steps = LOOK.min(schedule.steps - round * LOOK);
-            for _ in 0..steps {
-                self.step(now);
+            if accepted < SELDOM && round % RENEWED == 0 {
+                priced = self.layout.keep_prices();
             }
+            let steps = LOOK.min(schedule.steps - round * LOOK) * if priced { PRICED } else { 1 };
+            let done = (0..steps).filter(|_| self.step(now)).count();
+            accepted = done as f64 / steps.max(1) as f64;
             temperature *= cooling;
         }
         Ok(())
@@ -238,12 +248,15 @@ impl<M: Metric> Search<'_, M> {
     }
 
     #[inline]
-    fn step(&mut self, temperature: f64) {
-        let Some(change) = self.propose() else { return };
+    fn step(&mut self, temperature: f64) -> bool {
+        let Some(change) = self.propose() else { return false };
         let rise = self.layout.delta(change);
-        if rise <= 0.0 || (temperature > 0.0 && self.draw.unit() < libm::exp(-rise / temperature)) {
+        let accepted =
+            rise <= 0.0 || (rise < FREEZING * temperature && self.draw.unit() < libm::exp(-rise / temperature));
+        if accepted {
             self.layout.apply(change);
         }
+        accepted
     }
 
     /// A change that the room allows, or none.
@@ -252,7 +265,7 @@ impl<M: Metric> Search<'_, M> {
         let task = self.movable[self.draw.below(self.movable.len() as u32) as usize];
         let here = self.layout.place(task);
         let to = self.target(task, here);
-        if to == here || !self.open[to as usize] {
+        if to == here || !self.open[to as usize] || self.layout.is_idle(here, to) {
             return None;
         }
         let members = self.layout.members(to).len() as u32;

@@ -6,6 +6,7 @@
 use units::Draw;
 
 use super::affinity::Affinity;
+use super::prices::Prices;
 use crate::{Machine, Metric, Room};
 
 /// Places near a place, for the search.
@@ -116,6 +117,8 @@ pub(crate) struct Layout<'a, M> {
     cost: Vec<f64>,
     /// By task, whether it may be moved.
     movable: Vec<bool>,
+    /// What tasks would pay elsewhere, if that is kept.
+    prices: Option<Prices>,
 }
 
 impl<'a, M: Metric> Layout<'a, M> {
@@ -133,6 +136,7 @@ impl<'a, M: Metric> Layout<'a, M> {
             load: vec![0.0; nodes],
             cost: vec![0.0; places.len()],
             movable: site.movable.clone(),
+            prices: None,
         };
         for (task, &place) in (0..).zip(places) {
             layout.enter(task, place);
@@ -186,6 +190,21 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.affinity.of(task).iter().map(pay).sum()
     }
 
+    /// Keeps what tasks would pay elsewhere from now on, if there is room for that; or adds it up anew.
+    pub(crate) fn keep_prices(&mut self) -> bool {
+        match &mut self.prices {
+            Some(prices) => prices.renew(self.affinity, &self.place_of),
+            None => self.prices = Prices::new(self.affinity, self.metric, self.members.len(), &self.place_of),
+        }
+        self.prices.is_some()
+    }
+
+    /// What a task would pay at a place, looked up if it can be.
+    #[inline]
+    fn price(&self, task: u32, place: u32) -> f64 {
+        self.prices.as_ref().map_or_else(|| self.cost_at(task, place), |prices| prices.of(task, place))
+    }
+
     /// The weight between two tasks.
     #[inline]
     fn weight(&self, one: u32, other: u32) -> f64 {
@@ -194,6 +213,12 @@ impl<'a, M: Metric> Layout<'a, M> {
             return row.iter().find(|edge| edge.target == other).map_or(0.0, |edge| f64::from(edge.weight));
         }
         row.binary_search_by_key(&other, |edge| edge.target).map_or(0.0, |at| f64::from(row[at].weight))
+    }
+
+    /// Whether nothing can be gained between two places: they are alike, and tasks do not share nodes.
+    #[inline]
+    pub(crate) fn is_idle(&self, one: u32, other: u32) -> bool {
+        self.room.tasks == 1 && self.metric.alike(one, other)
     }
 
     /// Whether a place has room for one more task of a load.
@@ -229,12 +254,12 @@ impl<'a, M: Metric> Layout<'a, M> {
     #[inline]
     pub(crate) fn delta(&self, change: Change) -> f64 {
         match change {
-            Change::Move { task, to } => self.cost_at(task, to) - self.cost[task as usize],
+            Change::Move { task, to } => self.price(task, to) - self.cost[task as usize],
             Change::Swap { one, other } => {
                 let (p, q) = (self.place(one), self.place(other));
                 let between = 2.0 * self.weight(one, other) * f64::from(self.metric.hops(p, q));
                 let before = self.cost[one as usize] + self.cost[other as usize];
-                self.cost_at(one, q) + self.cost_at(other, p) + between - before
+                self.price(one, q) + self.price(other, p) + between - before
             }
         }
     }
@@ -264,6 +289,9 @@ impl<'a, M: Metric> Layout<'a, M> {
             own += weight * f64::from(new);
         }
         self.cost[task as usize] = own;
+        if let Some(prices) = &mut self.prices {
+            prices.moved(self.affinity, task, from, to);
+        }
     }
 
     fn leave(&mut self, task: u32, place: u32) {

@@ -14,6 +14,7 @@ mod layout;
 mod near;
 mod partition;
 mod parts;
+mod prices;
 mod repair;
 mod simple;
 
