@@ -18,17 +18,16 @@ pub(crate) enum Near {
         /// The neighbours.
         list: Vec<u32>,
     },
-    /// In this order of places, those that are a few steps away are near.
-    Ordered {
-        /// Places in order.
-        order: Vec<u32>,
-        /// Where each place is in it.
-        at: Vec<u32>,
+    /// Row by row of a table of hops: the places of the same row and of the rows nearest to it.
+    Rows {
+        /// The row of each place.
+        row: Vec<u32>,
+        /// By row, the rows near it, itself first.
+        near: Vec<Vec<u32>>,
+        /// By row, its places.
+        places: Vec<Vec<u32>>,
     },
 }
-
-/// How many steps away in an order of places is still near.
-const REACH: u32 = 8;
 
 impl Near {
     /// Calls with every place near another.
@@ -39,13 +38,10 @@ impl Near {
                     .iter()
                     .for_each(|&next| call(next));
             }
-            Self::Ordered { order, at } => {
-                let places = order.len() as u32;
-                let middle = at[place as usize];
-                for step in 1..=REACH.min(places / 2) {
-                    call(order[((middle + step) % places) as usize]);
-                    call(order[((middle + places - step) % places) as usize]);
-                }
+            Self::Rows { row, near, places } => {
+                let rows = &near[row[place as usize] as usize];
+                let all = rows.iter().flat_map(|&row| places[row as usize].iter().copied());
+                all.filter(|&next| next != place).for_each(call);
             }
         }
     }
@@ -58,11 +54,10 @@ impl Near {
                 let (begin, end) = (first[place as usize], first[place as usize + 1]);
                 if begin == end { place } else { list[(begin + draw.below(end - begin)) as usize] }
             }
-            Self::Ordered { order, at } => {
-                let places = order.len() as u32;
-                let reach = REACH.min(places / 2);
-                let step = draw.below(2 * reach + 1) + places - reach;
-                order[((at[place as usize] + step) % places) as usize]
+            Self::Rows { row, near, places } => {
+                let rows = &near[row[place as usize] as usize];
+                let places = &places[rows[draw.below(rows.len() as u32) as usize] as usize];
+                places[draw.below(places.len() as u32) as usize]
             }
         }
     }

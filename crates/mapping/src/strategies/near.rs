@@ -1,7 +1,9 @@
 //! Which places are near which, for local search.
 
+use rayon::prelude::*;
+
 use super::layout::Near;
-use crate::{GridHops, Hops, Machine};
+use crate::{GridHops, Hops, Machine, TableHops};
 
 /// The most points of a grid whose places are looked up in a table; a machine's nodes are never more.
 const NONE: u32 = u32::MAX;
@@ -11,15 +13,31 @@ impl Near {
     pub(crate) fn of(machine: &Machine) -> Self {
         match machine.hops() {
             Hops::Grid(grid) => listed(grid, machine.places()),
-            Hops::Table(table) => {
-                let mut order: Vec<u32> = (0..machine.places()).collect();
-                order.sort_by_key(|&place| (table.row(place), place));
-                let mut at = vec![0; order.len()];
-                (0..).zip(&order).for_each(|(position, &place)| at[place as usize] = position);
-                Self::Ordered { order, at }
-            }
+            Hops::Table(table) => by_row(table, machine.places()),
         }
     }
+}
+
+/// The most rows that are near a row.
+const MOST_ROWS: usize = 32;
+
+/// The rows of a table with those at the least distance, the next by number first where there are too many.
+fn by_row(table: &TableHops, count: u32) -> Near {
+    let row: Vec<u32> = (0..count).map(|place| table.row(place)).collect();
+    let rows = table.rows() as u32;
+    let mut places: Vec<Vec<u32>> = vec![Vec::new(); rows as usize];
+    (0..count).zip(&row).for_each(|(place, &row)| places[row as usize].push(place));
+    let nearest = |one: u32| {
+        let others = || (0..rows).filter(move |&other| other != one);
+        let least = others().map(|other| table.between(one, other)).min();
+        let mut near: Vec<u32> = others().filter(|&other| Some(table.between(one, other)) == least).collect();
+        near.sort_by_key(|&other| (other.abs_diff(one), other));
+        near.truncate(MOST_ROWS);
+        near.insert(0, one);
+        near
+    };
+    let near: Vec<Vec<u32>> = (0..rows).into_par_iter().map(nearest).collect();
+    Near::Rows { row, near, places }
 }
 
 /// The places by point of a grid, as a chain of those that share a point: the first, and the next of each.
