@@ -48,7 +48,7 @@ fn main() {
         let (k, v) = s.split_once('=').unwrap();
         match k {
             "strategy" => spec.strategy = serde_json_name(v),
-            "budget" => spec.budget = v.parse().unwrap(),
+            "budget" => spec.budget = Some(v.parse().unwrap()),
             "seed" => spec.seed = v.parse().unwrap(),
             "imbalance" => spec.imbalance = v.parse().unwrap(),
             "shuffle" => {

@@ -37,9 +37,10 @@ pub struct MapSpec {
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
     /// Nominal seconds of search on one core. It is counted in steps, never read from a clock, so that the result is the
-    /// same on any machine.
+    /// same on any machine. Without it 8 up to 2,000 tasks, 1 up to 8,000 and 4 above.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
-    pub budget: f64,
+    pub budget: Option<f64>,
     /// The seed of everything that is drawn.
     pub seed: u64,
 }
@@ -51,7 +52,7 @@ impl Default for MapSpec {
             objective: Objective::default(),
             imbalance: 0.03,
             tasks_per_node: None,
-            budget: 1.0,
+            budget: None,
             seed: 1,
         }
     }
@@ -111,6 +112,15 @@ pub struct Room {
 }
 
 impl Problem<'_> {
+    /// The nominal seconds of search: what is asked for, or what suits the size.
+    pub fn budget(&self) -> f64 {
+        self.spec.budget.unwrap_or(match self.graph.tasks() {
+            0..=2_000 => 8.0,
+            2_001..=8_000 => 1.0,
+            _ => 4.0,
+        })
+    }
+
     /// What a node can take: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ const FROM_SCRATCH: f64 = 0.4;
 pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let start = super::simple::identity(problem)?;
     let affinity = Affinity::new(problem.graph);
-    let steps = steps_for(problem.spec.budget, &affinity);
+    let steps = steps_for(problem.budget(), &affinity);
     let schedule = Schedule { steps, acceptance: FROM_SCRATCH, seed: problem.spec.seed };
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }

@@ -23,25 +23,27 @@ const STEPS_PER_TASK: u64 = 600;
 const ROUNDS: usize = 4;
 /// Candidates that are refined.
 const REFINED: usize = 2;
+/// The share of the budget by which foldings are polished.
+const POLISH: f64 = 0.125;
 /// The share of rising changes that is accepted at first where the start is good.
 const ACCEPTANCE: f64 = 0.06;
 
 /// `auto`.
 pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
-    let affinity = Affinity::new(problem.graph);
-    let room = problem.room()?;
-    let mut found = baselines(problem, &affinity, room)?;
-    if problem.fixed.is_empty()
-        && let Some(shape) = grids::recognize(&affinity)
-    {
-        found.extend(embedding::embed(problem, &shape, room));
-    }
-    let mut ranked = priced(problem, &affinity, found);
-    if ranked[0].0 > floor(problem, &affinity, room) * (1.0 + 1e-12) {
-        ranked.extend(priced(problem, &affinity, bisections(problem, &affinity, room)?));
+    let work = Work::new(problem)?;
+    let foldings = work.foldings();
+    let folded = work.priced(foldings);
+    let folding = folded.first().map_or(f64::INFINITY, |best| best.0);
+    let mut ranked = work.priced(work.baselines()?);
+    ranked.splice(0..0, folded);
+    rank(&mut ranked);
+    if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
+        ranked.extend(work.priced(work.bisections()?));
         rank(&mut ranked);
-        let refined = refine(problem, &affinity, room, &ranked)?;
-        ranked.extend(priced(problem, &affinity, refined));
+        // A folding is mostly a local optimum: a little polish shows.
+        let share = if ranked[0].0 >= folding { POLISH } else { 1.0 };
+        let refined = work.refine(&ranked, share)?;
+        ranked.extend(work.priced(refined));
         rank(&mut ranked);
     }
     Ok(ranked.swap_remove(0).1)
@@ -49,69 +51,97 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
 
 /// `multilevel`: bisections, the best of them annealed as a whole.
 pub(crate) fn multilevel(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
-    let affinity = Affinity::new(problem.graph);
-    let room = problem.room()?;
-    let mut ranked = priced(problem, &affinity, bisections(problem, &affinity, room)?);
-    let refined = refine_whole(problem, &affinity, room, &ranked)?;
-    ranked.extend(priced(problem, &affinity, refined));
+    let work = Work::new(problem)?;
+    let mut ranked = work.priced(work.bisections()?);
+    let refined = work.refine_wholes(&ranked, 1.0)?;
+    ranked.extend(work.priced(refined));
     rank(&mut ranked);
     Ok(ranked.swap_remove(0).1)
 }
 
 /// `hierarchical`: a bisection, annealed part by part in parallel.
 pub(crate) fn hierarchical(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
-    let affinity = Affinity::new(problem.graph);
-    let room = problem.room()?;
-    let start = bisection::bisect_both(problem, &affinity, room, problem.spec.seed)?;
-    refine_parts(problem, &affinity, room, start)
+    let work = Work::new(problem)?;
+    let start = bisection::bisect_both(problem, &work.affinity, work.room, problem.spec.seed)?;
+    work.refine_parts(start, 1.0)
 }
 
-/// The best candidates refined: as wholes, or the best one part by part if the graph is large.
-fn refine(
-    problem: &Problem<'_>,
-    affinity: &Affinity,
+/// A problem with what all candidates need.
+struct Work<'a> {
+    problem: &'a Problem<'a>,
+    affinity: Affinity,
     room: Room,
-    ranked: &[(f64, Mapping)],
-) -> Result<Vec<Mapping>, MappingError> {
-    if affinity.tasks() > WHOLE {
-        return Ok(vec![refine_parts(problem, affinity, room, ranked[0].1.clone())?]);
+}
+
+impl<'a> Work<'a> {
+    fn new(problem: &'a Problem<'a>) -> Result<Self, MappingError> {
+        Ok(Self { problem, affinity: Affinity::new(problem.graph), room: problem.room()? })
     }
-    refine_whole(problem, affinity, room, ranked)
-}
 
-fn refine_parts(
-    problem: &Problem<'_>,
-    affinity: &Affinity,
-    room: Room,
-    start: Mapping,
-) -> Result<Mapping, MappingError> {
-    let tasks = u64::from(affinity.tasks());
-    // Parts run beside one another, so that a nominal second of each core is two of them on two.
-    let steps = steps_for(problem.spec.budget, affinity).max(STEPS_PER_TASK * tasks);
-    let schedule = Schedule { steps, acceptance: ACCEPTANCE, seed: problem.spec.seed };
-    parts::anneal_parts(problem, affinity, room, start, schedule, ROUNDS)
-}
+    /// What `auto` is never worse than.
+    fn baselines(&self) -> Result<Vec<Mapping>, MappingError> {
+        let greedy = greedy::place_greedily(self.problem, &self.affinity, self.room)?;
+        Ok(vec![simple::identity(self.problem)?, simple::random(self.problem)?, greedy])
+    }
 
-fn refine_whole(
-    problem: &Problem<'_>,
-    affinity: &Affinity,
-    room: Room,
-    ranked: &[(f64, Mapping)],
-) -> Result<Vec<Mapping>, MappingError> {
-    let steps = steps_for(problem.spec.budget, affinity);
-    let anneal = |(number, (_, start)): (usize, &(f64, Mapping))| {
-        let seed = problem.spec.seed.wrapping_add(number as u64);
-        anneal(problem, affinity, room, start, Schedule { steps, acceptance: ACCEPTANCE, seed })
-    };
-    ranked[..ranked.len().min(REFINED)].par_iter().enumerate().map(anneal).collect()
-}
+    /// Foldings, if the graph is a grid.
+    fn foldings(&self) -> Vec<Mapping> {
+        let shape = if self.problem.fixed.is_empty() { grids::recognize(&self.affinity) } else { None };
+        shape.map_or_else(Vec::new, |shape| embedding::embed(self.problem, &shape, self.room))
+    }
 
-/// Mappings with their costs, cheapest first.
-fn priced(problem: &Problem<'_>, affinity: &Affinity, found: Vec<Mapping>) -> Vec<(f64, Mapping)> {
-    let mut priced: Vec<(f64, Mapping)> =
-        found.into_iter().map(|mapping| (cost(problem, affinity, &mapping), mapping)).collect();
-    rank(&mut priced);
-    priced
+    fn bisections(&self) -> Result<Vec<Mapping>, MappingError> {
+        let tries = if self.affinity.ends() > MANY { 1 } else { BISECTIONS };
+        let seed = |number: u64| self.problem.spec.seed.wrapping_add(number << 20);
+        let bisect = |number: u64| bisection::bisect_both(self.problem, &self.affinity, self.room, seed(number));
+        (0..tries).into_par_iter().map(bisect).collect()
+    }
+
+    /// The best candidates refined with a share of the budget: as wholes, or the best one part by part if the graph is
+    /// large.
+    fn refine(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
+        if self.affinity.tasks() > WHOLE {
+            return Ok(vec![self.refine_parts(ranked[0].1.clone(), share)?]);
+        }
+        self.refine_wholes(ranked, share)
+    }
+
+    fn refine_parts(&self, start: Mapping, share: f64) -> Result<Mapping, MappingError> {
+        let least = STEPS_PER_TASK * u64::from(self.affinity.tasks());
+        let steps = (steps_for(self.problem.budget(), &self.affinity).max(least) as f64 * share) as u64;
+        let schedule = Schedule { steps, acceptance: ACCEPTANCE, seed: self.problem.spec.seed };
+        parts::anneal_parts(self.problem, &self.affinity, self.room, start, schedule, ROUNDS)
+    }
+
+    fn refine_wholes(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
+        let steps = (steps_for(self.problem.budget(), &self.affinity) as f64 * share) as u64;
+        let anneal = |(number, (_, start)): (usize, &(f64, Mapping))| {
+            let seed = self.problem.spec.seed.wrapping_add(number as u64);
+            let schedule = Schedule { steps, acceptance: ACCEPTANCE, seed };
+            anneal(self.problem, &self.affinity, self.room, start, schedule)
+        };
+        ranked[..ranked.len().min(REFINED)].par_iter().enumerate().map(anneal).collect()
+    }
+
+    /// Mappings with their costs, cheapest first.
+    fn priced(&self, found: Vec<Mapping>) -> Vec<(f64, Mapping)> {
+        let cost = |mapping: Mapping| (cost(self.problem, &self.affinity, &mapping), mapping);
+        let mut priced: Vec<(f64, Mapping)> = found.into_iter().map(cost).collect();
+        rank(&mut priced);
+        priced
+    }
+
+    /// What no mapping can be below: with one task a node every edge has the hops of the nearest nodes; else 0.
+    fn floor(&self) -> f64 {
+        if self.room.tasks > 1 || self.problem.machine.places() < 2 {
+            return 0.0;
+        }
+        let nearest = match self.problem.machine.hops() {
+            crate::Hops::Grid(grid) if grid.ends == 0 => 1.0,
+            _ => 2.0,
+        };
+        self.affinity.total() * nearest
+    }
 }
 
 /// Sorts by cost; equal ones stay in order.
@@ -131,28 +161,4 @@ pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping
     };
     let sums: Vec<f64> = (0..affinity.tasks()).into_par_iter().map(row).collect();
     sums.iter().sum::<f64>() / 2.0
-}
-
-/// What no mapping can be below: with one task a node every edge has the hops of the nearest nodes; else 0.
-fn floor(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> f64 {
-    if room.tasks > 1 || problem.machine.places() < 2 {
-        return 0.0;
-    }
-    let nearest = match problem.machine.hops() {
-        crate::Hops::Grid(grid) if grid.ends == 0 => 1.0,
-        _ => 2.0,
-    };
-    affinity.total() * nearest
-}
-
-/// What `auto` is never worse than.
-fn baselines(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Result<Vec<Mapping>, MappingError> {
-    Ok(vec![simple::identity(problem)?, simple::random(problem)?, greedy::place_greedily(problem, affinity, room)?])
-}
-
-fn bisections(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Result<Vec<Mapping>, MappingError> {
-    let tries = if affinity.ends() > MANY { 1 } else { BISECTIONS };
-    let seed = |number: u64| problem.spec.seed.wrapping_add(number << 20);
-    let bisect = |number: u64| bisection::bisect_both(problem, affinity, room, seed(number));
-    (0..tries).into_par_iter().map(bisect).collect()
 }
