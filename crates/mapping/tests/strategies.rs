@@ -1,0 +1,261 @@
+//! What every strategy has to keep to, and what the automatic one reaches.
+
+use std::sync::Arc;
+
+use mapping::strategies::{StrategyName, map};
+use mapping::{Machine, MachineSpec, MapSpec, Mapping, MappingError, Problem, Silent, Watch, measure};
+use proptest::prelude::*;
+use topology::TopologySpec;
+use units::Draw;
+use workload::Stream;
+use workload::tasks::{ArcList, TaskGraph};
+
+fn machine(shape: &str, cores: u32) -> Machine {
+    let spec: TopologySpec = shape.parse().expect("a shorthand");
+    let topology: Arc<dyn topology::Topology> = spec.build(std::path::Path::new(".")).expect("a topology");
+    Machine::new(topology, MachineSpec { cores, ..MachineSpec::default() }).expect("a machine")
+}
+
+/// A periodic stencil of equal weights.
+fn stencil(dims: &[u32]) -> TaskGraph {
+    let tasks: u32 = dims.iter().product();
+    let mut arcs = ArcList::new(tasks);
+    for task in 0..tasks {
+        let mut stride = 1;
+        for &size in dims {
+            let at = task / stride % size;
+            arcs.add_both(task, task - at * stride + (at + 1) % size * stride, 8, 1);
+            stride *= size;
+        }
+    }
+    TaskGraph::new("stencil", arcs.build())
+}
+
+fn order(count: u32, seed: u64) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    let mut draw = Stream::new(seed, "test-order");
+    for last in (1..order.len()).rev() {
+        order.swap(last, draw.below(last as u32 + 1) as usize);
+    }
+    order
+}
+
+fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
+    graph.renumbered(&order(graph.tasks(), seed))
+}
+
+/// A graph of random edges with random weights and loads.
+fn random_graph(tasks: u32, degree: u32, seed: u64) -> TaskGraph {
+    let mut draw = Stream::new(seed, "test-graph");
+    let mut arcs = ArcList::new(tasks);
+    for task in 0..tasks {
+        for _ in 0..degree {
+            arcs.add_both(task, draw.below(tasks), 1 + u64::from(draw.below(100)), 1);
+        }
+    }
+    let mut graph = TaskGraph::new("random", arcs.build());
+    graph.loads.iter_mut().for_each(|load| *load = f64::from(1 + draw.below(3)));
+    graph
+}
+
+fn spec(strategy: StrategyName) -> MapSpec {
+    MapSpec { strategy, budget: Some(0.02), ..MapSpec::default() }
+}
+
+fn solve(graph: &TaskGraph, machine: &Machine, spec: &MapSpec, fixed: &[(u32, u32)]) -> Result<Mapping, MappingError> {
+    map(&Problem { graph, machine, spec, fixed, current: None, watch: &Silent })
+}
+
+fn hops(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> f64 {
+    measure(graph, machine, mapping).hops_per_byte
+}
+
+fn auto(graph: &TaskGraph, machine: &Machine) -> f64 {
+    let found = solve(graph, machine, &spec(StrategyName::Auto), &[]).expect("a mapping");
+    hops(graph, machine, &found)
+}
+
+/// Strategies that are for any graph and machine.
+const GENERAL: [StrategyName; 8] = [
+    StrategyName::Auto,
+    StrategyName::Identity,
+    StrategyName::Random,
+    StrategyName::Greedy,
+    StrategyName::Annealing,
+    StrategyName::Bisection,
+    StrategyName::Multilevel,
+    StrategyName::Hierarchical,
+];
+
+const MACHINES: [&str; 6] = [
+    "torus:4x3x2",
+    "mesh:6x4",
+    "dragonfly:p=2,a=4,h=2",
+    "fat-tree:k=3,n=3",
+    "single-switch:24",
+    "torus:3x3,nodes_per_router=3",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_strategy_keeps_to_room_and_fixed_tasks(
+        shape in prop::sample::select(MACHINES.to_vec()), share in 0.3_f64..3.0, seed in any::<u64>()
+    ) {
+        // Would catch a task that is lost, a node that is overfull, a fixed task that is moved, on any kind of machine.
+        let machine = machine(shape, 1);
+        let tasks = ((f64::from(machine.places()) * share) as u32).max(2);
+        let graph = random_graph(tasks, 2, seed);
+        let fixed: Vec<(u32, u32)> = vec![(0, machine.places() - 1), (1, 0)];
+        for strategy in GENERAL {
+            let spec = MapSpec { seed, ..spec(strategy) };
+            let problem = Problem { graph: &graph, machine: &machine, spec: &spec, fixed: &fixed, current: None, watch: &Silent };
+            let room = problem.room().expect("room");
+            let found = map(&problem).expect("a mapping");
+            prop_assert_eq!(found.place_of.len(), tasks as usize);
+            prop_assert!(fixed.iter().all(|&(task, place)| found.place_of[task as usize] == place), "{:?}", strategy);
+            let mut count = vec![0; machine.places() as usize];
+            let mut load = vec![0.0; machine.places() as usize];
+            for (&place, own) in found.place_of.iter().zip(&graph.loads) {
+                count[place as usize] += 1;
+                load[place as usize] += own;
+            }
+            prop_assert!(count.iter().all(|&count| count <= room.tasks), "{:?}", strategy);
+            // A packing that does not come out even may be above the limit by less than the largest task.
+            prop_assert!(load.iter().all(|&load| load <= room.load + 3.0), "{:?} {:?} {}", strategy, load, room.load);
+        }
+    }
+
+    #[test]
+    fn auto_is_never_worse_than_the_baselines(
+        shape in prop::sample::select(MACHINES.to_vec()), share in 0.3_f64..3.0, degree in 1_u32..5, seed in any::<u64>()
+    ) {
+        // Would catch a candidate that is dropped, and a refinement that makes worse.
+        let machine = machine(shape, 1);
+        let tasks = ((f64::from(machine.places()) * share) as u32).max(2);
+        let graph = random_graph(tasks, degree, seed);
+        let of = |strategy| {
+            let found = solve(&graph, &machine, &MapSpec { seed, ..spec(strategy) }, &[]).expect("a mapping");
+            measure(&graph, &machine, &found).hop_bytes
+        };
+        let best = of(StrategyName::Auto);
+        for baseline in [StrategyName::Identity, StrategyName::Random, StrategyName::Greedy] {
+            prop_assert!(best <= of(baseline) + 1e-6, "{:?}", baseline);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_mapping_on_any_number_of_threads(seed in any::<u64>()) {
+        // Would catch a result that depends on which thread is first.
+        let machine = machine("torus:4x4x2", 1);
+        let graph = random_graph(90, 3, seed);
+        for strategy in [StrategyName::Auto, StrategyName::Hierarchical, StrategyName::Multilevel] {
+            let on = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+                pool.install(|| solve(&graph, &machine, &MapSpec { seed, ..spec(strategy) }, &[]).expect("a mapping"))
+            };
+            prop_assert_eq!(on(1), on(3));
+        }
+    }
+}
+
+#[test]
+fn grids_fold_to_their_closed_forms() {
+    // Would catch a folding that is not found. The values are sums over the steps of one row: a grid of the machine's shape
+    // 1; 8^4 with three rings doubled and one of eight bits 7/4; 64 = 16 x 4 along one axis (64 + 76)/128; 32^3 in blocks
+    // of 2^3 1/2; blocks of 4x2x2 and 8x8x4 under a tree 2 + 2 (5/12) + 2/6.
+    let cases: [(&[u32], &str, f64); 5] = [
+        (&[16, 16, 16], "torus:16x16x16", 1.0),
+        (&[8, 8, 8, 8], "torus:16x16x16", 1.75),
+        (&[64, 64], "torus:16x16x16", 140.0 / 128.0),
+        (&[32, 32, 32], "torus:16x16x16", 0.5),
+        (&[16, 16, 16], "fat-tree:k=16,n=3", 2.0 + 2.0 * 5.0 / 12.0 + 2.0 / 6.0),
+    ];
+    for (seed, (dims, shape, expected)) in (1..).zip(cases) {
+        let found = auto(&shuffled(&stencil(dims), seed), &machine(shape, 1));
+        assert!(found <= expected + 1e-9, "{dims:?} on {shape}: {found}, expected {expected}");
+    }
+}
+
+#[test]
+fn an_allocation_that_is_a_part_of_the_machine_is_used_as_it_is() {
+    // Would catch wrap-around links that a sub-box does not have: a 4x4 mesh of an 8x8 torus holds a 4x4 mesh of tasks at
+    // one hop, and nowhere does a task leave the allocation.
+    let spec: TopologySpec = "torus:8x8".parse().expect("a shorthand");
+    let topology = spec.build(std::path::Path::new(".")).expect("a topology");
+    let nodes = (0..16).map(|at| units::NodeId(2 + at % 4 + 8 * (3 + at / 4))).collect();
+    let machine = Machine::with_allocation(topology, MachineSpec::default(), nodes).expect("a machine");
+    let mut arcs = ArcList::new(16);
+    for task in 0..16_u32 {
+        if task % 4 < 3 {
+            arcs.add_both(task, task + 1, 8, 1);
+        }
+        if task / 4 < 3 {
+            arcs.add_both(task, task + 4, 8, 1);
+        }
+    }
+    let graph = shuffled(&TaskGraph::new("mesh", arcs.build()), 5);
+    assert_eq!(auto(&graph, &machine), 1.0);
+}
+
+#[test]
+fn the_numbering_of_tasks_does_not_matter() {
+    // Would catch a strategy that lives on the order of tasks: three numberings of an irregular graph within 3 %.
+    let graph = {
+        let mut graph = random_graph(200, 2, 11);
+        graph.loads.fill(1.0);
+        graph
+    };
+    let machine = machine("torus:8x5x5", 1);
+    let spec = MapSpec { budget: Some(0.5), ..MapSpec::default() };
+    let values: Vec<f64> = (0..3)
+        .map(|seed| {
+            let graph = shuffled(&graph, seed);
+            hops(&graph, &machine, &solve(&graph, &machine, &spec, &[]).expect("a mapping"))
+        })
+        .collect();
+    let (low, high) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), &value| (low.min(value), high.max(value)));
+    assert!(high <= 1.03 * low, "{values:?}");
+}
+
+#[test]
+fn more_tasks_than_room_is_one_error() {
+    // Would catch a mapping that silently overfills nodes.
+    let graph = stencil(&[4, 4]);
+    let spec = MapSpec { tasks_per_node: Some(3), ..spec(StrategyName::Auto) };
+    let error = solve(&graph, &machine("torus:5", 1), &spec, &[]).expect_err("too many tasks");
+    assert!(matches!(&error, MappingError::Unfit { key: "tasks_per_node", .. }), "{error:?}");
+    assert!(error.to_string().contains("15"), "{error}");
+}
+
+#[test]
+fn a_watcher_can_stop_every_search() {
+    // Would catch a strategy that cannot be interrupted.
+    struct Stop;
+    impl Watch for Stop {
+        fn report(&self, _share: f64, _doing: &str) {}
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
+    for strategy in [StrategyName::Annealing, StrategyName::Bisection, StrategyName::Multilevel, StrategyName::Auto] {
+        let spec = spec(strategy);
+        let problem =
+            Problem { graph: &graph, machine: &machine, spec: &spec, fixed: &[], current: None, watch: &Stop };
+        assert_eq!(map(&problem), Err(MappingError::Cancelled), "{strategy:?}");
+    }
+}
+
+#[test]
+fn bisection_falls_back_on_what_graph_and_machine_share() {
+    // Would catch a recursion that forgets which half is which: a path on a path is cut in order, one hop an edge.
+    let mut arcs = ArcList::new(64);
+    (1..64).for_each(|task| arcs.add_both(task - 1, task, 8, 1));
+    let graph = shuffled(&TaskGraph::new("path", arcs.build()), 2);
+    let machine = machine("mesh:64", 1);
+    let found = solve(&graph, &machine, &spec(StrategyName::Bisection), &[]).expect("a mapping");
+    let reached = hops(&graph, &machine, &found);
+    assert!(reached < 1.5, "{reached}");
+}
