@@ -1,4 +1,5 @@
 //! What every strategy has to keep to, and what the automatic one reaches.
+#![allow(clippy::expect_used, reason = "a test may fail")]
 
 use std::sync::Arc;
 

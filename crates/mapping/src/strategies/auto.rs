@@ -19,7 +19,7 @@ const MANY: usize = 400_000;
 /// Tasks up to which a graph is searched as a whole.
 const WHOLE: u32 = 20_000;
 /// Steps for each task of a larger one, at least, and rounds over its parts.
-const STEPS_PER_TASK: u64 = 600;
+const STEPS_PER_TASK: u64 = 1000;
 const ROUNDS: usize = 4;
 /// Candidates that are refined.
 const REFINED: usize = 2;
@@ -38,8 +38,11 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     ranked.splice(0..0, folded);
     rank(&mut ranked);
     if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
-        ranked.extend(work.priced(work.bisections()?));
-        rank(&mut ranked);
+        // Where a large graph has been folded, a bisection takes long and does not come near.
+        if folding.is_infinite() || work.affinity.tasks() <= WHOLE {
+            ranked.extend(work.priced(work.bisections()?));
+            rank(&mut ranked);
+        }
         // A folding is mostly a local optimum: a little polish shows.
         let share = if ranked[0].0 >= folding { POLISH } else { 1.0 };
         let refined = work.refine(&ranked, share)?;

@@ -159,12 +159,6 @@ impl<'a, M: Metric> Layout<'a, M> {
         &self.members[place as usize]
     }
 
-    /// What a task pays where it is.
-    #[inline]
-    pub(crate) fn cost(&self, task: u32) -> f64 {
-        self.cost[task as usize]
-    }
-
     /// Whether a task may be moved.
     #[inline]
     pub(crate) fn is_movable(&self, task: u32) -> bool {

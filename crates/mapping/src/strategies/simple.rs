@@ -3,7 +3,7 @@
 use units::Draw;
 use workload::Stream;
 
-use crate::{Mapping, MappingError, Problem};
+use crate::{Mapping, MappingError, Problem, Room};
 
 /// Task after task on place after place, in the machine's rank order if every task has a core, else as many consecutive
 /// tasks a node as make its share of the load.
@@ -25,64 +25,93 @@ pub fn random(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
 /// Fills the places with tasks in an order; fixed tasks stay where they are.
 pub fn in_order(problem: &Problem<'_>, order: &[u32]) -> Result<Mapping, MappingError> {
     let room = problem.room()?;
-    let places = problem.machine.places();
-    let (tasks, loads) = (problem.graph.tasks(), &problem.graph.loads);
-    let mut place_of = vec![u32::MAX; tasks as usize];
-    let (mut count, mut load) = (vec![0_u32; places as usize], vec![0.0; places as usize]);
-    let mut put = |task: u32, place: u32, count: &mut [u32], load: &mut [f64]| {
-        place_of[task as usize] = place;
-        count[place as usize] += 1;
-        load[place as usize] += loads[task as usize];
-    };
-    let mut free = vec![true; tasks as usize];
+    let mut filling = Filling::new(problem, room);
     for &(task, place) in problem.fixed {
-        put(task, place, &mut count, &mut load);
-        free[task as usize] = false;
+        filling.put(task, place);
     }
-    let movable: Vec<u32> = order.iter().copied().filter(|&task| free[task as usize]).collect();
-    let total: f64 = loads.iter().sum();
-    let equal = room.load.is_infinite();
-    let mut place = 0_u32;
-    let mut done: f64 = load.iter().sum();
-    let (mut placed, all) = (problem.fixed.len() as f64, f64::from(tasks));
+    let movable: Vec<u32> = order.iter().copied().filter(|&task| filling.place_of[task as usize] == NONE).collect();
+    let mut place = 0;
     for task in movable {
-        // Move on when this place has its share of what there is to place.
-        let fits = |place: u32, count: &[u32], load: &[f64]| {
-            count[place as usize] < room.tasks && load[place as usize] + loads[task as usize] <= room.load
-        };
-        if equal {
-            while !fits(place, &count, &load) && place + 1 < places {
+        // With a core for every task, places are filled one by one; else each gets its share of the load.
+        if room.load.is_infinite() {
+            while !filling.fits(task, place) && place + 1 < filling.places() {
                 place += 1;
             }
         } else {
-            let share = if total > 0.0 { (done + 0.5 * loads[task as usize]) / total } else { placed / all };
-            place = ((share * f64::from(places)) as u32).min(places - 1);
+            place = filling.share(task);
         }
-        let at = if fits(place, &count, &load) {
-            place
-        } else {
-            nearest_with_room(place, places, &count, &load, room.tasks, &fits)
-        };
-        put(task, at, &mut count, &mut load);
-        done += loads[task as usize];
-        placed += 1.0;
+        let at = if filling.fits(task, place) { place } else { filling.next_with_room(task, place) };
+        filling.put(task, at);
     }
-    Ok(Mapping { place_of })
+    Ok(Mapping { place_of: filling.place_of })
 }
 
-/// The first place after this one that takes the task, else the one with the least load of those with room for a task.
-fn nearest_with_room(
-    from: u32,
-    places: u32,
-    count: &[u32],
-    load: &[f64],
-    most: u32,
-    fits: &dyn Fn(u32, &[u32], &[f64]) -> bool,
-) -> u32 {
-    let around = (from..places).chain(0..from);
-    if let Some(place) = around.clone().find(|&place| fits(place, count, load)) {
-        return place;
+const NONE: u32 = u32::MAX;
+
+/// Places that are being filled.
+struct Filling<'a> {
+    loads: &'a [f64],
+    room: Room,
+    place_of: Vec<u32>,
+    count: Vec<u32>,
+    load: Vec<f64>,
+    /// The load of all tasks, and of those placed.
+    total: f64,
+    done: f64,
+    placed: u32,
+}
+
+impl<'a> Filling<'a> {
+    fn new(problem: &Problem<'a>, room: Room) -> Self {
+        let places = problem.machine.places() as usize;
+        Self {
+            loads: &problem.graph.loads,
+            room,
+            place_of: vec![NONE; problem.graph.tasks() as usize],
+            count: vec![0; places],
+            load: vec![0.0; places],
+            total: problem.graph.loads.iter().sum(),
+            done: 0.0,
+            placed: 0,
+        }
     }
-    let open = around.filter(|&place| count[place as usize] < most);
-    open.min_by(|&a, &b| load[a as usize].total_cmp(&load[b as usize]).then(a.cmp(&b))).unwrap_or(from)
+
+    fn places(&self) -> u32 {
+        self.count.len() as u32
+    }
+
+    fn put(&mut self, task: u32, place: u32) {
+        let own = self.loads[task as usize];
+        self.place_of[task as usize] = place;
+        self.count[place as usize] += 1;
+        self.load[place as usize] += own;
+        self.done += own;
+        self.placed += 1;
+    }
+
+    fn fits(&self, task: u32, place: u32) -> bool {
+        self.count[place as usize] < self.room.tasks
+            && self.load[place as usize] + self.loads[task as usize] <= self.room.load
+    }
+
+    /// The place at which the share of the load that is placed so far ends.
+    fn share(&self, task: u32) -> u32 {
+        let share = if self.total > 0.0 {
+            (self.done + 0.5 * self.loads[task as usize]) / self.total
+        } else {
+            f64::from(self.placed) / self.place_of.len() as f64
+        };
+        ((share * f64::from(self.places())) as u32).min(self.places() - 1)
+    }
+
+    /// The first place from one on that takes the task, else the one with the least load of those with room for a task.
+    fn next_with_room(&self, task: u32, from: u32) -> u32 {
+        let around = (from..self.places()).chain(0..from);
+        if let Some(place) = around.clone().find(|&place| self.fits(task, place)) {
+            return place;
+        }
+        let open = around.filter(|&place| self.count[place as usize] < self.room.tasks);
+        let load = |place: u32| self.load[place as usize];
+        open.min_by(|&a, &b| load(a).total_cmp(&load(b)).then(a.cmp(&b))).unwrap_or(from)
+    }
 }
