@@ -1,6 +1,6 @@
 //! Hops between the nodes of a machine: what a strategy asks most often.
 //!
-//! Hops of a message are the links that it crosses between nodes. Where every node has a router of its own (tori, meshes)
+//! Hops of a message are the links that it crosses between nodes. On a torus or mesh where every node has a router of its own
 //! these are the channels between routers; elsewhere the link into the network and the one out of it count too: 2, 4, 6 in
 //! a tree by the level of the nearest common switch, and the distance of routers + 2 in a dragonfly. Within a node there
 //! are none.
@@ -200,12 +200,12 @@ impl Hops {
                     ends: if alone { 0 } else { 2 },
                 }))
             }
-            _ => table(topology, &home, if alone { 0 } else { 2 }).map(Self::Table),
+            _ => table(topology, &home).map(Self::Table),
         }
     }
 }
 
-fn table(topology: &dyn Topology, home: &[RouterId], ends: u32) -> Result<TableHops, MachineError> {
+fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, MachineError> {
     let mut routers = home.to_vec();
     routers.sort_unstable();
     routers.dedup();
@@ -216,7 +216,7 @@ fn table(topology: &dyn Topology, home: &[RouterId], ends: u32) -> Result<TableH
         );
         return Err(MachineError::key("machine", message));
     }
-    let hops = |from: RouterId, to: RouterId| u8::try_from(topology.distance(from, to) + ends).unwrap_or(u8::MAX);
+    let hops = |from: RouterId, to: RouterId| u8::try_from(topology.distance(from, to) + 2).unwrap_or(u8::MAX);
     let line = |&from: &RouterId| routers.iter().map(move |&to| hops(from, to)).collect::<Vec<u8>>();
     let lines: Vec<Vec<u8>> = routers.par_iter().map(line).collect();
     let row = |router: &RouterId| routers.partition_point(|other| other < router) as u32;

@@ -12,6 +12,9 @@ pub mod strategies;
 
 pub use error::{MachineError, MappingError};
 pub use hops::{GridHops, Hops, HopsView, Metric, TableHops, with_metric};
-pub use machine::{Machine, MachineSpec, RankOrder};
+pub use machine::{
+    About, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink, RankOrder,
+    RankPlace, blue_gene_partition,
+};
 pub use metrics::{Dilation, Measures, PhaseMeasures, measure};
 pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch};

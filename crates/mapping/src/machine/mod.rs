@@ -1,5 +1,12 @@
 //! A machine: a topology, the cores of its nodes, and the nodes that a job has been given.
 
+mod allocation;
+mod importers;
+mod job;
+mod manager;
+mod presets;
+mod source;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -8,6 +15,27 @@ use topology::Topology;
 use units::NodeId;
 
 use crate::{Hops, MachineError};
+
+pub use importers::hwloc::NodeShape;
+pub use job::Job;
+pub use manager::RankPlace;
+pub use presets::{PRESETS, Partition, Preset, PresetLink, blue_gene_partition};
+pub use source::MachineSource;
+
+/// What the source of a machine says of it beside its wires.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// How it was asked for.
+    pub name: String,
+    /// The names of all nodes of the topology, if they have any.
+    pub names: Option<Arc<Vec<String>>>,
+    /// What is in a node, if that is known.
+    pub node: Option<NodeShape>,
+    /// The links of a preset.
+    pub link: Option<PresetLink>,
+    /// What is assumed or was left out, one sentence each.
+    pub notes: Vec<String>,
+}
 
 /// The order in which ranks fill the cores of an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +74,7 @@ pub struct Machine {
     spec: MachineSpec,
     nodes: Vec<NodeId>,
     hops: Hops,
+    about: About,
 }
 
 impl Machine {
@@ -69,7 +98,18 @@ impl Machine {
     ) -> Result<Self, MachineError> {
         check(&nodes, topology.nodes())?;
         let hops = Hops::new(&*topology, &nodes)?;
-        Ok(Self { topology, spec, nodes, hops })
+        Ok(Self { topology, spec, nodes, hops, about: About::default() })
+    }
+
+    /// The same, with what its source says.
+    #[must_use]
+    pub(crate) fn described(self, about: About) -> Self {
+        Self { about, ..self }
+    }
+
+    /// What the machine's source says of it beside its wires.
+    pub fn about(&self) -> &About {
+        &self.about
     }
 
     /// The topology of the whole machine.

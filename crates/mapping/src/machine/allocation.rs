@@ -1,0 +1,102 @@
+//! Which nodes of a machine a job has.
+//!
+//! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: from the first to before the second coordinate, a
+//! dimension each), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) where nodes have names.
+
+use topology::Topology;
+use units::NodeId;
+
+use super::importers::hostlist;
+use crate::MachineError;
+
+/// The nodes of an allocation, in its order. `names` are those of the machine's nodes, if they have any.
+///
+/// # Errors
+/// If it is of no such form, or names a node that the machine does not have.
+pub(crate) fn parse(
+    text: &str,
+    topology: &dyn Topology,
+    names: Option<&[String]>,
+) -> Result<Vec<NodeId>, MachineError> {
+    let text = text.trim();
+    if text.contains(':') {
+        return parse_box(text, topology);
+    }
+    let numbers = text.bytes().all(|byte| byte.is_ascii_digit() || b",- ".contains(&byte));
+    match names {
+        Some(names) if !numbers => by_name(&hostlist::expand(text)?, names),
+        _ => parse_numbers(text, topology.nodes()),
+    }
+}
+
+fn wrong(message: String) -> MachineError {
+    MachineError::key("allocation", message)
+}
+
+fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, MachineError> {
+    let Some(dims) = topology.grid() else {
+        let message = format!("the box `{text}` is for tori and meshes; a {} takes numbers of nodes", topology.kind());
+        return Err(wrong(message));
+    };
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() != dims.len() {
+        let message = format!("the box `{text}` has {} dimensions, the machine {}", parts.len(), dims.len());
+        return Err(wrong(message));
+    }
+    let mut ranges = Vec::with_capacity(dims.len());
+    for (part, &size) in parts.iter().zip(&dims) {
+        let bounds = part.trim().split_once(':').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+        match bounds.filter(|&(from, to): &(u32, u32)| from < to && to <= size) {
+            Some(bounds) => ranges.push(bounds),
+            None => return Err(wrong(format!("`{part}` is no range FROM:TO with FROM < TO, within 0:{size}"))),
+        }
+    }
+    let routers = dims.iter().product::<u32>().max(1);
+    let per_router = topology.nodes() / routers;
+    let inside = |router: u32| {
+        let mut rest = router;
+        dims.iter().zip(&ranges).all(|(&size, &(from, to))| {
+            let at = rest % size;
+            rest /= size;
+            at >= from && at < to
+        })
+    };
+    let chosen = (0..routers).filter(|&router| inside(router));
+    Ok(chosen.flat_map(|router| (0..per_router).map(move |node| NodeId(router * per_router + node))).collect())
+}
+
+fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, MachineError> {
+    let mut nodes = Vec::new();
+    for range in text.split(',').map(str::trim) {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let bounds = (from.trim().parse::<u32>(), to.trim().parse::<u32>());
+        let (Ok(first), Ok(last)) = bounds else {
+            return Err(wrong(format!("`{}` is no node and no range of nodes such as 0-63", range.escape_debug())));
+        };
+        if last < first || last >= all {
+            return Err(wrong(format!("`{range}` is not within the machine's nodes, 0 to {}", all - 1)));
+        }
+        nodes.extend((first..=last).map(NodeId));
+    }
+    Ok(nodes)
+}
+
+/// The nodes of hosts, each host once.
+///
+/// # Errors
+/// If a host is not among the names.
+pub(crate) fn by_name(hosts: &[String], names: &[String]) -> Result<Vec<NodeId>, MachineError> {
+    let mut order: Vec<u32> = (0..names.len() as u32).collect();
+    order.sort_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
+    let find = |host: &String| {
+        // A node may be called by its host and a device; the host's name is enough.
+        let at = order.partition_point(|&node| names[node as usize] < *host);
+        let node = order.get(at).filter(|&&node| names[node as usize].split(' ').next() == Some(host.as_str()))?;
+        Some(NodeId(*node))
+    };
+    let missing = |host: &String| {
+        let example = names.first().map_or(String::new(), |name| format!(", whose nodes are called like {name}"));
+        wrong(format!("the host {host} is not on the machine{example}"))
+    };
+    hosts.iter().map(|host| find(host).ok_or_else(|| missing(host))).collect()
+}

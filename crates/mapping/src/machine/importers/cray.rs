@@ -1,0 +1,120 @@
+//! The interconnect of a Cray XC, as its system dumps it: a line for each port of each Aries router,
+//!
+//! ```text
+//! c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
+//! c0-0c0s0a0l04(0:0:0) blue -> unused
+//! c0-0c0s0a0l50(0:0:0) ptile -> processor
+//! ```
+//!
+//! The coordinates are group, chassis and slot. Green wires join the routers of a chassis, black ones those of a slot in a
+//! group's chassis, blue ones groups; they become the classes of channels. Every wire is listed from both ends. A node has two
+//! of the tiles that lead to processors; where none are listed, four nodes on each router are assumed, as an XC blade has.
+
+use std::collections::BTreeMap;
+
+use super::Wiring;
+use crate::MachineError;
+
+/// Nodes on an Aries router of which no processor tiles are listed.
+const NODES: u32 = 4;
+/// Processor tiles of a node.
+const TILES: u32 = 2;
+
+/// A port's end of a wire: the router and the port's own name.
+type Port<'a> = (&'a str, &'a str);
+
+/// A line: the port, its router's coordinates, the colour, and the port at the other end if there is one.
+struct Line<'a> {
+    from: Port<'a>,
+    at: [u32; 3],
+    colour: &'a str,
+    to: Option<Port<'a>>,
+}
+
+/// Whether a text looks like such a dump.
+pub(crate) fn recognize(text: &str) -> bool {
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| parse(line.trim()).is_some())
+}
+
+/// Reads a dump.
+///
+/// # Errors
+/// If a line is of another form, or a wire is not listed from both of its ends.
+pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+    let mut wires: BTreeMap<(Port<'_>, Port<'_>), (u64, &str)> = BTreeMap::new();
+    let mut routers: BTreeMap<[u32; 3], &str> = BTreeMap::new();
+    let mut tiles: BTreeMap<&str, u32> = BTreeMap::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let Some(Line { from, at, colour, to }) = parse(line) else {
+            let message = "expected a port such as `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`";
+            return Err(MachineError::at(number, message));
+        };
+        if let Some(before) = routers.insert(at, from.0).filter(|&before| before != from.0) {
+            let message = format!("{} and {before} have the same coordinates", from.0);
+            return Err(MachineError::at(number, message));
+        }
+        if colour == "ptile" {
+            *tiles.entry(from.0).or_insert(0) += 1;
+        } else if let Some(to) = to
+            && wires.insert((from, to), (number, colour)).is_some()
+        {
+            return Err(MachineError::at(number, format!("the port {}{} is listed twice", from.0, from.1)));
+        }
+    }
+    build(&wires, &routers, &tiles)
+}
+
+fn build(
+    wires: &BTreeMap<(Port<'_>, Port<'_>), (u64, &str)>,
+    routers: &BTreeMap<[u32; 3], &str>,
+    tiles: &BTreeMap<&str, u32>,
+) -> Result<Wiring, MachineError> {
+    let mut wiring = Wiring::default();
+    for &name in routers.values() {
+        let router = wiring.router(name);
+        // A blade is called without its router: c0-0c0s0a0 has the nodes c0-0c0s0n0 to n3.
+        let blade = name.rsplit_once('a').map_or(name, |(blade, _)| blade);
+        let nodes = if tiles.is_empty() { NODES } else { tiles.get(name).map_or(0, |tiles| tiles / TILES) };
+        wiring.nodes.extend((0..nodes).map(|node| (router, format!("{blade}n{node}"))));
+    }
+    for (&(from, to), &(line, colour)) in wires {
+        if !wires.contains_key(&(to, from)) {
+            let message = format!("the wire to {}{} is not listed from there", to.0, to.1);
+            return Err(MachineError::at(line, message));
+        }
+        let (Some(one), Some(other)) = (wiring.known(from.0), wiring.known(to.0)) else {
+            return Err(MachineError::at(line, format!("the router {} has no ports of its own", to.0)));
+        };
+        if from < to {
+            wiring.wires.push((one, other, colour.to_owned()));
+        }
+    }
+    if tiles.is_empty() {
+        wiring.notes.push(format!("{NODES} nodes on each router are assumed"));
+    }
+    Ok(wiring)
+}
+
+fn parse(line: &str) -> Option<Line<'_>> {
+    let mut words = line.split_whitespace();
+    let (from, colour, arrow, to) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    if arrow != "->" || words.next().is_some() || !matches!(colour, "green" | "black" | "blue" | "ptile") {
+        return None;
+    }
+    let to = if matches!(to, "unused" | "processor") { None } else { Some(port(to)?.0) };
+    let (from, at) = port(from)?;
+    Some(Line { from, at, colour, to })
+}
+
+/// A port such as `c0-0c0s0a0l00(0:0:0)`: its router, its own name, and the coordinates.
+fn port(text: &str) -> Option<(Port<'_>, [u32; 3])> {
+    let (name, at) = text.strip_suffix(')')?.split_once('(')?;
+    let (router, port) = name.split_at(name.rfind('l')?);
+    let mut numbers = at.split(':').map(str::parse::<u32>);
+    let point = [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
+    (numbers.next().is_none() && !router.is_empty()).then_some(((router, port), point))
+}

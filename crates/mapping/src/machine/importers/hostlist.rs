@@ -1,0 +1,123 @@
+//! Lists of hosts as Slurm writes them: `login,node[001-003,7],rack[0-1]n[0-3]`.
+
+use crate::MachineError;
+
+/// The most hosts of a list.
+pub(crate) const MAX_HOSTS: usize = 1 << 22;
+
+/// The hosts of a list, in its order, leading zeros kept.
+///
+/// # Errors
+/// If brackets do not match, a range is no range, or there are more than `MAX_HOSTS`.
+pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
+    let mut hosts = Vec::new();
+    for item in split(list)? {
+        let item = item.trim();
+        if item.is_empty() {
+            return Err(wrong(list, "has an empty name"));
+        }
+        hosts.extend(expand_one(item, list)?);
+        if hosts.len() > MAX_HOSTS {
+            return Err(wrong(list, "names more than 4,194,304 hosts"));
+        }
+    }
+    Ok(hosts)
+}
+
+fn wrong(list: &str, what: &str) -> MachineError {
+    let start: String = list.chars().take(60).flat_map(char::escape_debug).collect();
+    MachineError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))
+}
+
+/// The list's items: commas within brackets do not count.
+fn split(list: &str) -> Result<Vec<&str>, MachineError> {
+    let (mut items, mut begin, mut inside) = (Vec::new(), 0, false);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '[' if inside => return Err(wrong(list, "has a bracket within brackets")),
+            '[' => inside = true,
+            ']' if !inside => return Err(wrong(list, "closes a bracket that is not open")),
+            ']' => inside = false,
+            ',' if !inside => {
+                items.push(&list[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if inside {
+        return Err(wrong(list, "does not close a bracket"));
+    }
+    items.push(&list[begin..]);
+    Ok(items)
+}
+
+/// All names of an item: the product of its brackets, the last one fastest.
+fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
+    let mut names = vec![String::new()];
+    let mut rest = item;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((inside, behind)) = after.split_once(']') else { return Err(wrong(list, "does not close a bracket")) };
+        let numbers = numbers(inside, list)?;
+        if names.len().saturating_mul(numbers.len()) > MAX_HOSTS {
+            return Err(wrong(list, "names more than 4,194,304 hosts"));
+        }
+        names =
+            names.iter().flat_map(|name| numbers.iter().map(move |number| format!("{name}{before}{number}"))).collect();
+        rest = behind;
+    }
+    names.iter_mut().for_each(|name| name.push_str(rest));
+    Ok(names)
+}
+
+/// The numbers of `001-003,7`, as they are written.
+fn numbers(inside: &str, list: &str) -> Result<Vec<String>, MachineError> {
+    let mut found = Vec::new();
+    for range in inside.split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let (from, to) = (from.trim(), to.trim());
+        let number = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let (Some(first), Some(last)) = (number(from), number(to)) else {
+            return Err(wrong(list, "has a range that is not of whole numbers"));
+        };
+        if last < first {
+            return Err(wrong(list, "has a range that ends before it begins"));
+        }
+        if last - first >= MAX_HOSTS as u64 || found.len() > MAX_HOSTS {
+            return Err(wrong(list, "names more than 4,194,304 hosts"));
+        }
+        let width = from.len();
+        found.extend((first..=last).map(|number| format!("{number:0width$}")));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::expand;
+
+    #[test]
+    fn ranges_zeros_and_products_are_kept() {
+        // Would catch lost zeros, a range that is one short, brackets in the wrong order.
+        let hosts = expand("login,node[08-10,3],r[0-1]n[5-6]x").unwrap_or_default();
+        assert_eq!(hosts, ["login", "node08", "node09", "node10", "node3", "r0n5x", "r0n6x", "r1n5x", "r1n6x"]);
+    }
+
+    #[test]
+    fn bad_lists_are_errors_and_huge_ones_are_refused() {
+        // Would catch a range that is read backwards, and memory that a typo can ask for.
+        for list in ["a[1-", "a]1[", "a[2-1]", "a[x]", "a,,b", "a[[1]]", "a[0-99999999999]", "a[0-9999]b[0-9999]", ""] {
+            assert!(expand(list).is_err(), "{list}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(list in "[a-z0-9\\[\\],\\-]{0,24}") {
+            // Would catch a panic on any text.
+            let _ = expand(&list);
+        }
+    }
+}

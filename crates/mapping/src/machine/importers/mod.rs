@@ -1,0 +1,14 @@
+//! Machines from what real systems say of themselves, one file each.
+//!
+//! An importer turns a text into a `Wiring`: named switches, wires between them and named nodes. Nothing here knows of
+//! files; errors have the line.
+
+pub(crate) mod cray;
+pub(crate) mod hostlist;
+pub(crate) mod hwloc;
+pub(crate) mod ibnetdiscover;
+pub(crate) mod slurm;
+pub(crate) mod slurm_yaml;
+mod wiring;
+
+pub(crate) use wiring::Wiring;

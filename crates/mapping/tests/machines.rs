@@ -1,0 +1,249 @@
+//! Machines from shorthands, presets and files, and what the Topology Manager says of them.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mapping::{Job, Machine, MachineError, MachineSource, RankOrder};
+use proptest::prelude::*;
+
+fn source(machine: &str) -> MachineSource {
+    MachineSource { machine: machine.into(), ..MachineSource::default() }
+}
+
+fn read(source: &MachineSource) -> Machine {
+    source.read(Path::new(".")).expect("a machine")
+}
+
+/// Reads a machine from a text, by way of a file of its own.
+fn from_text(name: &str, text: &str) -> Result<Machine, MachineError> {
+    let folder = std::env::temp_dir().join(format!("cutthrough-machines-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(name), text).expect("a file");
+    source(name).read(&folder)
+}
+
+/// A real input, where they are.
+fn data(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("CUTTHROUGH_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+    let path = folder.join("machines").join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+#[test]
+fn the_manager_answers_for_a_part_of_a_torus_as_the_paper_says() {
+    // Would catch extents of the machine instead of the allocation's, and a mesh that is taken for a torus: a job that spans
+    // the second dimension of BigBen but not the others.
+    let part = MachineSource { allocation: Some("2:6,0:12,3:5".into()), cores: Some(2), ..source("bigben") };
+    let machine = read(&part);
+    assert_eq!(machine.extents(), [4, 12, 2]);
+    assert_eq!(machine.is_torus(), [false, true, false]);
+    assert!(machine.is_contiguous());
+    assert_eq!(machine.ranks(), 4 * 12 * 2 * 2);
+    let place = machine.coordinates_of_rank(11).expect("a rank");
+    assert_eq!((place.coordinates.as_slice(), place.core), ([1, 1, 0].as_slice(), 1));
+    assert_eq!(machine.rank_at(&[1, 1, 0], 1), Some(11));
+    // One step back around the second dimension: coordinates (0, 0, 0) and (0, 11, 0).
+    let far = machine.rank_at(&[0, 11, 0], 0).expect("a rank");
+    assert_eq!(machine.hops_between_ranks(0, far), Some(1));
+    assert_eq!(machine.hops_between_ranks(0, 1), Some(0));
+    assert_eq!(machine.closest_rank(0, &[50, far, 2]), Some(far));
+    assert_eq!(machine.ranks_by_hops(0, &[50, far, 2, 1]).map(|ranks| ranks[0]), Some(1));
+    assert_eq!(machine.hops_between_ranks(0, machine.ranks()), None);
+}
+
+#[test]
+fn ranks_fill_cores_or_nodes_first() {
+    // Would catch the two orders mixed up. XYZT: near ranks are on near nodes.
+    let cores = read(&MachineSource { cores: Some(4), ..source("torus:4x2x2") });
+    assert_eq!((cores.place_of_rank(5), cores.rank_of_place(1, 1)), (Some((1, 1)), Some(5)));
+    let nodes = read(&MachineSource { cores: Some(4), rank_order: RankOrder::NodesFirst, ..source("torus:4x2x2") });
+    assert_eq!((nodes.place_of_rank(5), nodes.rank_of_place(5, 0)), (Some((5, 0)), Some(5)));
+    assert_eq!((nodes.place_of_rank(17), nodes.place_of_rank(64)), (Some((1, 1)), None));
+}
+
+#[test]
+fn a_blue_gene_gives_the_part_of_its_smallest_partition_that_is_used() {
+    // Would catch the booted partition taken for the job: 20 nodes of a 4x4x2 mesh (and of 4x4x4 on /P).
+    let machine = read(&source("bluegene-l:20"));
+    assert_eq!((machine.places(), machine.topology().nodes(), machine.cores()), (20, 32, 2));
+    assert_eq!((machine.extents(), machine.is_torus()), (vec![4, 4, 2], vec![false; 3]));
+    let midplane = read(&source("bluegene-p:512"));
+    assert_eq!((midplane.extents(), midplane.is_torus()), (vec![8, 8, 8], vec![true; 3]));
+}
+
+#[test]
+fn hops_are_those_of_the_field() {
+    // Would catch links to the router that are counted on a torus, or not counted elsewhere: torus Manhattan with wrap, tree
+    // 2, 4, 6 by level, dragonfly distance of routers + 2, nothing within a node.
+    let hops = |machine: &str, one, other| read(&source(machine)).hops().hops(one, other);
+    assert_eq!([hops("torus:8x8", 0, 7), hops("torus:8x8", 0, 36), hops("mesh:8x8", 0, 7)], [1, 8, 7]);
+    let tree = "fat-tree:k=4,n=3";
+    assert_eq!([hops(tree, 0, 0), hops(tree, 0, 3), hops(tree, 0, 4), hops(tree, 0, 63)], [0, 2, 4, 6]);
+    assert_eq!([hops("dragonfly:p=2,a=4,h=2", 0, 1), hops("dragonfly:p=2,a=4,h=2", 0, 2)], [2, 3]);
+    assert_eq!(hops("torus:4x4,nodes_per_router=2", 0, 1), 2);
+}
+
+#[test]
+fn slurm_trees_have_levels_and_names() {
+    // Would catch a child that is not below its switch, and lost names: two leaves under a root, in both of Slurm's formats.
+    let conf = "# a tree\nSwitchName=top Switches=leaf[0-1]\nSwitchName=leaf0 Nodes=n[00-02] LinkSpeed=100\nswitchname=leaf1 \\\n Nodes=n[03-05]\n";
+    let yaml = "---\n- topology: flat\n  flat: true\n- topology: default\n  cluster_default: true\n  tree:\n    switches:\n      - switch: top\n        children: leaf[0-1]\n      - switch: leaf0\n        nodes: n[00-02]\n      - switch: leaf1\n        nodes: n[03-05]\n";
+    for (name, text) in [("topology.conf", conf), ("topology.yaml", yaml)] {
+        let machine = from_text(name, text).expect("a machine");
+        assert_eq!(machine.places(), 6, "{name}");
+        assert_eq!([machine.hops().hops(0, 2), machine.hops().hops(0, 3)], [2, 4], "{name}");
+        assert_eq!(machine.place_name(4), "n04", "{name}");
+    }
+}
+
+#[test]
+fn hosts_make_an_allocation() {
+    // Would catch hosts that are found in the order of the machine instead of the job's.
+    let folder = std::env::temp_dir().join(format!("cutthrough-hosts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("t.conf"), "SwitchName=a Nodes=n[0-9]\n").expect("a file");
+    let with = |hosts: &str| MachineSource { allocation: Some(hosts.into()), ..source("t.conf") }.read(&folder);
+    let machine = with("n7,n[2-3]").expect("a machine");
+    let names: Vec<String> = (0..3).map(|place| machine.place_name(place)).collect();
+    assert_eq!(names, ["n7", "n2", "n3"]);
+    let error = with("m1").expect_err("no such host");
+    assert_eq!((error.key, error.message.contains("m1")), (Some("allocation"), true));
+}
+
+#[test]
+fn an_infiniband_fabric_is_read_with_parallel_wires() {
+    // Would catch wires counted from both ends, and adapters on the wrong switch.
+    let text = "#\nvendid=0x2c9\nSwitch\t4 \"S-1\"\t\t# \"leaf one\" enhanced port 0 lid 1 lmc 0\n\
+        [1]\t\"H-a\"[1](a) \t\t# \"host1 mlx5_0\" lid 5 4xHDR\n[3]\t\"S-2\"[3]\t\t# \"leaf two\" lid 2 4xHDR\n\
+        [4]\t\"S-2\"[4]\t\t# \"leaf two\" lid 2 4xHDR\n\nSwitch\t4 \"S-2\"\t\t# \"leaf two\" lid 2 lmc 0\n\
+        [1]\t\"H-b\"[1](b) \t\t# \"host2 mlx5_0\" lid 6 4xHDR\n[3]\t\"S-1\"[3]\t\t# \"leaf one\" lid 1 4xHDR\n\
+        [4]\t\"S-1\"[4]\t\t# \"leaf one\" lid 1 4xHDR\n\nCa\t1 \"H-a\"\t\t# \"host1 mlx5_0\"\n\
+        [1](a) \t\"S-1\"[1]\t\t# lid 5 lmc 0 \"leaf one\" lid 1 4xHDR\n\nCa\t1 \"H-b\"\t\t# \"host2 mlx5_0\"\n\
+        [1](b) \t\"S-2\"[1]\t\t# lid 6 lmc 0 \"leaf two\" lid 2 4xHDR\n";
+    let machine = from_text("fabric.out", text).expect("a machine");
+    assert_eq!((machine.places(), machine.topology().routers(), machine.hops().hops(0, 1)), (2, 2, 3));
+    assert_eq!(machine.topology().ports(units::RouterId(0)), 3);
+    assert!(machine.about().notes.iter().any(|note| note.contains("200 Gb/s")), "{:?}", machine.about().notes);
+}
+
+#[test]
+fn a_cray_dump_is_read_by_its_colours() {
+    // Would catch wires listed from one end only that are taken as they are, and lost classes.
+    let good = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l01(0:0:1)\nc0-0c0s0a0l01(0:0:0) blue -> unused\n\
+                c0-0c0s1a0l01(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n";
+    let machine = from_text("xc.interconnect", good).expect("a machine");
+    assert_eq!((machine.places(), machine.topology().routers()), (8, 2));
+    assert_eq!((machine.place_name(5).as_str(), machine.hops().hops(0, 5)), ("c0-0c0s1n1", 3));
+    assert!(machine.topology().class_names().contains(&"green"));
+    let torn = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l01(0:0:1)\nc0-0c0s1a0l02(0:0:1) blue -> unused\n";
+    let error = from_text("torn.interconnect", torn).expect_err("a torn wire");
+    assert_eq!((error.line, error.file.as_deref()), (Some(1), Some("torn.interconnect")));
+}
+
+#[test]
+fn the_inside_of_a_node_is_read() {
+    // Would catch hardware threads taken for cores, and memory of devices for NUMA nodes.
+    let text = "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">\n\
+        <object type=\"Machine\" cpuset=\"0xf\"><object type=\"Package\"><object type=\"NUMANode\" cpuset=\"0x3\"/>\n\
+        <object type=\"L3Cache\"><object type=\"Core\"><object type=\"PU\"/><object type=\"PU\"/></object></object></object>\n\
+        <object type=\"Package\"><object type=\"NUMANode\" cpuset=\"0xc\"/><object type=\"L3Cache\">\n\
+        <object type=\"Core\"><object type=\"PU\"/></object><object type=\"Core\"><object type=\"PU\"/></object></object></object>\n\
+        <object type=\"NUMANode\" cpuset=\"0x0\"/></object></topology>\n";
+    let inside = from_text("node.xml", text).expect("a machine");
+    let shape = inside.about().node.clone();
+    assert_eq!((inside.places(), inside.hops().hops(1, 2), inside.hops().hops(0, 1)), (3, 2, 6), "{shape:?}");
+    let folder = std::env::temp_dir().join(format!("cutthrough-machines-{}", std::process::id()));
+    let with = MachineSource { node: Some("node.xml".into()), ..source("torus:4x4") }.read(&folder).expect("a machine");
+    let shape = with.about().node.clone().expect("a node");
+    assert_eq!((shape.packages, shape.numa_nodes, shape.cores, shape.threads, with.cores()), (2, 2, 3, 4, 3));
+}
+
+#[test]
+fn a_job_of_slurm_says_its_hosts() {
+    // Would catch repeated counts that are lost.
+    let set = |pairs: &[(&str, &str)]| {
+        let variables: BTreeMap<String, String> =
+            pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Job::from_environment(&variables)
+    };
+    let job = set(&[
+        ("SLURM_JOB_NODELIST", "n[1-3]"),
+        ("SLURM_TASKS_PER_NODE", "4(x2),2"),
+        ("SLURM_TOPOLOGY_ADDR", "s0.s1.n1"),
+    ]);
+    let job = job.expect("a job");
+    assert_eq!((job.hosts.join(" ").as_str(), job.tasks, job.address.len()), ("n1 n2 n3", vec![4, 4, 2], 3));
+    assert!(set(&[]).is_err());
+    assert!(set(&[("SLURM_JOB_NODELIST", "n[1-3]"), ("SLURM_TASKS_PER_NODE", "4(x2)")]).is_err());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    // Would catch errors without a line, a nearest name, or what is allowed.
+    let error = |machine: &str| source(machine).read(Path::new(".")).expect_err("an error").to_string();
+    assert!(error("bigbne").contains("did you mean `bigben`?"), "{}", error("bigbne"));
+    assert!(error("torus:0x4").contains('2'), "{}", error("torus:0x4"));
+    assert!(error("bluegene-p:99999").contains("16384"), "{}", error("bluegene-p:99999"));
+    let line = |name: &str, text: &str| from_text(name, text).expect_err("an error").line;
+    assert_eq!(line("a.conf", "SwitchName=a Switches=b\n"), Some(1));
+    assert_eq!(line("b.conf", "SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"), Some(2));
+    assert_eq!(line("c.conf", "SwitchName=a Switches=b\nSwitchName=b Switches=a Nodes=n\n"), Some(1));
+    assert_eq!(line("d.conf", "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-0]\n"), Some(2));
+    assert_eq!(line("e.conf", "SwitchName=a Nods=n1\n"), Some(1));
+    let allocated =
+        |text: &str| MachineSource { allocation: Some(text.into()), ..source("torus:4x4") }.read(Path::new("."));
+    for wrong in ["0:5,0:2", "0:2", "3-1", "16", "x", "0,0", "2:2,0:1"] {
+        assert_eq!(allocated(wrong).expect_err(wrong).key, Some("allocation"), "{wrong}");
+    }
+}
+
+#[test]
+fn real_fabrics_are_read() {
+    // Would catch what fixtures do not have. Counts are those of the files' description.
+    if let Some(path) = data("ibnetdiscover.out") {
+        let machine = read(&source(&path.display().to_string()));
+        assert_eq!((machine.topology().routers(), machine.places()), (40, 582));
+    }
+    if let Some(path) = data("theta.interconnect") {
+        let machine = read(&source(&path.display().to_string()));
+        assert_eq!((machine.topology().routers(), machine.places()), (864, 3456));
+        // Two routers of a group are at most two wires apart, and two groups five.
+        assert!(machine.topology().diameter() <= 5);
+    }
+    if let Some(path) = data("slurm-topology.conf") {
+        let machine = read(&source(&path.display().to_string()));
+        assert_eq!(machine.places(), 10_000);
+        let hops = |one, other| machine.hops().hops(one, other);
+        assert_eq!([hops(0, 19), hops(0, 20), hops(0, 9_999)], [2, 4, 8]);
+    }
+    if let Some(path) = data("hwloc.xml") {
+        let machine = read(&source(&path.display().to_string()));
+        let shape = machine.about().node.clone();
+        assert_eq!(machine.places(), 12, "{shape:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn spoilt_files_are_answered(cut in 0_usize..400, letter in any::<char>(), which in 0_usize..3) {
+        // Would catch a panic on any broken input.
+        let texts = [
+            "SwitchName=top Switches=leaf[0-1]\nSwitchName=leaf0 Nodes=n[00-02]\nSwitchName=leaf1 Nodes=n[03-05]\n",
+            "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l01(0:0:1)\nc0-0c0s1a0l01(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n",
+            "Switch\t4 \"S-1\"\t\t# \"leaf one\" lid 1 lmc 0\n[1]\t\"H-a\"[1](a) \t\t# \"host1 mlx5_0\" lid 5 4xHDR\nCa\t1 \"H-a\"\t\t# \"host1\"\n[1](a) \t\"S-1\"[1]\t\t# lid 5\n",
+        ];
+        let mut text: Vec<char> = texts[which].chars().collect();
+        let at = cut % text.len();
+        text[at] = letter;
+        let _ = from_text(&format!("spoilt-{which}"), &text.iter().collect::<String>());
+        text.truncate(at);
+        let _ = from_text(&format!("cut-{which}"), &text.iter().collect::<String>());
+    }
+}
