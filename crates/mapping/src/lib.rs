@@ -16,5 +16,5 @@ pub use machine::{
     About, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink, RankOrder,
     RankPlace, blue_gene_partition,
 };
-pub use metrics::{Dilation, Measures, PhaseMeasures, measure};
+pub use metrics::{ChannelUse, Dilation, Measures, PhaseMeasures, channel_use, measure};
 pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch};

@@ -1,5 +1,11 @@
 //! The figures by which a mapping is judged.
 
+mod channels;
+
+pub use channels::{ChannelUse, channel_use};
+
+use std::collections::BTreeSet;
+
 use crate::{Machine, Mapping};
 use workload::tasks::{GroupKind, Phase, TaskGraph};
 
@@ -21,6 +27,10 @@ pub struct PhaseMeasures {
     pub hops_per_byte: f64,
     /// How far bytes travel.
     pub dilation: Dilation,
+    /// Hop-bytes if a multicast reached every node once, and a reduction left it once.
+    pub multicast_hop_bytes: f64,
+    /// Proxies: pairs of a multicast or reduction and a node other than its root's.
+    pub proxies: u64,
 }
 
 /// The figures of a mapping.
@@ -32,6 +42,10 @@ pub struct Measures {
     pub hops_per_byte: f64,
     /// How far bytes travel.
     pub dilation: Dilation,
+    /// Hop-bytes if a multicast reached every node once, and a reduction left it once.
+    pub multicast_hop_bytes: f64,
+    /// Proxies: pairs of a multicast or reduction and a node other than its root's.
+    pub proxies: u64,
     /// The largest load of a node over the mean of all allocated nodes.
     pub imbalance: f64,
     /// Phase by phase.
@@ -94,6 +108,8 @@ pub fn measure(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Measu
     Measures {
         hop_bytes: dilation.hop_bytes(),
         hops_per_byte: dilation.mean(),
+        multicast_hop_bytes: phases.iter().map(|phase| phase.multicast_hop_bytes).sum(),
+        proxies: phases.iter().map(|phase| phase.proxies).sum(),
         imbalance: imbalance(graph, machine, mapping),
         dilation,
         phases,
@@ -103,23 +119,38 @@ pub fn measure(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Measu
 fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMeasures {
     let place = |task: u32| mapping.place_of[task as usize];
     let mut dilation = Dilation::default();
+    each_message(phase, &mut |from, to, bytes| dilation.add(machine.hops().hops(place(from), place(to)), bytes));
+    let (mut proxies, mut once) = (0, 0.0);
     for (from, to, bytes, _) in phase.arcs.iter() {
-        dilation.add(machine.hops().hops(place(from), place(to)), bytes);
+        once += f64::from(machine.hops().hops(place(from), place(to))) * bytes as f64;
     }
     for group in &phase.groups {
-        for &member in &group.members {
-            let (from, to) = match group.kind {
-                GroupKind::Multicast => (group.root, member),
-                GroupKind::Reduction => (member, group.root),
-            };
-            dilation.add(machine.hops().hops(place(from), place(to)), group.bytes);
-        }
+        let root = place(group.root);
+        let nodes: BTreeSet<u32> = group.members.iter().map(|&member| place(member)).filter(|&at| at != root).collect();
+        proxies += nodes.len() as u64;
+        let hops: u64 = nodes.iter().map(|&at| u64::from(machine.hops().hops(root, at))).sum();
+        once += hops as f64 * group.bytes as f64;
     }
     PhaseMeasures {
         name: phase.name.clone(),
         hop_bytes: dilation.hop_bytes(),
         hops_per_byte: dilation.mean(),
         dilation,
+        multicast_hop_bytes: once,
+        proxies,
+    }
+}
+
+/// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
+fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
+    phase.arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, bytes));
+    for group in &phase.groups {
+        for &member in &group.members {
+            match group.kind {
+                GroupKind::Multicast => call(group.root, member, group.bytes),
+                GroupKind::Reduction => call(member, group.root, group.bytes),
+            }
+        }
     }
 }
 

@@ -1,0 +1,176 @@
+//! What a mapping puts on every channel, exactly, under the machine's own routing.
+//!
+//! On a torus or mesh this is dimension-order routing with the ways round an even ring shared evenly, the default of the
+//! simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
+//! `routing::channel_loads`; adaptive up-down routing is shared evenly, which is the best that it can reach.
+
+use std::collections::BTreeMap;
+
+use routing::RoutingSpec;
+use topology::{ChannelSource, Channels, Endpoint, Topology};
+use units::{ChannelId, NodeId, PortId, RouterId};
+use workload::tasks::TaskGraph;
+
+use super::each_message;
+use crate::{Hops, Machine, Mapping, MappingError};
+
+/// Bytes over every channel in a step of the application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelUse {
+    /// By channel, as `topology::Channels` numbers them.
+    pub bytes: Vec<f64>,
+    /// The most over a channel between routers.
+    pub max: f64,
+    /// The mean over all channels between routers.
+    pub mean: f64,
+}
+
+impl ChannelUse {
+    /// The channels between routers that carry most: router, port, bytes; at most so many, ties by number.
+    pub fn hottest(&self, topology: &dyn Topology, most: usize) -> Vec<(RouterId, PortId, f64)> {
+        let channels = Channels::new(topology);
+        let mut order: Vec<u32> = (0..channels.ports()).filter(|&channel| self.bytes[channel as usize] > 0.0).collect();
+        order.sort_by(|&a, &b| self.bytes[b as usize].total_cmp(&self.bytes[a as usize]).then(a.cmp(&b)));
+        let place = |&channel: &u32| match channels.source(ChannelId(channel)) {
+            ChannelSource::Router(router, port) if is_link(topology, router, port) => {
+                Some((router, port, self.bytes[channel as usize]))
+            }
+            _ => None,
+        };
+        order.iter().filter_map(place).take(most).collect()
+    }
+}
+
+/// Bytes over every channel under a mapping.
+///
+/// # Errors
+/// If the topology's default routing cannot be built or analysed.
+pub fn channel_use(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Result<ChannelUse, MappingError> {
+    let flows = flows(graph, machine, mapping);
+    let bytes = match machine.hops() {
+        Hops::Grid(_) => walk(machine, &flows),
+        Hops::Table(_) => analyse(machine, &flows)?,
+    };
+    Ok(summarize(&**machine.topology(), bytes))
+}
+
+fn is_link(topology: &dyn Topology, router: RouterId, port: PortId) -> bool {
+    matches!(topology.endpoint(router, port), Endpoint::Router(..))
+}
+
+fn summarize(topology: &dyn Topology, bytes: Vec<f64>) -> ChannelUse {
+    let channels = Channels::new(topology);
+    let (mut max, mut sum, mut count) = (0.0_f64, 0.0, 0_u64);
+    for router in (0..topology.routers()).map(RouterId) {
+        for port in (0..topology.ports(router)).map(PortId).filter(|&port| is_link(topology, router, port)) {
+            let load = bytes[channels.output(router, port).index()];
+            max = max.max(load);
+            sum += load;
+            count += 1;
+        }
+    }
+    ChannelUse { bytes, max, mean: if count > 0 { sum / count as f64 } else { 0.0 } }
+}
+
+/// Bytes between places, each pair once, by source.
+fn flows(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Vec<Vec<(u32, f64)>> {
+    let mut flows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); machine.places() as usize];
+    for phase in &graph.phases {
+        each_message(phase, &mut |from, to, bytes| {
+            let (from, to) = (mapping.place_of[from as usize], mapping.place_of[to as usize]);
+            if from != to {
+                flows[from as usize].push((to, bytes as f64));
+            }
+        });
+    }
+    for row in &mut flows {
+        row.sort_by_key(|&(to, _)| to);
+        row.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+    }
+    flows
+}
+
+fn analyse(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Result<Vec<f64>, MappingError> {
+    let topology = &**machine.topology();
+    let unfit = |message: String| MappingError::unfit("machine", message);
+    let routing = RoutingSpec::default_for(topology).build(topology).map_err(|error| unfit(error.to_string()))?;
+    let place: BTreeMap<NodeId, usize> =
+        machine.nodes().iter().enumerate().map(|(place, &node)| (node, place)).collect();
+    let traffic = |node: NodeId| {
+        let row = place.get(&node).map_or(&[][..], |&place| &flows[place]);
+        row.iter().map(|&(to, bytes)| (machine.nodes()[to as usize], bytes)).collect()
+    };
+    let loads = routing::channel_loads(topology, &*routing, &traffic).map_err(|error| unfit(error.to_string()))?;
+    Ok(loads.load)
+}
+
+/// Follows every flow along the dimensions in ascending order.
+fn walk(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Vec<f64> {
+    let topology = &**machine.topology();
+    let channels = Channels::new(topology);
+    let mut bytes = vec![0.0; channels.count() as usize];
+    let Hops::Grid(grid) = machine.hops() else { return bytes };
+    let mut walker = Walker { channels: &channels, dims: &grid.dims, wraps: &grid.wraps, bytes: &mut bytes };
+    for (from, row) in (0_u32..).zip(flows) {
+        let node = machine.nodes()[from as usize];
+        for &(to, amount) in row {
+            let target = machine.nodes()[to as usize];
+            let (router, port) = topology.attachment(target);
+            walker.bytes[channels.injection(node).index()] += amount;
+            walker.bytes[channels.output(router, port).index()] += amount;
+            walker.follow(grid.of(from), grid.of(to), amount);
+        }
+    }
+    bytes
+}
+
+struct Walker<'a> {
+    channels: &'a Channels,
+    dims: &'a [u32],
+    wraps: &'a [bool],
+    bytes: &'a mut [f64],
+}
+
+impl Walker<'_> {
+    fn follow(&mut self, from: &[u16], to: &[u16], amount: f64) {
+        let mut at: Vec<u32> = from.iter().map(|&c| u32::from(c)).collect();
+        for (dim, &target) in to.iter().enumerate() {
+            let (size, here, target) = (self.dims[dim], at[dim], u32::from(target));
+            let up = (target + size - here) % size;
+            let down = size - up;
+            if up == 0 {
+                continue;
+            }
+            if !self.wraps[dim] {
+                let steps = here.abs_diff(target);
+                self.go(&at, dim, target > here, steps, amount);
+            } else if up == down {
+                self.go(&at, dim, true, up, amount / 2.0);
+                self.go(&at, dim, false, down, amount / 2.0);
+            } else {
+                self.go(&at, dim, up < down, up.min(down), amount);
+            }
+            at[dim] = target;
+        }
+    }
+
+    /// Adds an amount to the channels of some steps in one direction.
+    fn go(&mut self, from: &[u32], dim: usize, up: bool, steps: u32, amount: f64) {
+        let stride: u32 = self.dims[..dim].iter().product();
+        let size = self.dims[dim];
+        let base: u32 = from.iter().zip(self.dims).rev().fold(0, |sum, (&at, &size)| sum * size + at);
+        let corner = base - from[dim] * stride;
+        let port = PortId(2 * dim as u16 + u16::from(!up));
+        let mut at = from[dim];
+        for _ in 0..steps {
+            self.bytes[self.channels.output(RouterId(corner + at * stride), port).index()] += amount;
+            at = if up { (at + 1) % size } else { (at + size - 1) % size };
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The figures of mappings, against closed forms.
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
+use std::path::Path;
+
+use mapping::{Machine, MachineSource, Mapping, channel_use, measure};
+use proptest::prelude::*;
+use routing::RoutingSpec;
+use units::NodeId;
+use workload::tasks::{ArcList, Group, GroupKind, TaskGraph};
+
+fn machine(shape: &str) -> Machine {
+    MachineSource { machine: shape.into(), ..MachineSource::default() }.read(Path::new(".")).expect("a machine")
+}
+
+/// Every task sends every other as many bytes.
+fn all_to_all(tasks: u32, bytes: u64) -> TaskGraph {
+    let mut arcs = ArcList::new(tasks);
+    (0..tasks).for_each(|from| (0..tasks).for_each(|to| arcs.add(from, to, bytes, 1)));
+    TaskGraph::new("all", arcs.build())
+}
+
+fn identity(tasks: u32) -> Mapping {
+    Mapping { place_of: (0..tasks).collect() }
+}
+
+#[test]
+fn the_papers_torus_has_its_links_its_diameter_and_its_load() {
+    // Would catch links counted once for both directions, and hops without wrap-around. Paper, section 1: an 8x8x8 torus has
+    // 512 x 6 = 3,072 links and diameter 12; random pairs are 6 hops apart (512/511 x 6 among different nodes); 4 messages a
+    // node make 512 x 4 x 6 = 12,288 uses of a link (the paper prints 122884), 4 for each. Here every node sends to all, so
+    // that 4/511 of a byte a pair makes the same mean.
+    let torus = machine("torus:8x8x8");
+    let topology = torus.topology();
+    assert_eq!(topology.routers() * 6, 3072);
+    assert_eq!(topology.diameter(), 12);
+    let graph = all_to_all(512, 1);
+    let found = measure(&graph, &torus, &identity(512));
+    assert!((found.hops_per_byte - 6.0 * 512.0 / 511.0).abs() < 1e-12);
+    let channels = channel_use(&graph, &torus, &identity(512)).expect("loads");
+    let messages = 4.0 / 512.0;
+    assert!((channels.mean * messages - 4.0).abs() < 1e-9, "{}", channels.mean * messages);
+    assert!((channels.max - channels.mean).abs() < 1e-9, "uniform traffic loads all links alike");
+}
+
+#[test]
+fn a_stencil_in_place_puts_one_message_on_every_channel() {
+    // Would catch a channel that is left out, or traffic the long way round: the optimum of the largest load.
+    let torus = machine("torus:6x6x6");
+    let mut arcs = ArcList::new(216);
+    for task in 0..216_u32 {
+        for (stride, at) in [(1, task % 6), (6, task / 6 % 6), (36, task / 36)] {
+            arcs.add_both(task, task - at * stride + (at + 1) % 6 * stride, 100, 1);
+        }
+    }
+    let graph = TaskGraph::new("stencil", arcs.build());
+    let channels = channel_use(&graph, &torus, &identity(216)).expect("loads");
+    assert_eq!((channels.max, channels.mean), (100.0, 100.0));
+    assert_eq!(channels.hottest(&**torus.topology(), 3).len(), 3);
+}
+
+#[test]
+fn proxies_are_nodes_that_a_multicast_reaches() {
+    // Would catch the root's own node counted, and a node counted for each of its tasks. Root on node 0; members on nodes 0,
+    // 1, 1, 3 of a ring of 5: two proxies, 1 and 2 hops away; by members 0 + 1 + 1 + 2 hops.
+    let ring = machine("torus:5");
+    let mut graph = TaskGraph::new("multicast", ArcList::new(5).build());
+    let kind = GroupKind::Multicast;
+    graph.phases[0].groups.push(Group { kind, root: 0, members: vec![1, 2, 3, 4], bytes: 10 });
+    let found = measure(&graph, &ring, &Mapping { place_of: vec![0, 0, 1, 1, 3] });
+    assert_eq!((found.proxies, found.hop_bytes, found.multicast_hop_bytes), (2, 40.0, 30.0));
+    assert_eq!(found.dilation.bytes_by_hops, [10, 20, 10]);
+    assert_eq!((found.dilation.percentile(0.5), found.dilation.percentile(0.99), found.dilation.max()), (1, 2, 2));
+}
+
+#[test]
+fn imbalance_is_the_largest_over_the_mean() {
+    // Would catch a mean over the nodes that have tasks instead of all.
+    let graph = all_to_all(3, 1);
+    let found = measure(&graph, &machine("torus:4"), &Mapping { place_of: vec![0, 0, 2] });
+    assert!((found.imbalance - 2.0 / 0.75).abs() < 1e-12);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_walk_is_what_the_routing_does(
+        shape in prop::sample::select(vec!["torus:4x3x2", "torus:2x5", "mesh:4x3", "torus:6", "torus:4x4,nodes_per_router=2"]),
+        places in prop::collection::vec(0_u32..12, 20), pairs in prop::collection::vec((0_u32..20, 0_u32..20, 1_u64..100), 1..40)
+    ) {
+        // Would catch a tie that goes one way, a dimension out of order, an edge of a mesh that is crossed: the walk against the
+        // analysis that follows every packet of the simulator's own routing.
+        let machine = machine(shape);
+        let mut arcs = ArcList::new(20);
+        pairs.iter().for_each(|&(from, to, bytes)| arcs.add(from, to, bytes, 1));
+        let graph = TaskGraph::new("pairs", arcs.build());
+        let mapping = Mapping { place_of: places.iter().map(|&place| place % machine.places()).collect() };
+        let found = channel_use(&graph, &machine, &mapping).expect("loads");
+        let topology = &**machine.topology();
+        let routing = RoutingSpec::default_for(topology).build(topology).expect("a routing");
+        let traffic = |node: NodeId| {
+            let of = |task: u32| mapping.place_of[task as usize];
+            let sent = graph.phases[0].arcs.iter().filter(|&(from, to, ..)| of(from) == node.0 && of(to) != node.0);
+            sent.map(|(_, to, bytes, _)| (NodeId(of(to)), bytes as f64)).collect()
+        };
+        let exact = routing::follow_packets(topology, &*routing, &traffic).expect("loads");
+        for (channel, (walked, exact)) in found.bytes.iter().zip(&exact.load).enumerate() {
+            prop_assert!((walked - exact).abs() < 1e-6, "channel {}: {} {}", channel, walked, exact);
+        }
+    }
+
+    #[test]
+    fn loads_of_channels_add_up_to_hop_bytes(seed in prop::collection::vec((0_u32..30, 0_u32..30, 1_u64..100), 1..60)) {
+        // Would catch flows that are lost or counted twice, also in trees and dragonflies (whose hops count both ends).
+        for (shape, ends) in [("torus:5x3x2", 0.0), ("fat-tree:k=3,n=3", 2.0), ("dragonfly:p=2,a=4,h=2", 2.0)] {
+            let machine = machine(shape);
+            let mut arcs = ArcList::new(30);
+            seed.iter().for_each(|&(from, to, bytes)| arcs.add(from, to, bytes, 1));
+            let graph = TaskGraph::new("pairs", arcs.build());
+            let mapping = Mapping { place_of: (0..30).map(|task| task % machine.places()).collect() };
+            let channels = channel_use(&graph, &machine, &mapping).expect("loads");
+            let links = channels.mean * (0..machine.topology().routers()).map(|router| {
+                let ports = 0..machine.topology().ports(units::RouterId(router));
+                ports.filter(|&port| matches!(machine.topology().endpoint(units::RouterId(router), units::PortId(port)), topology::Endpoint::Router(..))).count()
+            }).sum::<usize>() as f64;
+            let found = measure(&graph, &machine, &mapping);
+            let away = found.dilation.bytes() - found.dilation.bytes_by_hops[0].min(found.dilation.bytes());
+            let inside = found.hop_bytes - ends * away as f64;
+            // Minimal routes of a dragonfly may be longer than the graph's distance.
+            prop_assert!(links >= inside - 1e-6, "{}: {} {}", shape, links, inside);
+            if shape != "dragonfly:p=2,a=4,h=2" {
+                prop_assert!((links - inside).abs() < 1e-6, "{}: {} {}", shape, links, inside);
+            }
+        }
+    }
+}
