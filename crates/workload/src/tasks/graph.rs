@@ -110,6 +110,15 @@ impl Arcs {
             .flat_map(|task| self.of(task).map(move |(target, bytes, messages)| (task, target, bytes, messages)))
     }
 
+    /// An arc whose reverse is missing or carries other bytes, if there is one.
+    pub fn asymmetric(&self) -> Option<(u32, u32)> {
+        let reverse = |from: u32, to: u32| {
+            let row = self.range(to);
+            self.targets[row.clone()].binary_search(&from).ok().map(|at| self.bytes[row.start + at])
+        };
+        self.iter().find(|&(from, to, bytes, _)| reverse(from, to) != Some(bytes)).map(|(from, to, ..)| (from, to))
+    }
+
     /// Bytes of all arcs.
     pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().sum()
@@ -142,6 +151,16 @@ impl ArcList {
     pub fn add_both(&mut self, one: u32, other: u32, bytes: u64, messages: u32) {
         self.add(one, other, bytes, messages);
         self.add(other, one, bytes, messages);
+    }
+
+    /// The number of arcs that were added.
+    pub fn len(&self) -> usize {
+        self.arcs.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.arcs.is_empty()
     }
 
     /// Sorts and adds up. Bytes and messages that do not fit stay at the largest that do.

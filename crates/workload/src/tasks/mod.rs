@@ -3,6 +3,11 @@
 //! A graph is directed: an arc is what one task sends another in one step of a phase. Where a source gives undirected
 //! weights (METIS), they stand for as many bytes each way.
 
+pub mod generators;
 mod graph;
+mod readers;
+mod spec;
 
 pub use graph::{ArcList, Arcs, GraphError, Group, GroupKind, MAX_ARCS, MAX_TASKS, Phase, TaskArray, TaskGraph};
+pub use readers::{GraphFormat, parse_graph, read_graph, write_metis};
+pub use spec::{GraphFileSpec, GraphSpec, shuffled};

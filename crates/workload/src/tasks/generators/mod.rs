@@ -1,0 +1,40 @@
+//! Task graphs of the paper's applications, and of what is common beside.
+
+pub mod matmul;
+pub mod mesh;
+pub mod milc;
+pub mod namd;
+pub mod openatom;
+pub mod random;
+pub mod stencil;
+
+use super::{ArcList, GraphError, MAX_TASKS};
+
+/// The product of extents, as a number of tasks.
+///
+/// # Errors
+/// If an extent is 0, there are more than the given number of them, or too many tasks. The error is at `key`.
+fn tasks_of(dims: &[u32], most: usize, key: &'static str) -> Result<u32, GraphError> {
+    if dims.is_empty() || dims.len() > most {
+        return Err(GraphError::key(key, format!("`{key}` has {} extents; 1 to {most} are allowed", dims.len())));
+    }
+    let product = dims.iter().try_fold(1_u32, |product, &size| product.checked_mul(size));
+    product.filter(|&tasks| tasks > 0 && tasks <= MAX_TASKS).ok_or_else(|| {
+        GraphError::key(key, format!("`{key}` multiplies to 0 or to more than {MAX_TASKS} tasks, the most supported"))
+    })
+}
+
+/// Adds a message from every task of a grid to each neighbour along its dimensions.
+fn add_faces(arcs: &mut ArcList, dims: &[u32], periodic: bool, bytes: &dyn Fn(usize) -> u64) {
+    let tasks: u32 = dims.iter().product();
+    for task in 0..tasks {
+        let mut stride = 1;
+        for (dim, &size) in dims.iter().enumerate() {
+            let at = task / stride % size;
+            if at + 1 < size || (periodic && size > 1) {
+                arcs.add_both(task, task - at * stride + (at + 1) % size * stride, bytes(dim), 1);
+            }
+            stride *= size;
+        }
+    }
+}

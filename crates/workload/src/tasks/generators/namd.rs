@@ -1,0 +1,146 @@
+//! NAMD (paper, section 3.3.2): patches, which are cells of the simulated box, and computes, one for each patch by itself and
+//! one for each pair of neighbouring patches. A patch sends its atoms' coordinates to its computes and gets forces back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tasks_of;
+use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
+
+/// Patches and computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamdSpec {
+    /// Patches in each of three dimensions, periodic, each at least 3. ApoA1 has 6x6x4.
+    #[serde(default = "apoa1")]
+    #[schemars(length(min = 3, max = 3), inner(range(min = 3)))]
+    pub patches: Vec<u32>,
+    /// Atoms of the system. ApoA1 has 92,227.
+    #[serde(default = "atoms")]
+    #[schemars(range(min = 1))]
+    pub atoms: u64,
+    /// Bytes of an atom's coordinates, and of its force.
+    #[serde(default = "atom_bytes")]
+    #[schemars(range(min = 1))]
+    pub atom_bytes: u64,
+    /// Whether patches send by multicast and gather by reduction, so that a node needs one proxy of a patch.
+    #[serde(default)]
+    pub multicast: bool,
+    /// Load of a patch.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub patch_load: f64,
+    /// Load of a patch's compute with itself, where one with a neighbour has 1.
+    #[serde(default = "half")]
+    #[schemars(range(min = 0.0))]
+    pub self_load: f64,
+}
+
+fn apoa1() -> Vec<u32> {
+    vec![6, 6, 4]
+}
+
+fn atoms() -> u64 {
+    92_227
+}
+
+fn atom_bytes() -> u64 {
+    24
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+impl Default for NamdSpec {
+    fn default() -> Self {
+        Self {
+            patches: apoa1(),
+            atoms: atoms(),
+            atom_bytes: atom_bytes(),
+            multicast: false,
+            patch_load: 0.0,
+            self_load: half(),
+        }
+    }
+}
+
+impl NamdSpec {
+    /// The graph: patches first, then their own computes, then those of pairs.
+    ///
+    /// # Errors
+    /// If there are not three extents of at least 3, too many patches, or a negative load.
+    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+        if self.patches.len() != 3 || self.patches.iter().any(|&size| size < 3) {
+            return Err(GraphError::key("patches", "`patches` has three extents of at least 3, such as 6x6x4"));
+        }
+        for (key, load) in [("patch_load", self.patch_load), ("self_load", self.self_load)] {
+            if !(load >= 0.0 && load.is_finite()) {
+                return Err(GraphError::key(key, format!("`{key}` is {load}; it is not negative")));
+            }
+        }
+        let patches = tasks_of(&self.patches, 3, "patches")?;
+        // A self compute and 13 of the 26 neighbours each: every pair once.
+        let tasks = tasks_of(&[patches, 15], 2, "patches")?;
+        let mut graph = self.wire(patches, tasks);
+        graph.loads = (0..tasks).map(|task| self.load(task, patches)).collect();
+        let array = |name: &str, first, dims, ring| TaskArray { name: name.into(), first, dims, periodic: ring };
+        graph.arrays.push(array("patches", 0, self.patches.clone(), vec![true; 3]));
+        graph.arrays.push(array("computes", patches, vec![tasks - patches], vec![false]));
+        graph.assumed.push(format!(
+            "{} bytes an atom, and loads of 1 for a pair and {} for a patch with itself.",
+            self.atom_bytes, self.self_load
+        ));
+        Ok(graph)
+    }
+
+    fn load(&self, task: u32, patches: u32) -> f64 {
+        match task / patches {
+            0 => self.patch_load,
+            1 => self.self_load,
+            _ => 1.0,
+        }
+    }
+
+    fn wire(&self, patches: u32, tasks: u32) -> TaskGraph {
+        let bytes = (self.atoms * self.atom_bytes / u64::from(patches)).max(1);
+        let mut computes: Vec<Vec<u32>> = (0..patches).map(|patch| vec![patches + patch]).collect();
+        let mut next = 2 * patches;
+        for patch in 0..patches {
+            for neighbour in self.half_shell(patch) {
+                computes[patch as usize].push(next);
+                computes[neighbour as usize].push(next);
+                next += 1;
+            }
+        }
+        let mut arcs = ArcList::new(tasks);
+        if self.multicast {
+            let groups = |kind: GroupKind| (0..patches).map(move |root| (kind, root)).collect::<Vec<_>>();
+            let group =
+                |(kind, root): (GroupKind, u32)| Group { kind, root, members: computes[root as usize].clone(), bytes };
+            let all = |kind| groups(kind).into_iter().map(group).collect();
+            let mut graph = TaskGraph::new("namd", arcs.build());
+            graph.phases[0] =
+                Phase { groups: all(GroupKind::Multicast), ..Phase::of("coordinates", graph.phases[0].arcs.clone()) };
+            let forces = Phase { name: "forces".into(), groups: all(GroupKind::Reduction), ..graph.phases[0].clone() };
+            graph.phases.push(forces);
+            return graph;
+        }
+        for (patch, own) in (0..patches).zip(&computes) {
+            own.iter().for_each(|&compute| arcs.add_both(patch, compute, bytes, 1));
+        }
+        TaskGraph::new("namd", arcs.build())
+    }
+
+    /// One of each two opposite neighbours among the 26.
+    fn half_shell(&self, patch: u32) -> Vec<u32> {
+        let [x, y, z] = [self.patches[0], self.patches[1], self.patches[2]];
+        let at = [patch % x, patch / x % y, patch / x / y];
+        let offset = |code: u32| {
+            let step = |axis: usize, size: u32, digit: u32| (at[axis] + size + digit - 1) % size;
+            step(0, x, code % 3) + x * (step(1, y, code / 3 % 3) + y * step(2, z, code / 9))
+        };
+        // Code 13 is the patch itself; those above are the opposites of those below.
+        (14..27).map(offset).collect()
+    }
+}

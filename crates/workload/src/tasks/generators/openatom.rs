@@ -1,0 +1,154 @@
+//! OpenAtom (paper, section 3.3.1): the arrays GSpace and RealSpace (states x planes, with different numbers of planes) and
+//! the PairCalculators (blocks of states x blocks of states x planes of GSpace).
+//!
+//! GSpace and RealSpace talk state by state: all planes of a state to all planes of the same state, and back (the phase
+//! `transpose`). GSpace and PairCalculators talk plane by plane: G(s, p) multicasts to the calculators of its plane that
+//! have its block of states, and gets their results back by reduction (the phase `pairs`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tasks_of;
+use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
+
+/// A system of the paper's tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenAtomSystem {
+    /// WATER_32M_70Ry.
+    #[default]
+    #[serde(rename = "water-32")]
+    Water32,
+    /// WATER_256M_70Ry.
+    #[serde(rename = "water-256")]
+    Water256,
+    /// GST_BIG.
+    GstBig,
+}
+
+/// GSpace, RealSpace and PairCalculators.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenAtomSpec {
+    /// The system, which gives the numbers that are not given.
+    pub system: OpenAtomSystem,
+    /// Electronic states.
+    #[schemars(range(min = 1))]
+    pub states: Option<u32>,
+    /// Planes of GSpace.
+    #[schemars(range(min = 1))]
+    pub planes: Option<u32>,
+    /// Planes of RealSpace.
+    #[schemars(range(min = 1))]
+    pub real_planes: Option<u32>,
+    /// States of a block of PairCalculators; it divides the states.
+    #[schemars(range(min = 1))]
+    pub block: Option<u32>,
+    /// Bytes of a message of the transpose.
+    #[schemars(range(min = 1))]
+    pub transpose_bytes: u64,
+    /// Bytes of a multicast to PairCalculators, and of a reduction.
+    #[schemars(range(min = 1))]
+    pub pair_bytes: u64,
+}
+
+impl Default for OpenAtomSpec {
+    fn default() -> Self {
+        Self {
+            system: OpenAtomSystem::default(),
+            states: None,
+            planes: None,
+            real_planes: None,
+            block: None,
+            transpose_bytes: 512,
+            pair_bytes: 4096,
+        }
+    }
+}
+
+/// The numbers of a system: states, planes, planes of RealSpace, block.
+struct Sizes {
+    states: u32,
+    planes: u32,
+    real_planes: u32,
+    block: u32,
+}
+
+impl OpenAtomSpec {
+    fn sizes(&self) -> Sizes {
+        // Four occupied states a water molecule; all else is assumed.
+        let (states, planes, real_planes, block) = match self.system {
+            OpenAtomSystem::Water32 => (128, 32, 48, 32),
+            OpenAtomSystem::Water256 => (1024, 64, 96, 128),
+            OpenAtomSystem::GstBig => (512, 48, 72, 64),
+        };
+        Sizes {
+            states: self.states.unwrap_or(states),
+            planes: self.planes.unwrap_or(planes),
+            real_planes: self.real_planes.unwrap_or(real_planes),
+            block: self.block.unwrap_or(block),
+        }
+    }
+
+    /// The graph: GSpace, then RealSpace, then PairCalculators.
+    ///
+    /// # Errors
+    /// If a number is 0, the block does not divide the states, or there are too many tasks.
+    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+        let Sizes { states, planes, real_planes, block } = self.sizes();
+        if block == 0 || !states.is_multiple_of(block) {
+            return Err(GraphError::key("block", format!("`block` is {block}; it divides the {states} states")));
+        }
+        let blocks = states / block;
+        let gspace = tasks_of(&[states, planes], 2, "states")?;
+        let realspace = tasks_of(&[states, real_planes], 2, "states")?;
+        let pairs = tasks_of(&[blocks, blocks, planes], 3, "block")?;
+        let tasks = gspace.checked_add(realspace).and_then(|sum| sum.checked_add(pairs)).unwrap_or(u32::MAX);
+        tasks_of(&[tasks], 1, "states")?;
+        let mut transpose = ArcList::new(tasks);
+        for state in 0..states {
+            for (plane, real) in (0..planes).flat_map(|plane| (0..real_planes).map(move |real| (plane, real))) {
+                transpose.add_both(state + states * plane, gspace + state + states * real, self.transpose_bytes, 1);
+            }
+        }
+        let mut graph = TaskGraph::new("openatom", transpose.build());
+        graph.phases[0].name = "transpose".into();
+        let groups = self.groups(&Sizes { states, planes, real_planes, block }, gspace + realspace);
+        graph.phases.push(Phase { groups, ..Phase::of("pairs", ArcList::new(tasks).build()) });
+        let array = |name: &str, first, dims: Vec<u32>| {
+            let periodic = vec![false; dims.len()];
+            TaskArray { name: name.into(), first, dims, periodic }
+        };
+        graph.arrays = vec![
+            array("gspace", 0, vec![states, planes]),
+            array("realspace", gspace, vec![states, real_planes]),
+            array("paircalculators", gspace + realspace, vec![blocks, blocks, planes]),
+        ];
+        graph.assumed.push(format!(
+            "{states} states, {planes} planes of GSpace, {real_planes} of RealSpace, blocks of {block} states, messages of {} and {} \
+             bytes, and equal loads; the paper gives none of them.",
+            self.transpose_bytes, self.pair_bytes
+        ));
+        Ok(graph)
+    }
+
+    /// A multicast and a reduction for every element of GSpace.
+    fn groups(&self, sizes: &Sizes, first: u32) -> Vec<Group> {
+        let blocks = sizes.states / sizes.block;
+        let mut groups = Vec::new();
+        for plane in 0..sizes.planes {
+            for state in 0..sizes.states {
+                let own = state / sizes.block;
+                let at = |one: u32, other: u32| first + one + blocks * (other + blocks * plane);
+                let row = (0..blocks).map(|other| at(own, other));
+                let column = (0..blocks).filter(|&other| other != own).map(|other| at(other, own));
+                let members: Vec<u32> = row.chain(column).collect();
+                for kind in [GroupKind::Multicast, GroupKind::Reduction] {
+                    let root = state + sizes.states * plane;
+                    groups.push(Group { kind, root, members: members.clone(), bytes: self.pair_bytes });
+                }
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,39 @@
+//! Matrices of bytes between ranks: row i, column j is what rank i sends rank j; separated by blanks or commas, `#` starts a
+//! comment. The diagonal must be 0.
+
+use super::text::{lines, loops, number, tasks, words};
+use crate::tasks::{ArcList, GraphError, TaskGraph};
+
+/// Reads a graph.
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+    let mut arcs = ArcList::new(0);
+    let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
+    for (place, line) in lines(bytes) {
+        let line = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
+        let values = words(line, b", \t;").map(|word| number(word, place)).collect::<Result<Vec<u64>, _>>()?;
+        if values.is_empty() {
+            continue;
+        }
+        if width == 0 {
+            width = values.len() as u64;
+            arcs = ArcList::new(tasks(width, place)?);
+        }
+        if values.len() as u64 != width || row >= width {
+            let message =
+                format!("row {} has {} values; the matrix is square, of {width} ranks", row + 1, values.len());
+            return Err(GraphError::at(place, message));
+        }
+        for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
+            if column == row {
+                return Err(loops(row, place));
+            }
+            arcs.add(row as u32, column as u32, amount, 1);
+        }
+        row += 1;
+        last = place;
+    }
+    if row != width || width == 0 {
+        return Err(GraphError::at(last, format!("the matrix has {row} rows and {width} columns; it must be square")));
+    }
+    Ok(TaskGraph::new("matrix", arcs.build()))
+}

@@ -1,0 +1,81 @@
+//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks.
+
+mod edges;
+mod matrix;
+mod matrix_market;
+mod metis;
+mod text;
+
+use std::io::Read;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use metis::write_metis;
+
+use super::{GraphError, TaskGraph};
+
+/// The most bytes of a file.
+const MAX_BYTES: u64 = 1 << 32;
+
+/// How a file writes a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GraphFormat {
+    /// METIS: a line for each vertex with its neighbours (`.graph`, `.metis`).
+    Metis,
+    /// Matrix Market: a sparse matrix of bytes (`.mtx`).
+    MatrixMarket,
+    /// Lines `from,to,bytes[,messages]` (`.csv`).
+    Edges,
+    /// A row of bytes for each rank (`.mat`, `.txt`).
+    Matrix,
+}
+
+impl GraphFormat {
+    /// The format that a file's extension stands for.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "graph" | "metis" => Some(Self::Metis),
+            "mtx" => Some(Self::MatrixMarket),
+            "csv" => Some(Self::Edges),
+            "mat" | "txt" => Some(Self::Matrix),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a graph; without a format, in the one that the extension stands for. `name` is what errors call the file.
+///
+/// # Errors
+/// If the file cannot be read, its format is unknown, or a line is wrong.
+pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, GraphError> {
+    let Some(format) = format.or_else(|| GraphFormat::of(path)) else {
+        let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges, .mat and \
+                       .txt are matrices";
+        return Err(GraphError::new(message).in_file(name));
+    };
+    let explain = |error: std::io::Error| GraphError::new(format!("it cannot be read: {error}")).in_file(name);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(GraphError::new("it is larger than 4 GiB, the most that is read").in_file(name));
+    }
+    parse_graph(&bytes, format)
+        .map(|graph| TaskGraph { name: name.to_owned(), ..graph })
+        .map_err(|error| error.in_file(name))
+}
+
+/// Reads a graph from a file's bytes.
+///
+/// # Errors
+/// At the line that is wrong.
+pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, GraphError> {
+    match format {
+        GraphFormat::Metis => metis::parse(bytes),
+        GraphFormat::MatrixMarket => matrix_market::parse(bytes),
+        GraphFormat::Edges => edges::parse(bytes),
+        GraphFormat::Matrix => matrix::parse(bytes),
+    }
+}

@@ -1,0 +1,52 @@
+//! Lines of numbers, without an allocation a line.
+
+use crate::tasks::{GraphError, MAX_TASKS};
+
+/// The lines of a file, numbered from 1, without their ends.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    // What is behind the last line's end is no line.
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    (1..).zip(bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
+}
+
+/// The words of a line.
+pub(super) fn words<'a>(line: &'a [u8], separators: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    line.split(move |byte| separators.contains(byte)).filter(|word| !word.is_empty())
+}
+
+/// A whole number, not negative.
+pub(super) fn number(word: &[u8], line: u64) -> Result<u64, GraphError> {
+    let digits = !word.is_empty() && word.len() <= 19 && word.iter().all(u8::is_ascii_digit);
+    if digits {
+        return Ok(word.iter().fold(0, |sum, byte| sum * 10 + u64::from(byte - b'0')));
+    }
+    let text = String::from_utf8_lossy(&word[..word.len().min(30)]);
+    let what = match word.first() {
+        Some(b'-') => "is negative",
+        _ if text.parse::<f64>().is_ok() => return real(word, line),
+        _ => "is no number",
+    };
+    Err(GraphError::at(line, format!("`{}` {what}; whole numbers from 0 to 10^19 are allowed", text.escape_debug())))
+}
+
+/// A number that is written with a point or an exponent and is whole all the same.
+fn real(word: &[u8], line: u64) -> Result<u64, GraphError> {
+    let text = String::from_utf8_lossy(&word[..word.len().min(30)]);
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..1e18).contains(&value) && value.fract() == 0.0 => Ok(value as u64),
+        _ => Err(GraphError::at(line, format!("`{}` is not a whole number from 0 to 10^18", text.escape_debug()))),
+    }
+}
+
+/// A number of tasks.
+pub(super) fn tasks(count: u64, line: u64) -> Result<u32, GraphError> {
+    match u32::try_from(count).ok().filter(|&count| count > 0 && count <= MAX_TASKS) {
+        Some(count) => Ok(count),
+        None => Err(GraphError::at(line, format!("{count} tasks; 1 to {MAX_TASKS} are supported"))),
+    }
+}
+
+/// A message of a task to itself.
+pub(super) fn loops(task: u64, line: u64) -> GraphError {
+    GraphError::at(line, format!("task {task} sends to itself; what stays in a task is not part of its graph"))
+}

@@ -1,0 +1,237 @@
+//! Task graphs: generators in closed form, readers on good and bad files.
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use workload::tasks::{GraphFormat, GraphSpec, TaskGraph, parse_graph, read_graph, shuffled, write_metis};
+
+fn build(text: &str) -> TaskGraph {
+    text.parse::<GraphSpec>().expect("a spec").build(Path::new("."), 1).expect("a graph")
+}
+
+fn arcs(graph: &TaskGraph) -> usize {
+    graph.phases.iter().map(|phase| phase.arcs.len()).sum()
+}
+
+fn members(graph: &TaskGraph) -> usize {
+    graph.phases.iter().flat_map(|phase| &phase.groups).map(|group| group.members.len()).sum()
+}
+
+#[test]
+fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
+    // Would catch an edge that is lost or doubled. Stencils: 2 D arcs a task where periodic, 2 D (1 - 1/n) where not; products of
+    // extents of 2 have one neighbour each; 3^D - 1 neighbours with diagonals.
+    assert_eq!(arcs(&build("stencil:4x5x6")), 6 * 120);
+    assert_eq!(arcs(&build("stencil:4x5,periodic=false")), 2 * (3 * 5 + 4 * 4));
+    let double = build("stencil:2x5");
+    assert_eq!((arcs(&double), double.total_bytes()), (3 * 10, 4 * 10 * 1024));
+    assert_eq!(arcs(&build("stencil:4x4x4,diagonal_bytes=8")), 26 * 64);
+    assert_eq!(arcs(&build("stencil:3x3x3x3,diagonal_bytes=8")), 80 * 81);
+    // Matrix multiplication: in each of three phases n - 1 messages a task, of N^2 / n^3 elements.
+    let matmul = build("matmul:4,matrix=64");
+    assert_eq!((matmul.phases.len(), arcs(&matmul), matmul.total_bytes()), (3, 3 * 64 * 3, 3 * 64 * 3 * 64 * 8));
+    // MILC: eight faces of 8^3 sites of 48 bytes.
+    let milc = build("milc:4x4x3x3");
+    assert_eq!((arcs(&milc), milc.total_bytes()), (8 * 144, 8 * 144 * 512 * 48));
+    assert!(!milc.assumed.is_empty());
+}
+
+#[test]
+fn namd_has_the_papers_patches_and_computes() {
+    // Would catch pairs that are counted twice: ApoA1 has 144 patches, 144 computes of a patch with itself and 13 x 144 = 1872 of
+    // pairs; every patch has 27 computes.
+    let graph = build("namd:6x6x4");
+    assert_eq!((graph.tasks(), arcs(&graph)), (144 + 144 + 1872, 2 * (144 + 2 * 1872)));
+    assert!((0..144).all(|patch| graph.phases[0].arcs.of(patch).count() == 27));
+    assert_eq!(graph.loads.iter().sum::<f64>(), 72.0 + 1872.0);
+    let multicast = build("namd:6x6x4,multicast=true");
+    assert_eq!((arcs(&multicast), members(&multicast)), (0, 2 * 144 * 27));
+    assert_eq!(multicast.total_bytes(), graph.total_bytes());
+}
+
+#[test]
+fn openatom_talks_by_states_and_by_planes() {
+    // Would catch states and planes mixed up: with S states, P and R planes and B blocks, 2 S P R messages of the transpose, and a
+    // multicast and a reduction of 2 B - 1 calculators for each of S P elements.
+    let graph = build("openatom:water-32,states=8,planes=3,real_planes=4,block=2");
+    assert_eq!(graph.tasks(), 8 * 3 + 8 * 4 + 4 * 4 * 3);
+    assert_eq!((arcs(&graph), members(&graph)), (2 * 8 * 3 * 4, 2 * 8 * 3 * 7));
+    let gspace = graph.array("gspace").expect("an array");
+    assert_eq!(gspace.dims, [8, 3]);
+    let calculators = graph.array("paircalculators").expect("an array").first;
+    // G(5, 2) is in block 2 and talks to calculators of plane 2 only, and by transpose to its own state.
+    let element = 5 + 8 * 2;
+    let group = graph.phases[1].groups.iter().find(|group| group.root == element).expect("a group");
+    assert!(group.members.iter().all(|&member| (member - calculators) / 16 == 2));
+    assert!(graph.phases[0].arcs.of(element).all(|(to, ..)| (to - 24) % 8 == 5));
+}
+
+#[test]
+fn meshes_are_irregular_connected_in_the_main_and_drawn_from_the_seed() {
+    // Would catch a mesh that is a grid, and one that depends on anything but the seed.
+    let (one, again) = (build("mesh:2500"), build("mesh:2500"));
+    assert_eq!(one, again);
+    assert!(one.tasks() > 2000 && one.tasks() < 2500 && one.positions.len() == 2 * one.tasks() as usize);
+    let degrees: Vec<usize> = (0..one.tasks()).map(|task| one.phases[0].arcs.of(task).count()).collect();
+    assert!(degrees.iter().max() > Some(&6) && degrees.iter().min() < Some(&3));
+    let mean = degrees.iter().sum::<usize>() as f64 / degrees.len() as f64;
+    // Of the lattice's 6 edge ends a point, nine in ten lead to a point that is there.
+    assert!((mean - 6.0 * 0.9).abs() < 0.4, "{mean}");
+}
+
+#[test]
+fn spec_errors_say_what_is_allowed() {
+    // Would catch a misspelt kind or key that is taken for something else, and sizes that ask for all memory.
+    let error = |text: &str| match text.parse::<GraphSpec>() {
+        Err(error) => error.to_string(),
+        Ok(spec) => spec.build(Path::new("."), 1).expect_err(text).to_string(),
+    };
+    assert!(error("stensil:4x4").contains("did you mean `stencil`?"));
+    assert!(error("stencil:4x4,perodic=false").contains("periodic"));
+    assert!(error("stencil:4x4,bytes=-1").contains("bytes") || error("stencil:4x4,bytes=-1").contains("invalid"));
+    assert!(error("stencil:0x4").contains("dims"));
+    assert!(error("stencil:100000x100000").contains("tasks"));
+    assert!(error("milc:4x4").contains('4'));
+    assert!(error("openatom:water-32,block=7").contains("divides"));
+    assert!(error("openatom:wter-32").contains("water-32"));
+    assert!(error("namd:2x6x4").contains('3'));
+    assert!(error("missing.graph").contains("missing.graph"));
+    assert!(error("random:1").contains("two"));
+}
+
+/// The line that an error names.
+fn line(text: &str, format: GraphFormat) -> Option<u64> {
+    parse_graph(text.as_bytes(), format).expect_err(text).line
+}
+
+#[test]
+fn metis_files_are_read_with_weights_and_held_to_their_rules() {
+    // Would catch weights that are taken for neighbours, and files that are wrong and pass.
+    let graph =
+        parse_graph(b"% a triangle\n3 3 011\n5 2 7 3 8\n6 1 7 3 9\n4 1 8 2 9\n", GraphFormat::Metis).expect("a graph");
+    assert_eq!((graph.loads.as_slice(), graph.total_bytes()), ([5.0, 6.0, 4.0].as_slice(), 2 * 24));
+    let alone = parse_graph(b"3 1\n2\n1\n\n", GraphFormat::Metis).expect("a vertex without neighbours");
+    assert_eq!((alone.tasks(), arcs(&alone)), (3, 2));
+    for (text, place) in [
+        ("", None),
+        ("3\n", Some(1)),
+        ("3 2 2\n2\n1 3\n2\n", Some(1)),
+        ("2 1\n2\n1\n1\n", Some(4)),
+        ("3 2\n2\n1 3\n", Some(3)),
+        ("2 1\n1\n1\n", Some(2)),
+        ("2 1\n5\n1\n", Some(2)),
+        ("2 1 001\n2 -4\n1 -4\n", Some(2)),
+        ("2 1 001\n2\n1 4\n", Some(2)),
+        ("2 1 001\n2 0\n1 0\n", Some(2)),
+        ("2 2\n2\n1\n", Some(1)),
+        ("2 1 001\n2 3\n1 4\n", None),
+        ("99999999999 1\n", Some(1)),
+        ("2 1\nx\n1\n", Some(2)),
+    ] {
+        assert_eq!(line(text, GraphFormat::Metis), place, "{text:?}");
+    }
+}
+
+#[test]
+fn other_formats_are_read_and_held_to_their_rules() {
+    // Would catch a matrix that is transposed, a triangle that is not mirrored, a list whose header counts as an edge.
+    let sent = |graph: &TaskGraph| {
+        graph.phases[0].arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes)).collect::<Vec<_>>()
+    };
+    let market = b"%%MatrixMarket matrix coordinate integer general\n% c\n3 3 2\n1 2 7\n3 1 4.0\n";
+    let graph = parse_graph(market, GraphFormat::MatrixMarket).expect("a graph");
+    assert_eq!(sent(&graph), [(0, 1, 7), (2, 0, 4)]);
+    let half = b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n";
+    assert_eq!(sent(&parse_graph(half, GraphFormat::MatrixMarket).expect("a graph")), [(0, 1, 1), (1, 0, 1)]);
+    let list = b"from,to,bytes,messages\n0,1,10,2\n# c\n1,0,5\n0,1,1\n";
+    let graph = parse_graph(list, GraphFormat::Edges).expect("a graph");
+    assert_eq!((sent(&graph), graph.phases[0].arcs.messages()[0]), (vec![(0, 1, 11), (1, 0, 5)], 3));
+    let matrix = b"0 3 0\n1 0 2\n0,0,0\n";
+    assert_eq!(sent(&parse_graph(matrix, GraphFormat::Matrix).expect("a graph")), [(0, 1, 3), (1, 0, 1), (1, 2, 2)]);
+    for (text, format, place) in [
+        ("nothing\n", GraphFormat::MatrixMarket, Some(1)),
+        ("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n", GraphFormat::MatrixMarket, Some(2)),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", GraphFormat::MatrixMarket, Some(3)),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", GraphFormat::MatrixMarket, Some(3)),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1.5\n", GraphFormat::MatrixMarket, Some(3)),
+        ("0,0,4\n", GraphFormat::Edges, Some(1)),
+        ("0,1\n", GraphFormat::Edges, Some(1)),
+        ("0,1,-2\n", GraphFormat::Edges, Some(1)),
+        ("0,99999999999,1\n", GraphFormat::Edges, Some(1)),
+        ("\n", GraphFormat::Edges, None),
+        ("0 1\n1\n", GraphFormat::Matrix, Some(2)),
+        ("1 0\n0 0\n", GraphFormat::Matrix, Some(1)),
+        ("0 1\n", GraphFormat::Matrix, Some(1)),
+    ] {
+        assert_eq!(line(text, format), place, "{text:?}");
+    }
+}
+
+/// A real graph, where they are.
+fn data(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("CUTTHROUGH_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+    let path = folder.join("graphs").join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+#[test]
+fn real_graphs_are_read() {
+    // Would catch what fixtures do not have: edges as the files' first lines count them.
+    for (name, tasks, edges) in [
+        ("4elt.graph", 15_606, 45_878),
+        ("4elt_q512.graph", 512, 1_369),
+        ("lulesh_1000.graph", 1_000, 11_468),
+        ("minife_1024.graph", 1_024, 11_636),
+        ("cloverleaf_1152.graph", 1_152, 3_385),
+    ] {
+        let Some(path) = data(name) else { return };
+        let graph = read_graph(&path, name, None).expect(name);
+        assert_eq!((graph.tasks(), arcs(&graph)), (tasks, 2 * edges), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_written_is_read_again(tasks in 2_u32..40, degree in 1_u32..4, seed in any::<u64>()) {
+        // Would catch a weight, an edge or a load that is lost on the way.
+        let spec: GraphSpec = format!("random:{tasks},degree={degree},bytes=50").parse().expect("a spec");
+        let mut graph = spec.build(Path::new("."), seed).expect("a graph");
+        graph.loads.iter_mut().zip(0..).for_each(|(load, task)| *load = f64::from(task % 3));
+        let again = parse_graph(write_metis(&graph).as_bytes(), GraphFormat::Metis).expect("a graph");
+        prop_assert_eq!(&again.loads, &graph.loads);
+        prop_assert_eq!(&again.phases[0].arcs.bytes(), &graph.phases[0].arcs.bytes());
+        prop_assert_eq!(&again.phases[0].arcs.targets(), &graph.phases[0].arcs.targets());
+    }
+
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[0-9 ,.\\n%-]{0,80}") {
+        // Would catch a panic, or memory for a number that only a line claims.
+        for format in [GraphFormat::Metis, GraphFormat::MatrixMarket, GraphFormat::Edges, GraphFormat::Matrix] {
+            let _ = parse_graph(&bytes, format);
+            let _ = parse_graph(text.as_bytes(), format);
+        }
+    }
+
+    #[test]
+    fn shuffling_keeps_the_graph(seed in any::<u64>()) {
+        // Would catch loads that stay behind when tasks are renumbered.
+        let graph = build("stencil:4x3,periodic=false");
+        let other = shuffled(&graph, seed);
+        prop_assert_eq!(other.total_bytes(), graph.total_bytes());
+        prop_assert_eq!(other.phases[0].arcs.asymmetric(), None);
+        let degrees = |graph: &TaskGraph| {
+            let mut all: Vec<usize> = (0..graph.tasks()).map(|task| graph.phases[0].arcs.of(task).count()).collect();
+            all.sort_unstable();
+            all
+        };
+        prop_assert_eq!(degrees(&other), degrees(&graph));
+    }
+}
