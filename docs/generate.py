@@ -13,7 +13,7 @@ from cutthrough import _core
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "check", "analyze", "plot", "list", "reproduce")
+COMMANDS = ("run", "check", "analyze", "plot", "map", "list", "reproduce")
 
 
 def write(directory: Path) -> None:

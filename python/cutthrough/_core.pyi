@@ -81,7 +81,7 @@ class Topology:
     @property
     def bisection_channels(self) -> int | None: ...
     def spec(self) -> str:
-        """JSON: the table of `[topology]`."""
+        """JSON: the table of `[topology]`; null for a machine read from a file of another kind."""
     def distance(self, router: int, other: int) -> int: ...
     def hops(self, node: int, other: int) -> int: ...
     def router_of(self, node: int) -> int: ...
@@ -100,6 +100,103 @@ class Topology:
         """
     def coordinate_table(self) -> bytes:
         """The coordinates of every router, as 32-bit integers: a row for each router."""
+
+@final
+class TaskGraph:
+    """What the tasks of an application send to one another in a step."""
+
+    @staticmethod
+    def read(graph: str, base_dir: str, seed: int) -> TaskGraph:
+        """From a shorthand or a file. Raises ExperimentError."""
+    @staticmethod
+    def of_arcs(tasks: int, sources: bytes, targets: bytes, sizes: bytes, loads: bytes) -> TaskGraph:
+        """From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1).
+
+        Raises ExperimentError.
+        """
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def total_bytes(self) -> int: ...
+    def about(self) -> str:
+        """JSON: the name, the phases, the arrays, and what is assumed."""
+    def arcs(self) -> dict[str, bytes]:
+        """The arcs of all phases: columns of 32-bit `source` and `target` and 64-bit `bytes`."""
+    def loads(self) -> bytes:
+        """The loads of the tasks, as 64-bit floats."""
+    def shuffled(self, seed: int) -> TaskGraph:
+        """The same with its tasks numbered at random."""
+    def metis(self) -> str:
+        """The graph in METIS's format."""
+
+@final
+class Machine:
+    """A topology with cores and an allocation."""
+
+    def __init__(
+        self,
+        machine: str,
+        cores: int | None,
+        rank_order: str,
+        allocation: str | None,
+        node: str | None,
+        base_dir: str,
+    ) -> None: ...
+    @property
+    def places(self) -> int: ...
+    @property
+    def cores(self) -> int: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def extents(self) -> list[int]: ...
+    @property
+    def is_torus(self) -> list[bool]: ...
+    @property
+    def is_contiguous(self) -> bool: ...
+    def nodes(self) -> list[int]:
+        """The number of each place's node in the topology."""
+    def names(self) -> list[str]:
+        """The name of each place's node."""
+    def topology(self) -> Topology:
+        """The topology of the whole machine."""
+    def about(self) -> str:
+        """JSON: the name, what is in a node, links, and what is assumed."""
+    def hops(self, place: int, other: int) -> int: ...
+    def place_of_rank(self, rank: int) -> tuple[int, int]: ...
+    def rank_to_coordinates(self, rank: int) -> tuple[list[int], int]: ...
+    def coordinates_to_rank(self, coordinates: list[int], core: int) -> int: ...
+    def hops_between_ranks(self, rank: int, other: int) -> int: ...
+    def closest_rank(self, rank: int, others: list[int]) -> int: ...
+    def ranks_by_hops(self, rank: int, others: list[int]) -> list[int]: ...
+
+@final
+class MapProgress:
+    """How far a mapping is, and a way to end it early."""
+
+    def __init__(self) -> None: ...
+    @property
+    def fraction(self) -> float: ...
+    @property
+    def phase(self) -> str: ...
+    def cancel(self) -> None:
+        """Makes the mapping raise `Cancelled` soon."""
+
+def map_tasks(
+    graph: TaskGraph,
+    machine: Machine,
+    spec: str,
+    fixed: list[tuple[int, int]],
+    current: bytes | None,
+    progress: MapProgress,
+) -> bytes:
+    """The place of every task, as 32-bit numbers. Raises ExperimentError, Cancelled; leaves the interpreter free."""
+
+def measure_mapping(graph: TaskGraph, machine: Machine, places: bytes) -> tuple[str, bytes]:
+    """JSON: the measures of a mapping; and the bytes over every channel, as 64-bit floats. Raises ExperimentError."""
+
+def mapping_catalogue() -> str:
+    """JSON: strategies, machines and graphs that can be named, each with a line about it."""
 
 def catalogue() -> str:
     """JSON: for each kind of part, the variants that an experiment file can name."""

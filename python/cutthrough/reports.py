@@ -22,6 +22,7 @@ __all__ = [
     "check_table",
     "claims_table",
     "hottest_table",
+    "mapping_table",
     "points_table",
     "sensitivity_table",
 ]
@@ -47,6 +48,30 @@ SHOWN_CLOSED = (
 )
 #: What the columns of a table of channels are called.
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
+
+
+#: The measures of a mapping that are shown: key, heading, format.
+SHOWN_MAPPING = (
+    ("hops_per_byte", "hops/byte", "{:.4f}"),
+    ("hop_bytes", "hop-bytes", "{:,.0f}"),
+    ("dilation_max", "most hops", "{:.0f}"),
+    ("max_channel_load", "max channel B", "{:,.0f}"),
+    ("mean_channel_load", "mean channel B", "{:,.0f}"),
+    ("imbalance", "imbalance", "{:.3f}"),
+    ("proxies", "proxies", "{:,.0f}"),
+    ("wall_s", "seconds", "{:.2f}"),
+)
+
+
+def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
+    """One line a mapping: its strategy and its measures."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("strategy")
+    for _, heading, _ in SHOWN_MAPPING:
+        table.add_column(heading, justify="right")
+    for mapping in mappings:
+        table.add_row(mapping["strategy"], *(form.format(mapping[key]) for key, _, form in SHOWN_MAPPING))
+    return table
 
 
 def points_table(results: Results) -> Table:

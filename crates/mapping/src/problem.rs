@@ -16,7 +16,7 @@ pub enum Objective {
     HopBytes,
     /// The bytes over the most loaded channel.
     MaxChannelLoad,
-    /// Hop-bytes, then among mappings of nearly the same hop-bytes the channel load: the product of the two.
+    /// The product of the two.
     Both,
 }
 

@@ -3,6 +3,7 @@
 mod documents;
 mod errors;
 mod experiment;
+mod mapping;
 mod progress;
 mod topology;
 
@@ -17,6 +18,8 @@ mod _core {
     use crate::errors::{Cancelled, ExperimentError, RunError};
     #[pymodule_export]
     use crate::experiment::Experiment;
+    #[pymodule_export]
+    use crate::mapping::{Machine, MapProgress, TaskGraph, map_tasks, mapping_catalogue, measure_mapping};
     #[pymodule_export]
     use crate::progress::Progress;
     #[pymodule_export]

@@ -14,7 +14,8 @@ use crate::errors::wrong_topology;
 /// A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON.
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Topology {
-    spec: TopologySpec,
+    /// None for a machine that was read from a file of another kind.
+    spec: Option<TopologySpec>,
     inner: Arc<dyn topology::Topology>,
 }
 
@@ -44,7 +45,12 @@ const COLUMNS: [&str; 7] =
 impl Topology {
     /// A topology that is built.
     pub fn of(spec: TopologySpec, inner: Arc<dyn topology::Topology>) -> Self {
-        Self { spec, inner }
+        Self { spec: Some(spec), inner }
+    }
+
+    /// A topology without a table.
+    pub fn shared(inner: Arc<dyn topology::Topology>) -> PyResult<Self> {
+        Ok(Self { spec: None, inner })
     }
 
     fn line(&self, channels: &Channels, channel: ChannelId) -> Line {
@@ -86,10 +92,10 @@ impl Topology {
             shape.parse().map_err(|error: topology::TopologyError| wrong_topology(&error))?
         };
         let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong_topology(&error))?;
-        Ok(Self { spec, inner })
+        Ok(Self { spec: Some(spec), inner })
     }
 
-    /// JSON: the table of `[topology]`.
+    /// JSON: the table of `[topology]`; null for a machine that was read from a file of another kind.
     fn spec(&self) -> String {
         serde_json::json!(self.spec).to_string()
     }

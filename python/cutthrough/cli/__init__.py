@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from cutthrough.cli import inspect, reproduce, run
+from cutthrough.cli import inspect, mapping, reproduce, run
 from cutthrough.cli.common import WRONG_INPUT, complain
 from cutthrough.errors import ExperimentError, RunError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (run, inspect, reproduce):
+for module in (run, inspect, mapping, reproduce):
     module.register(app)
 
 
@@ -50,6 +50,7 @@ def cutthrough(
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
+    - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
     - `cutthrough list` names every topology, router, routing and pattern
     - `cutthrough reproduce --quick` repeats the experiments of published papers
     """

@@ -93,7 +93,7 @@ def analyze(
 
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="topologies, routers, routings, patterns, ... or papers.")
+        str | None, typer.Argument(metavar="[KIND]", help="topologies, routers, patterns, strategies, ... or papers.")
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -101,7 +101,8 @@ def list_(
 
     Example: `cutthrough list routers`
     """
-    entries: dict[str, Any] = {**json.loads(_core.catalogue()), "papers": papers()}
+    parts = {**json.loads(_core.catalogue()), **json.loads(_core.mapping_catalogue())}
+    entries: dict[str, Any] = {**parts, "papers": papers()}
     if kind is not None and kind not in entries:
         complain(f"error: no list of {kind!r}; there are {', '.join(entries)}")
         raise typer.Exit(WRONG_INPUT)

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from cutthrough.channels import ENDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.integer]
     Doubles = npt.NDArray[np.float64]
 
-__all__ = ["Panel", "heat_maps", "panels"]
+__all__ = ["Panel", "compare", "heat_maps", "panels"]
 
 #: Cells of a heat map along one axis; of more, several share one.
 MOST_CELLS = 512
@@ -78,8 +78,21 @@ class Panel:
 
 def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
     """Every panel, with what was measured and what is exact side by side in the same colours."""
-    shown = panels(loads)
-    columns = [name for name in (loads.quantity, loads.reference) if name]
+    columns = {name: HEADINGS[name] for name in (loads.quantity, loads.reference) if name}
+    what = "Share of the channel's bandwidth" + (" per unit of offered load" if loads.quantity == "load" else "")
+    return compare(loads, columns, title or "Channels", what)
+
+
+def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str) -> Figure:
+    """Every panel, with several columns of a table of channels side by side in the same colours.
+
+    Args:
+        loads: The channels.
+        columns: What is shown, and what it is called.
+        title: What stands above all.
+        what: The quantity and its unit.
+    """
+    shown = panels(loads, next(iter(columns)))
     heights = [(2.2 if len(shown) > 2 else 3.2) * panel.ratio + 0.9 for panel in shown]
     figure = Figure(figsize=(1.2 + 4.1 * len(columns), sum(heights) + 0.6))
     grid = figure.subplots(len(shown), len(columns), squeeze=False, height_ratios=heights)
@@ -92,36 +105,35 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
             image = axes.imshow(
                 panel.cells(loads.values(name)), cmap=colours, norm=scale, aspect="auto", interpolation="nearest"
             )
-            _label(axes, panel, HEADINGS[name])
-    figure.suptitle(title or "Channels", x=0.01, ha="left", fontweight="bold")
-    what = "Share of the channel's bandwidth" + (" per unit of offered load" if loads.quantity == "load" else "")
+            _label(axes, panel, columns[name])
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     figure.colorbar(image, ax=list(grid.flat), label=what, fraction=0.04, aspect=36)
     return figure
 
 
-def panels(loads: ChannelLoads) -> list[Panel]:
-    """What is drawn of a machine of this shape."""
+def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
+    """What is drawn of a machine of this shape; the group that is shown is the hottest by a column."""
     if loads.about["groups"]:
-        return _of_groups(loads)
+        return _of_groups(loads, column or loads.quantity)
     if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
         return list(_of_grid(loads))
     return list(_of_routers(loads))
 
 
-def hottest_group(loads: ChannelLoads) -> int:
+def hottest_group(loads: ChannelLoads, column: str | None = None) -> int:
     """The group with the hottest channel inside it; the first of several."""
     source, target = loads.values("source_group"), loads.values("target_group")
     inside = np.flatnonzero((source >= 0) & (source == target))
-    values = loads.values(loads.quantity)[inside]
+    values = loads.values(column or loads.quantity)[inside]
     return int(source[inside[np.argmax(values)]]) if len(inside) else 0
 
 
-def _of_groups(loads: ChannelLoads) -> list[Panel]:
+def _of_groups(loads: ChannelLoads, column: str) -> list[Panel]:
     source, target = loads.values("source_group"), loads.values("target_group")
     between = np.flatnonzero((source >= 0) & (target >= 0))
     axes = ("to group", "from group")
     all_groups = Panel("Groups (diagonal: within)", axes, between, target[between], source[between])
-    group = hottest_group(loads)
+    group = hottest_group(loads, column)
     inside = np.flatnonzero((source == group) & (target == group))
     if not len(inside):
         return [all_groups]

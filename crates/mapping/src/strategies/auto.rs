@@ -3,14 +3,15 @@
 //! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, and
 //! several bisections. The best few are annealed, each for a part of the budget, and the best of these for the rest. All
 //! are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the threads on which candidates run
-//! decide nothing.
+//! decide nothing. With an objective that counts the most loaded channel, the searches still lower hop-bytes, and the
+//! choice among all that was found is by the objective.
 
 use rayon::prelude::*;
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::{bisection, embedding, greedy, grids, parts, simple};
-use crate::{Mapping, MappingError, Problem, Room};
+use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
 const BISECTIONS: u64 = 8;
@@ -49,7 +50,7 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
         ranked.extend(work.priced(refined));
         rank(&mut ranked);
     }
-    Ok(ranked.swap_remove(0).1)
+    work.choose(ranked)
 }
 
 /// `multilevel`: bisections, the best of them annealed as a whole.
@@ -124,6 +125,23 @@ impl<'a> Work<'a> {
             anneal(self.problem, &self.affinity, self.room, start, schedule)
         };
         ranked[..ranked.len().min(REFINED)].par_iter().enumerate().map(anneal).collect()
+    }
+
+    /// The best by the objective: of mappings that are sorted by hop-bytes the first, or the one with the least load of a
+    /// channel, or with the least product of the two; ties go to fewer hop-bytes.
+    fn choose(&self, mut ranked: Vec<(f64, Mapping)>) -> Result<Mapping, MappingError> {
+        let objective = self.problem.spec.objective;
+        if objective == Objective::HopBytes {
+            return Ok(ranked.swap_remove(0).1);
+        }
+        let value = |(hop_bytes, mapping): &(f64, Mapping)| {
+            let largest = channel_use(self.problem.graph, self.problem.machine, mapping)?.max;
+            Ok(if objective == Objective::Both { largest * hop_bytes } else { largest })
+        };
+        let values: Result<Vec<f64>, MappingError> = ranked.iter().map(value).collect();
+        let values = values?;
+        let best = (0..ranked.len()).min_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+        Ok(ranked.swap_remove(best.unwrap_or(0)).1)
     }
 
     /// Mappings with their costs, cheapest first.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{annealing, auto, bisection, embedding, greedy, simple};
-use crate::{Mapping, MappingError, Problem};
+use crate::{Mapping, MappingError, Objective, Problem};
 
 /// How tasks are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,29 @@ impl StrategyName {
         Self::Multilevel,
         Self::Hierarchical,
     ];
+
+    /// The name, as files and options write it, and a line about it.
+    fn described(self) -> (String, String) {
+        let schema = serde_json::Value::from(schemars::schema_for!(Self));
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+        let name = serde_json::to_value(self).map(|name| text(&name)).unwrap_or_default();
+        let variants = schema["oneOf"].as_array().cloned().unwrap_or_default();
+        let about = variants
+            .iter()
+            .find(|variant| text(&variant["const"]) == name)
+            .map(|variant| text(&variant["description"]));
+        (name, about.unwrap_or_default())
+    }
+
+    /// The name, as files and options write it.
+    pub fn name(self) -> String {
+        self.described().0
+    }
+
+    /// A line about it.
+    pub fn about(self) -> String {
+        self.described().1
+    }
 }
 
 /// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
@@ -52,6 +75,10 @@ impl StrategyName {
 /// If the tasks do not fit, if the strategy is not made for such a graph or machine, or if the watcher cancels.
 pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     problem.room()?;
+    if problem.spec.objective != Objective::HopBytes && problem.spec.strategy != StrategyName::Auto {
+        let message = "only `auto` chooses by the load of channels; all others lower hop-bytes";
+        return Err(MappingError::unfit("objective", message));
+    }
     match problem.spec.strategy {
         StrategyName::Auto => auto::auto(problem),
         StrategyName::Identity => simple::identity(problem),

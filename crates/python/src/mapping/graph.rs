@@ -1,0 +1,110 @@
+//! Task graphs.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::json;
+use workload::tasks::{self, ArcList, GraphError, GraphSpec};
+
+use super::{numbers, words, wrong, wrong_at};
+
+/// What the tasks of an application send to one another in a step.
+#[pyclass(frozen, module = "cutthrough._core")]
+pub struct TaskGraph {
+    pub inner: tasks::TaskGraph,
+}
+
+fn raise(error: &GraphError) -> PyErr {
+    wrong_at(error.key.filter(|_| error.file.is_none()), error)
+}
+
+#[pymethods]
+impl TaskGraph {
+    /// From a shorthand or a file.
+    #[staticmethod]
+    fn read(py: Python<'_>, graph: &str, base_dir: &str, seed: u64) -> PyResult<Self> {
+        let made = py.detach(|| graph.parse::<GraphSpec>().and_then(|spec| spec.build(Path::new(base_dir), seed)));
+        made.map(|inner| Self { inner }).map_err(|error| raise(&error))
+    }
+
+    /// From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1).
+    #[staticmethod]
+    fn of_arcs(tasks: u32, sources: &[u8], targets: &[u8], sizes: &[u8], loads: &[u8]) -> PyResult<Self> {
+        if tasks == 0 || tasks > tasks::MAX_TASKS {
+            return Err(wrong(&format!("{tasks} tasks; 1 to {} are supported", tasks::MAX_TASKS)));
+        }
+        let (sources, targets) = (words(sources), words(targets));
+        let long = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|at| bytes[at]));
+        let sizes: Vec<u64> = sizes.chunks_exact(8).map(long).collect();
+        let mut arcs = ArcList::new(tasks);
+        for ((&from, &to), &bytes) in sources.iter().zip(&targets).zip(&sizes) {
+            if from >= tasks || to >= tasks || from == to {
+                return Err(wrong(&format!(
+                    "an arc leads from task {from} to {to}; tasks are 0 to {} and send to others",
+                    tasks - 1
+                )));
+            }
+            arcs.add(from, to, bytes, 1);
+        }
+        let mut inner = tasks::TaskGraph::new("arcs", arcs.build());
+        if !loads.is_empty() {
+            inner.loads = loads.chunks_exact(8).map(|bytes| f64::from_bits(long(bytes))).collect();
+            if inner.loads.len() != tasks as usize || inner.loads.iter().any(|&load| !(load >= 0.0 && load.is_finite()))
+            {
+                return Err(wrong(&format!("there are not {tasks} loads, or one is negative")));
+            }
+        }
+        Ok(Self { inner })
+    }
+
+    /// The number of tasks.
+    #[getter]
+    fn tasks(&self) -> u32 {
+        self.inner.tasks()
+    }
+
+    /// Bytes sent in a step.
+    #[getter]
+    fn total_bytes(&self) -> u64 {
+        self.inner.total_bytes()
+    }
+
+    /// JSON: the name, the phases, the arrays, and what is assumed.
+    fn about(&self) -> String {
+        let phase = |phase: &tasks::Phase| json!({ "name": phase.name, "weight": phase.weight, "arcs": phase.arcs.len(), "groups": phase.groups.len() });
+        let array = |array: &tasks::TaskArray| json!({ "name": array.name, "first": array.first, "dims": array.dims });
+        json!({
+            "name": self.inner.name,
+            "phases": self.inner.phases.iter().map(phase).collect::<Vec<_>>(),
+            "arrays": self.inner.arrays.iter().map(array).collect::<Vec<_>>(),
+            "assumed": self.inner.assumed,
+        })
+        .to_string()
+    }
+
+    /// The arcs of all phases: columns of 32-bit `source` and `target` and 64-bit `bytes`.
+    fn arcs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = || self.inner.phases.iter().flat_map(|phase| phase.arcs.iter());
+        let columns = PyDict::new(py);
+        columns.set_item("source", numbers(py, all().map(|arc| arc.0), u32::to_ne_bytes))?;
+        columns.set_item("target", numbers(py, all().map(|arc| arc.1), u32::to_ne_bytes))?;
+        columns.set_item("bytes", numbers(py, all().map(|arc| arc.2), u64::to_ne_bytes))?;
+        Ok(columns)
+    }
+
+    /// The loads of the tasks, as 64-bit floats.
+    fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        numbers(py, self.inner.loads.iter().copied(), f64::to_ne_bytes)
+    }
+
+    /// The same with its tasks numbered at random.
+    fn shuffled(&self, seed: u64) -> Self {
+        Self { inner: tasks::shuffled(&self.inner, seed) }
+    }
+
+    /// The graph in METIS's format.
+    fn metis(&self) -> String {
+        tasks::write_metis(&self.inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! Machines and the Topology Manager.
+
+use std::path::Path;
+
+use mapping::{MachineError, MachineSource, RankOrder};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use super::{wrong, wrong_at};
+use crate::topology::Topology;
+
+/// A topology with cores and an allocation.
+#[pyclass(frozen, module = "cutthrough._core")]
+pub struct Machine {
+    pub inner: mapping::Machine,
+}
+
+fn raise(error: &MachineError) -> PyErr {
+    wrong_at(error.key.filter(|_| error.file.is_none()), error)
+}
+
+impl Machine {
+    fn no_rank(&self) -> PyErr {
+        PyIndexError::new_err(format!("no such rank; there are {}", self.inner.ranks()))
+    }
+}
+
+#[pymethods]
+impl Machine {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        machine: &str,
+        cores: Option<u32>,
+        rank_order: &str,
+        allocation: Option<&str>,
+        node: Option<&str>,
+        base_dir: &str,
+    ) -> PyResult<Self> {
+        let rank_order = match rank_order {
+            "TXYZ" => RankOrder::CoresFirst,
+            "XYZT" => RankOrder::NodesFirst,
+            other => return Err(wrong(&format!("rank-order: `{}` is not TXYZ or XYZT", other.escape_debug()))),
+        };
+        let source = MachineSource {
+            machine: machine.to_owned(),
+            cores,
+            rank_order,
+            allocation: allocation.map(str::to_owned),
+            node: node.map(str::to_owned),
+        };
+        let read = py.detach(|| source.read(Path::new(base_dir)));
+        read.map(|inner| Self { inner }).map_err(|error| raise(&error))
+    }
+
+    /// The number of allocated nodes.
+    #[getter]
+    fn places(&self) -> u32 {
+        self.inner.places()
+    }
+
+    /// Cores of a node.
+    #[getter]
+    fn cores(&self) -> u32 {
+        self.inner.cores()
+    }
+
+    /// The number of ranks.
+    #[getter]
+    fn ranks(&self) -> u64 {
+        self.inner.ranks()
+    }
+
+    /// The extents of the allocation.
+    #[getter]
+    fn extents(&self) -> Vec<u32> {
+        self.inner.extents()
+    }
+
+    /// By dimension, whether the allocation wraps around.
+    #[getter]
+    fn is_torus(&self) -> Vec<bool> {
+        self.inner.is_torus()
+    }
+
+    /// Whether the allocation fills its box.
+    #[getter]
+    fn is_contiguous(&self) -> bool {
+        self.inner.is_contiguous()
+    }
+
+    /// The number of each place's node in the topology.
+    fn nodes(&self) -> Vec<u32> {
+        self.inner.nodes().iter().map(|node| node.0).collect()
+    }
+
+    /// The name of each place's node.
+    fn names(&self) -> Vec<String> {
+        (0..self.inner.places()).map(|place| self.inner.place_name(place)).collect()
+    }
+
+    /// The topology of the whole machine.
+    fn topology(&self) -> PyResult<Topology> {
+        Topology::shared(self.inner.topology().clone())
+    }
+
+    /// JSON: the name, what is in a node, links, and what is assumed.
+    fn about(&self) -> String {
+        let about = self.inner.about();
+        let node = about.node.as_ref().map(|node| {
+            json!({ "packages": node.packages, "numa_nodes": node.numa_nodes, "cores": node.cores, "threads": node.threads })
+        });
+        let link = about.link.map(|link| json!({ "bytes_per_s": link.bytes_per_s, "delay_ns": link.delay_ns }));
+        json!({ "name": about.name, "node": node, "link": link, "notes": about.notes }).to_string()
+    }
+
+    /// Hops between two places.
+    fn hops(&self, place: u32, other: u32) -> PyResult<u32> {
+        if place.max(other) >= self.inner.places() {
+            return Err(PyIndexError::new_err(format!("no such place; there are {}", self.inner.places())));
+        }
+        Ok(self.inner.hops().hops(place, other))
+    }
+
+    /// The place and the core of a rank.
+    fn place_of_rank(&self, rank: u64) -> PyResult<(u32, u32)> {
+        self.inner.place_of_rank(rank).ok_or_else(|| self.no_rank())
+    }
+
+    /// The coordinates and the core of a rank.
+    fn rank_to_coordinates(&self, rank: u64) -> PyResult<(Vec<u32>, u32)> {
+        let place = self.inner.coordinates_of_rank(rank).ok_or_else(|| self.no_rank())?;
+        Ok((place.coordinates, place.core))
+    }
+
+    /// The rank at coordinates, on a core.
+    fn coordinates_to_rank(&self, coordinates: Vec<u32>, core: u32) -> PyResult<u64> {
+        let nobody = || PyIndexError::new_err("no rank is there");
+        self.inner.rank_at(&coordinates, core).ok_or_else(nobody)
+    }
+
+    /// Hops between two ranks.
+    fn hops_between_ranks(&self, rank: u64, other: u64) -> PyResult<u32> {
+        self.inner.hops_between_ranks(rank, other).ok_or_else(|| self.no_rank())
+    }
+
+    /// The rank of a list that is closest.
+    fn closest_rank(&self, rank: u64, others: Vec<u64>) -> PyResult<u64> {
+        self.inner.closest_rank(rank, &others).ok_or_else(|| self.no_rank())
+    }
+
+    /// The ranks of a list by their hops.
+    fn ranks_by_hops(&self, rank: u64, others: Vec<u64>) -> PyResult<Vec<u64>> {
+        self.inner.ranks_by_hops(rank, &others).ok_or_else(|| self.no_rank())
+    }
+}

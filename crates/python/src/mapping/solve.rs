@@ -1,0 +1,160 @@
+//! Mapping and measuring.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mapping::strategies::{StrategyName, map};
+use mapping::{MapSpec, Mapping, MappingError, PRESETS, Problem, Watch, channel_use, measure};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use workload::tasks::GraphSpec;
+
+use super::{Machine, TaskGraph, numbers, words, wrong, wrong_at};
+use crate::errors::Cancelled;
+use crate::topology::doubles;
+
+/// How far a mapping is, and a way to end it early.
+#[pyclass(frozen, module = "cutthrough._core")]
+#[derive(Default)]
+pub struct MapProgress {
+    state: Mutex<(f64, String)>,
+    cancelled: AtomicBool,
+}
+
+impl Watch for MapProgress {
+    fn report(&self, share: f64, doing: &str) {
+        if let Ok(mut state) = self.state.lock() {
+            state.0 = share;
+            doing.clone_into(&mut state.1);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+#[pymethods]
+impl MapProgress {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// The part of what is under way that is done, 0 to 1.
+    #[getter]
+    fn fraction(&self) -> f64 {
+        self.state.lock().map_or(0.0, |state| state.0)
+    }
+
+    /// What is under way.
+    #[getter]
+    fn phase(&self) -> String {
+        self.state.lock().map_or_else(|_| String::new(), |state| state.1.clone())
+    }
+
+    /// Makes the mapping raise `Cancelled` soon.
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+fn raise(error: &MappingError) -> PyErr {
+    match error {
+        MappingError::Unfit { key, message } => wrong_at(Some(key), message),
+        MappingError::Cancelled => Cancelled::new_err("cancelled"),
+    }
+}
+
+/// The place of every task, as 32-bit numbers.
+#[pyfunction]
+pub fn map_tasks<'py>(
+    py: Python<'py>,
+    graph: &TaskGraph,
+    machine: &Machine,
+    spec: &str,
+    fixed: Vec<(u32, u32)>,
+    current: Option<&[u8]>,
+    progress: &MapProgress,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let spec: MapSpec = serde_json::from_str(spec).map_err(|error| wrong(&error))?;
+    let current = current.map(|bytes| Mapping { place_of: words(bytes) });
+    if let Some(current) = &current {
+        check(current, graph, machine)?;
+    }
+    let mut fixed = fixed;
+    fixed.sort_unstable();
+    let problem = Problem {
+        graph: &graph.inner,
+        machine: &machine.inner,
+        spec: &spec,
+        fixed: &fixed,
+        current: current.as_ref(),
+        watch: progress,
+    };
+    let found = py.detach(|| map(&problem)).map_err(|error| raise(&error))?;
+    Ok(numbers(py, found.place_of.into_iter(), u32::to_ne_bytes))
+}
+
+fn check(mapping: &Mapping, graph: &TaskGraph, machine: &Machine) -> PyResult<()> {
+    let (tasks, places) = (graph.inner.tasks(), machine.inner.places());
+    if mapping.place_of.len() != tasks as usize || mapping.place_of.iter().any(|&place| place >= places) {
+        let message = format!("a mapping has a place from 0 to {} for each of the {tasks} tasks", places - 1);
+        return Err(wrong(&message));
+    }
+    Ok(())
+}
+
+/// JSON: the measures of a mapping; and the bytes over every channel of `Topology.channel_table`, as 64-bit floats.
+#[pyfunction]
+pub fn measure_mapping<'py>(
+    py: Python<'py>,
+    graph: &TaskGraph,
+    machine: &Machine,
+    places: &[u8],
+) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    let mapping = Mapping { place_of: words(places) };
+    check(&mapping, graph, machine)?;
+    let (found, channels) = py.detach(|| {
+        (measure(&graph.inner, &machine.inner, &mapping), channel_use(&graph.inner, &machine.inner, &mapping))
+    });
+    let channels = channels.map_err(|error| raise(&error))?;
+    let topology = &**machine.inner.topology();
+    let hottest = channels.hottest(topology, 5).into_iter().map(|(router, port, bytes)| {
+        json!({ "router": router.0, "port": port.0, "class": topology.class_names()[usize::from(topology.class(router, port).0)], "bytes": bytes })
+    });
+    let phase = |phase: &mapping::PhaseMeasures| json!({ "name": phase.name, "hop_bytes": phase.hop_bytes, "hops_per_byte": phase.hops_per_byte, "proxies": phase.proxies });
+    let text = json!({
+        "hop_bytes": found.hop_bytes,
+        "hops_per_byte": found.hops_per_byte,
+        "multicast_hop_bytes": found.multicast_hop_bytes,
+        "dilation_p50": found.dilation.percentile(0.5),
+        "dilation_p90": found.dilation.percentile(0.9),
+        "dilation_p99": found.dilation.percentile(0.99),
+        "dilation_max": found.dilation.max(),
+        "bytes_by_hops": found.dilation.bytes_by_hops,
+        "max_channel_load": channels.max,
+        "mean_channel_load": channels.mean,
+        "hottest_channels": hottest.collect::<Vec<_>>(),
+        "imbalance": found.imbalance,
+        "proxies": found.proxies,
+        "phases": found.phases.iter().map(phase).collect::<Vec<_>>(),
+    });
+    Ok((text.to_string(), doubles(py, &channels.bytes)))
+}
+
+/// JSON: strategies, machines and graphs that can be named, each with a line about it.
+#[pyfunction]
+pub fn mapping_catalogue() -> String {
+    let strategy = |name: &StrategyName| json!({ "name": name.name(), "summary": name.about(), "keys": [] });
+    let preset = |preset: &mapping::Preset| json!({ "name": preset.name, "summary": format!("{}. {}", preset.about, preset.assumed), "keys": [] });
+    let graph = |(name, example, key): &(&str, &str, &str)| json!({ "name": name, "summary": format!("for example {example}"), "keys": [key] });
+    let list = |values: Vec<Value>| Value::Array(values);
+    json!({
+        "strategies": list(StrategyName::ALL.iter().map(strategy).collect()),
+        "machines": list(PRESETS.iter().map(preset).collect()),
+        "graphs": list(GraphSpec::KINDS.iter().map(graph).collect()),
+    })
+    .to_string()
+}

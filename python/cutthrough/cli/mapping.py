@@ -1,0 +1,180 @@
+"""`cutthrough map`: which task runs where."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cutthrough import _core, plots, reports
+from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
+from cutthrough.errors import ExperimentError
+from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
+from cutthrough.mapping.exports import FORMATS
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+__all__ = ["register"]
+
+#: What is drawn.
+PICTURES = ("tasks", "hops", "channels")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command("map")(map_)
+
+
+class Bar:
+    """A bar for a search; silent where nobody watches."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._progress.add_task("", total=1.0)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def update(self, fraction: float, phase: str) -> None:
+        """Shows how far a search is (see `solving.Watcher`)."""
+        self._progress.update(self._task, completed=fraction, description=phase)
+
+
+def map_(
+    graph: Annotated[
+        str, typer.Option("--graph", "-g", metavar="GRAPH", help="A task graph: a file or `stencil:...`.")
+    ],
+    machine: Annotated[
+        str, typer.Option("--machine", "-m", metavar="MACHINE", help="`torus:8x8x8`, a preset or a file.")
+    ],
+    strategy: Annotated[
+        list[str], typer.Option("--strategy", "-s", help="A strategy; several are compared, and the best is kept.")
+    ] = ["auto"],  # noqa: B006  (typer copies it)
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where the mapping goes.", show_default="nowhere")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", "-f", help=f"Of the mapping's file: {', '.join(FORMATS)}.")
+    ] = "nodes",
+    objective: Annotated[
+        str, typer.Option(help="What `auto` chooses by: hop-bytes, max-channel-load or both.")
+    ] = "hop-bytes",
+    imbalance: Annotated[
+        float, typer.Option(min=0.0, help="How far a node's load may be above the mean, where tasks share nodes.")
+    ] = 0.03,
+    tasks_per_node: Annotated[int | None, typer.Option(min=1, help="The most tasks of a node.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0.0, help="Nominal seconds of search.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 1,
+    shuffle: Annotated[int | None, typer.Option(min=0, help="Number the tasks at random first, by this seed.")] = None,
+    fixed: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Lines `task place` of tasks that stay where they are.")
+    ] = None,
+    current: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The places of the tasks now, a line each.")
+    ] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Cores of a node.")] = None,
+    rank_order: Annotated[str, typer.Option(help="How ranks fill cores: TXYZ or XYZT.")] = "TXYZ",
+    allocation: Annotated[
+        str | None, typer.Option(help="The job's nodes: `0:8,0:8,4:12`, `0-63,100` or `node[001-064]`.")
+    ] = None,
+    node: Annotated[Path | None, typer.Option(metavar="FILE", help="hwloc's XML of a node.")] = None,
+    pictures: Annotated[
+        Path | None, typer.Option("--plots", metavar="DIR", help="Draw tasks, hops and channels here.")
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Map the tasks of an application on the nodes of a machine.
+
+    Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order. Line i (from 0)
+    of the file is the node of task i.
+
+    Examples:
+    - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
+    - `cutthrough map -g stencil:8x8x8 -m dragonfly:h=3 -s greedy -s multilevel --json`
+    - `cutthrough map -g stencil:8x8 -m mesh:8x8 -o ranks.txt --format openmpi-rankfile`
+    - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --plots pictures`
+
+    `cutthrough list strategies`, `list machines` and `list graphs` name what there is.
+    """
+    tasks = TaskGraph(graph, seed)
+    if shuffle is not None:
+        tasks = tasks.shuffled(shuffle)
+    where = Machine(machine, cores=cores, rank_order=rank_order, allocation=allocation, node=node)
+    options: dict[str, Any] = {
+        "objective": objective,
+        "imbalance": imbalance,
+        "tasks_per_node": tasks_per_node,
+        "budget": budget,
+        "seed": seed,
+    }
+    pinned = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
+    now = [row[0] for row in _pairs(current, 1)] if current else None
+    try:
+        with Bar() as bar:
+            found = [
+                map_tasks(tasks, where, name, fixed=pinned, current=now, watcher=bar, **options) for name in strategy
+            ]
+            default = map_tasks(tasks, where, "identity", fixed=pinned, **options)
+    except KeyboardInterrupt:
+        complain("interrupted: nothing was written")
+        raise typer.Exit(INTERRUPTED) from None
+    best = min(found, key=lambda mapping: mapping.measures["hop_bytes"])
+    if output is not None:
+        best.save(output, form)
+    if json_output:
+        print_json({"version": _core.__version__, "points": [mapping.to_dict() for mapping in found]})
+    else:
+        _print([*found, default], output)
+    if pictures is not None:
+        _draw(best, default, pictures, quiet=json_output)
+
+
+def _print(mappings: list[MappingResult], output: Path | None) -> None:
+    graph, machine = mappings[0].graph, mappings[0].machine
+    out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
+    out.print(reports.mapping_table([mapping.to_dict() for mapping in mappings]))
+    for note in (*graph.about["assumed"], *machine.about["notes"]):
+        out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
+    if output is not None:
+        out.print(f"Mapping: {output}", markup=False, soft_wrap=True)
+
+
+def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for what in PICTURES:
+        for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):
+            if not quiet:
+                out.print(f"Plot: {path}", markup=False, soft_wrap=True)
+
+
+def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
+    """The rows of a file of whole numbers, `width` each; `#` starts a comment."""
+    rows = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"error: {path}: it cannot be read: {error}"
+        raise ExperimentError(message) from None
+    for number, line in enumerate(lines, 1):
+        words = line.split("#", 1)[0].replace(",", " ").split()
+        if not words:
+            continue
+        if len(words) != width or not all(word.isascii() and word.isdigit() for word in words):
+            message = f"error: {path}:{number}: expected {'a place' if width == 1 else '`task place`'}, whole numbers"
+            raise ExperimentError(message)
+        rows.append(tuple(int(word) for word in words))
+    if width == 2 and len({row[0] for row in rows}) < len(rows):
+        message = f"error: {path}: a task is fixed twice"
+        raise ExperimentError(message)
+    return rows

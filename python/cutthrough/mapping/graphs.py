@@ -1,0 +1,131 @@
+"""Task graphs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutthrough import _core
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    import numpy.typing as npt
+
+__all__ = ["TaskGraph"]
+
+
+class TaskGraph:
+    """What the tasks of an application send to one another in a step, and how much each computes.
+
+    Args:
+        graph: A generator's shorthand such as `"stencil:16x16x16"`, or a file: METIS (`.graph`), Matrix Market
+            (`.mtx`), a list of edges (`.csv`) or a matrix of bytes between ranks (`.txt`).
+        seed: Of what a generator draws.
+
+    Raises:
+        ExperimentError: There is no such graph, or a file is wrong; the message has the file and the line.
+    """
+
+    def __init__(self, graph: str | Path, seed: int = 1) -> None:
+        self._core = _core.TaskGraph.read(str(graph), ".", seed)
+
+    @classmethod
+    def _of(cls, core: _core.TaskGraph) -> Self:
+        graph = cls.__new__(cls)
+        graph._core = core
+        return graph
+
+    @classmethod
+    def from_arcs(
+        cls,
+        tasks: int,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        sizes: npt.ArrayLike,
+        loads: npt.ArrayLike | None = None,
+    ) -> Self:
+        """A graph from arrays.
+
+        Args:
+            tasks: The number of tasks.
+            sources: Who sends, an array of task numbers from 0.
+            targets: To whom, as many.
+            sizes: Bytes, as many.
+            loads: The work of each task; without it, all 1.
+
+        Raises:
+            ExperimentError: The arrays differ in length, or a number is out of range.
+        """
+        columns = [np.asarray(values) for values in (sources, targets, sizes)]
+        if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+            message = "error: sources, targets and sizes are arrays of one dimension and of the same length"
+            raise ExperimentError(message)
+        if any(len(column) and (column.min() < 0 or (column != column.astype(np.int64)).any()) for column in columns):
+            message = "error: sources, targets and sizes are whole numbers, and not negative"
+            raise ExperimentError(message)
+        given = b"" if loads is None else np.asarray(loads, np.float64).tobytes()
+        one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
+        return cls._of(_core.TaskGraph.of_arcs(tasks, one, other, columns[2].astype(np.uint64).tobytes(), given))
+
+    @classmethod
+    def from_matrix(cls, matrix: npt.ArrayLike) -> Self:
+        """A graph from a square array: row i, column j is the bytes that task i sends task j; the diagonal is left out.
+
+        Raises:
+            ExperimentError: The array is not square, or an entry is negative.
+        """
+        held = np.array(matrix)
+        if held.ndim != 2 or held.shape[0] != held.shape[1]:
+            message = f"error: a matrix of bytes between tasks is square, not of shape {held.shape}"
+            raise ExperimentError(message)
+        np.fill_diagonal(held, 0)
+        sources, targets = np.nonzero(held)
+        return cls.from_arcs(len(held), sources, targets, held[sources, targets])
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.tasks} tasks, {self._core.total_bytes:,} bytes a step>"
+
+    @property
+    def name(self) -> str:
+        """What the graph is called."""
+        name: str = self.about["name"]
+        return name
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The name, the phases, the application's arrays, and what is assumed."""
+        about: dict[str, Any] = json.loads(self._core.about())
+        return about
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return self._core.tasks
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes sent in a step, a multicast's once for each member."""
+        return self._core.total_bytes
+
+    @property
+    def loads(self) -> npt.NDArray[np.float64]:
+        """The work of each task."""
+        return np.frombuffer(self._core.loads(), np.float64)
+
+    def arcs(self) -> dict[str, npt.NDArray[Any]]:
+        """The messages between pairs, as columns `source`, `target` and `bytes`; multicasts are not among them."""
+        kinds = {"source": np.uint32, "target": np.uint32, "bytes": np.uint64}
+        return {name: np.frombuffer(data, kinds[name]) for name, data in self._core.arcs().items()}
+
+    def shuffled(self, seed: int) -> TaskGraph:
+        """The same with its tasks numbered at random."""
+        return TaskGraph._of(self._core.shuffled(seed))
+
+    def to_metis(self) -> str:
+        """The graph in METIS's format; what goes both ways is averaged."""
+        return self._core.metis()

@@ -1,0 +1,202 @@
+"""Mapping tasks, and what comes of it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from cutthrough import _core
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    from matplotlib.figure import Figure
+
+    from cutthrough.mapping.graphs import TaskGraph
+    from cutthrough.mapping.machines import Machine
+
+    Integers = npt.NDArray[np.uint32]
+
+__all__ = ["MappingResult", "Watcher", "evaluate_places", "map_tasks", "strategies"]
+
+#: What `auto` can choose by.
+OBJECTIVES = ("hop-bytes", "max-channel-load", "both")
+#: Seconds between looks at a mapping that is under way.
+TICK_S = 0.1
+
+
+class Watcher(Protocol):
+    """Told how far a mapping is."""
+
+    def update(self, fraction: float, phase: str) -> None:
+        """The part of what is under way that is done, 0 to 1, and what that is."""
+
+
+def strategies() -> list[str]:
+    """The names of all strategies."""
+    return [entry["name"] for entry in json.loads(_core.mapping_catalogue())["strategies"]]
+
+
+@dataclass(frozen=True)
+class MappingResult:
+    """Which task runs where, and how good that is.
+
+    Attributes:
+        graph: The tasks.
+        machine: Where they run.
+        strategy: What placed them.
+        places: The place of each task: an index into the machine's allocated nodes.
+        wall_s: Seconds that the strategy took.
+    """
+
+    graph: TaskGraph
+    machine: Machine
+    strategy: str
+    places: Integers = field(repr=False)
+    wall_s: float
+
+    @cached_property
+    def _measured(self) -> tuple[dict[str, Any], bytes]:
+        text, channels = _core.measure_mapping(self.graph._core, self.machine._core, self.places.tobytes())
+        return json.loads(text), channels
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """Hop-bytes, hops per byte, dilation, channel loads, imbalance, proxies; all exact, by phase and in total."""
+        return self._measured[0]
+
+    @property
+    def channel_bytes(self) -> npt.NDArray[np.float64]:
+        """The bytes over every channel in a step, by the numbers of the topology's channels."""
+        return np.frombuffer(self._measured[1], np.float64)
+
+    @property
+    def nodes(self) -> Integers:
+        """The node of each task, by its number in the topology."""
+        return np.asarray(self.machine.node_numbers(), np.uint32)[self.places]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `cutthrough map --json` prints of a mapping."""
+        names = {"graph": self.graph.name, "machine": self.machine.name}
+        sizes = {"tasks": self.graph.tasks, "nodes": self.machine.nodes}
+        return {"strategy": self.strategy, **names, **sizes, **self.measures, "wall_s": self.wall_s}
+
+    def export(self, form: str) -> str:
+        """The mapping in a format that a launcher reads; see `cutthrough.mapping.exports`.
+
+        Raises:
+            ExperimentError: There is no such format, or the mapping cannot be written in it.
+        """
+        from cutthrough.mapping import exports
+
+        return exports.write(self, form)
+
+    def save(self, path: str | Path, form: str = "nodes") -> Path:
+        """Writes the mapping to a file; by default line i (from 0) is the node of task i."""
+        target = Path(path)
+        text = self.export(form)
+        unfinished = target.with_name(f".{target.name}.part")
+        unfinished.write_text(text, encoding="utf-8")
+        return unfinished.replace(target)
+
+    def plot(self, what: str = "tasks", before: MappingResult | None = None) -> Figure:
+        """A picture: `tasks` (coloured on the machine), `hops` (bytes by hops) or `channels` (heat maps of bytes).
+
+        Args:
+            what: Which picture.
+            before: Another mapping of the same graph, shown beside it.
+
+        Raises:
+            ValueError: There is no such picture.
+        """
+        from cutthrough.plots import mapping
+
+        return mapping.figure(self, what, before)
+
+
+def map_tasks(
+    graph: TaskGraph,
+    machine: Machine,
+    strategy: str = "auto",
+    *,
+    fixed: Mapping[int, int] | None = None,
+    current: npt.ArrayLike | None = None,
+    watcher: Watcher | None = None,
+    **options: Any,
+) -> MappingResult:
+    """Gives every task a node.
+
+    Args:
+        graph: The tasks.
+        machine: Where they may run.
+        strategy: One of `cutthrough list strategies`.
+        fixed: Tasks that are where they are: task to place (index into the machine's allocated nodes).
+        current: The places of the tasks now, for strategies that move few of them.
+        watcher: Told how far it is.
+        options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
+
+    Raises:
+        ExperimentError: The tasks do not fit, or an option is wrong.
+        KeyboardInterrupt: Ctrl-C was pressed; the search has stopped.
+    """
+    _check("strategy", strategy, strategies())
+    _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
+    spec = {"strategy": strategy, **{key: value for key, value in options.items() if value is not None}}
+    places = None if current is None else np.asarray(current, np.uint32).tobytes()
+    start = time.perf_counter()
+    found = _solve(
+        lambda progress: _core.map_tasks(
+            graph._core, machine._core, json.dumps(spec), sorted((fixed or {}).items()), places, progress
+        ),
+        watcher,
+    )
+    return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
+
+
+def _check(key: str, value: str, known: Sequence[str]) -> None:
+    """Complains of a word that is not known, with the nearest that is."""
+    if value not in known:
+        near = difflib.get_close_matches(value, known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        message = f"error: {key}: `{value}` is none{hint} There are {', '.join(known)}"
+        raise ExperimentError(message)
+
+
+def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:
+    """A mapping that is given, to be measured and drawn like one that was found.
+
+    Raises:
+        ExperimentError: There is not a place of the machine for each task.
+    """
+    held = np.asarray(places)
+    if held.shape != (graph.tasks,) or held.min() < 0 or held.max() >= machine.nodes:
+        message = f"error: a mapping has a place from 0 to {machine.nodes - 1} for each of the {graph.tasks} tasks"
+        raise ExperimentError(message)
+    return MappingResult(graph, machine, name, held.astype(np.uint32), 0.0)
+
+
+def _solve(work: Any, watcher: Watcher | None) -> bytes:
+    """Runs a search in a thread of its own, so that Ctrl-C ends it."""
+    progress = _core.MapProgress()
+    with ThreadPoolExecutor(1, thread_name_prefix="map") as pool:
+        future = pool.submit(work, progress)
+        try:
+            while not wait([future], timeout=TICK_S).done:
+                if watcher is not None:
+                    watcher.update(progress.fraction, progress.phase)
+        except BaseException:
+            progress.cancel()
+            wait([future])
+            raise
+        found: bytes = future.result()
+        return found

@@ -1,0 +1,243 @@
+"""`cutthrough map`, machines, graphs and the files that mappings become."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import numpy as np
+import pytest
+from cutthrough import plots
+from cutthrough.mapping import exports
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Real inputs, where they are.
+DATA = Path(os.environ.get("CUTTHROUGH_DATA", ROOT.parent / "shared" / "data"))
+
+
+def small(strategy: str = "auto", **options: Any) -> ct.MappingResult:
+    graph = ct.TaskGraph("stencil:4x4").shuffled(3)
+    return ct.map_tasks(graph, ct.Machine("torus:4x4"), strategy, **options)
+
+
+def test_map_finds_the_grid_and_writes_the_nodes(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Expected: a shuffled 6x6 stencil lies on a 6x6 torus at one hop a byte, one message on every channel."""
+    target = tmp_path / "mapping.txt"
+    ran = cutthrough(
+        "map", "--graph", "stencil:6x6", "--machine", "torus:6x6", "--shuffle", "1", "-o", target, "--json"
+    )
+    assert ran.status == 0, ran.err
+    (point,) = json.loads(ran.out)["points"]
+    assert (point["hops_per_byte"], point["max_channel_load"], point["imbalance"]) == (1.0, 1024.0, 1.0)
+    assert {"hop_bytes", "wall_s", "strategy"} <= set(point)
+    assert sorted(int(line) for line in target.read_text().splitlines()) == list(range(36))
+
+
+def test_several_strategies_are_compared_and_the_best_is_kept(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches the last strategy kept instead of the best."""
+    target = tmp_path / "mapping.txt"
+    ran = cutthrough("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "identity", "-s", "random", "-o", target)
+    assert ran.status == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[2:5]] == ["identity", "random", "identity"]
+    assert [int(line) for line in target.read_text().splitlines()] == list(range(16))
+
+
+def test_the_same_seed_gives_the_same_bytes(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a search that depends on time or threads."""
+    words = []
+    for name in ("one", "other"):
+        cutthrough("map", "-g", "random:60", "-m", "dragonfly:h=2", "--budget", 0.05, "-o", tmp_path / name)
+        words.append((tmp_path / name).read_bytes())
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-g", "stensil:4", "-m", "torus:4"), "did you mean `stencil`"),
+        (("-g", "stencil:4", "-m", "tours:4"), "did you mean `torus`"),
+        (("-g", "stencil:4", "-m", "torus:4", "-s", "greddy"), "did you mean `greedy`"),
+        (("-g", "stencil:4", "-m", "torus:4", "--objective", "hops"), "hop-bytes"),
+        (("-g", "stencil:4x4", "-m", "torus:4", "--tasks-per-node", "3"), "12"),
+        (("-g", "missing.graph", "-m", "torus:4"), "missing.graph"),
+        (("-g", "stencil:4", "-m", "torus:4", "--format", "rankfile"), "openmpi-rankfile"),
+        (("-g", "stencil:4", "-m", "torus:4", "--allocation", "7"), "0 to 3"),
+        (("-g", "stencil:4", "-m", "torus:4", "--fixed", "missing"), "missing"),
+        (("-g", "random:9", "-m", "torus:9", "-s", "embedding"), "auto"),
+        (("-g", "stencil:4", "-m", "torus:4", "-s", "greedy", "--objective", "both"), "auto"),
+    ],
+)
+def test_bad_input_is_one_error(
+    cutthrough: Callable[..., Any], tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """Catches a traceback, a wrong exit status, a message without what is allowed, a file half written."""
+    ran = cutthrough("map", *arguments, "-o", tmp_path / "out")
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors_of_files_name_the_line(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a line that is lost on the way to the user, in graphs, machines and lists."""
+    graph, machine, fixed = (tmp_path / name for name in ("bad.graph", "bad.conf", "fixed"))
+    graph.write_text("2 1\n1\n1\n")
+    machine.write_text("SwitchName=a Nodes=n[0-3]\nSwitchName=a Nodes=m\n")
+    fixed.write_text("0 1\n1 x\n")
+    for arguments, place in (
+        (("-g", graph, "-m", "torus:4"), "bad.graph:2"),
+        (("-g", "stencil:4", "-m", machine), "bad.conf:2"),
+        (("-g", "stencil:4", "-m", "torus:4", "--fixed", fixed), "fixed:2"),
+    ):
+        ran = cutthrough("map", *arguments)
+        assert ran.status == 2
+        assert place in ran.err
+
+
+def test_fixed_tasks_stay() -> None:
+    """Catches a fixed task that a strategy moves."""
+    mapping = small(fixed={0: 5, 7: 2}, budget=0.01)
+    assert (mapping.places[0], mapping.places[7]) == (5, 2)
+
+
+def test_machines_answer_by_both_names() -> None:
+    """Catches one of the paper's names that says something else."""
+    machine = ct.Machine("bigben", allocation="0:4,0:12,2:6", cores=2, rank_order="XYZT")
+    assert (machine.dims, machine.is_torus, machine.ranks) == ((4, 12, 4), (False, True, False), 384)
+    assert (machine.getDimNX(), machine.getDimNY(), machine.getDimNZ(), machine.getDimNT()) == (4, 12, 4, 2)
+    assert (machine.isTorusX(), machine.isTorusY(), machine.isTorusZ()) == (False, True, False)
+    assert machine.rankToCoordinates(5) == machine.rank_to_coordinates(5) == (1, 1, 0, 0)
+    assert machine.coordinatesToRank(1, 1, 0, 0) == 5
+    assert machine.getHopsBetweenRanks(0, 5) == 2
+    assert machine.pickClosestRank(0, [5, 192, 1]) == 192
+    assert machine.sortRanksByHops(0, [5, 192, 1]) == [192, 1, 5]
+    with pytest.raises(IndexError):
+        machine.hops_between_ranks(0, 384)
+
+
+def test_a_job_finds_its_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches hosts of the environment that are not used, and silence where there is no job."""
+    conf = tmp_path / "topology.conf"
+    conf.write_text("SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n")
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    monkeypatch.delenv("SLURM_NODELIST", raising=False)
+    with pytest.raises(ct.ExperimentError, match="SLURM_JOB_NODELIST"):
+        ct.Machine.from_job(conf)
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[3-4]")
+    machine = ct.Machine.from_job(conf)
+    assert (machine.node_names(), machine.hops(0, 1)) == (["n3", "n4"], 4)
+
+
+def test_graphs_come_from_arrays() -> None:
+    """Catches a matrix that is transposed, and arrays that do not fit."""
+    graph = ct.TaskGraph.from_matrix([[9, 2, 0], [0, 0, 5], [1, 0, 0]])
+    arcs = graph.arcs()
+    assert list(zip(arcs["source"], arcs["target"], arcs["bytes"], strict=True)) == [(0, 1, 2), (1, 2, 5), (2, 0, 1)]
+    assert graph.to_metis().splitlines()[0] == "3 3 001"
+    for wrong in ([[0.0, -1.0], [0.0, 0.0]], [[0.0, 1.0, 2.0]], [[0.0, 0.5], [0.0, 0.0]]):
+        with pytest.raises(ct.ExperimentError):
+            ct.TaskGraph.from_matrix(wrong)
+    with pytest.raises(ct.ExperimentError, match="loads"):
+        ct.TaskGraph.from_arcs(2, [0], [1], [5], loads=[1.0])
+
+
+def test_exports_read_back() -> None:
+    """Each format, read again as its consumer's documentation describes it, gives the same nodes."""
+    machine = ct.Machine("torus:2x3", cores=2)
+    mapping = ct.evaluate_places(ct.TaskGraph("stencil:4x3"), machine, [5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
+    expected = mapping.places.tolist()
+    assert [int(line) for line in mapping.export("nodes").splitlines()] == expected
+    rankfile = [line.replace("rank ", "").split() for line in mapping.export("openmpi-rankfile").splitlines()]
+    assert [int(entry[0].split("=")[1]) for entry in rankfile] == expected
+    assert [entry[1] for entry in rankfile] == ["slot=0", "slot=1"] * 6
+    order = [int(rank) for rank in mapping.export("cray-rank-order").replace("\n", ",").split(",") if rank]
+    assert [expected[rank] for rank in order] == sorted(expected)
+    assert [int(line) for line in mapping.export("slurm-hostfile").splitlines()] == expected
+    processors = [int(line.split()[1]) for line in mapping.export("charm-map").splitlines()]
+    assert [machine.place_of_rank(processor)[0] for processor in processors] == expected
+    assert len(set(processors)) == 12
+    rows = [line.split(",") for line in mapping.export("csv").splitlines()[1:]]
+    assert [int(row[1]) for row in rows] == expected
+
+
+def test_a_format_that_cannot_say_it_refuses() -> None:
+    """Catches a file that a launcher would read otherwise: unequal nodes, and more tasks than cores."""
+    uneven = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:3", cores=2), [0, 1, 1])
+    with pytest.raises(ct.ExperimentError, match="as many ranks"):
+        uneven.export("cray-rank-order")
+    crowded = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:3"), [0, 1, 1])
+    with pytest.raises(ct.ExperimentError, match="cores"):
+        crowded.export("openmpi-rankfile")
+
+
+def test_open_mpi_takes_its_rankfile(tmp_path: Path) -> None:
+    """The consumer itself, where it is installed."""
+    if shutil.which("mpirun") is None:
+        pytest.skip("mpirun is not installed")
+    host = subprocess.run(["hostname"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607
+    machine = tmp_path / "one.edges"
+    machine.write_text("node 0\n")
+    mapping = ct.evaluate_places(ct.TaskGraph("random:2"), ct.Machine(machine, cores=2), [0, 0])
+    text = mapping.export("openmpi-rankfile").replace("=0 ", f"={host} ")
+    (tmp_path / "ranks").write_text(text)
+    options = ["--allow-run-as-root", "--rankfile", str(tmp_path / "ranks"), "-np", "2", "true"]
+    ran = subprocess.run(["mpirun", *options], capture_output=True, text=True, check=False)  # noqa: S607
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("machine", ["torus:4x4", "torus:3x3x3", "dragonfly:p=2,a=4,h=2", "fat-tree:k=3,n=3"])
+def test_pictures_are_drawn_for_every_shape(machine: str, tmp_path: Path) -> None:
+    """Catches a picture that cannot be drawn of a kind of machine, or is empty."""
+    graph = ct.TaskGraph("stencil:4x4")
+    where = ct.Machine(machine)
+    before, after = (ct.map_tasks(graph, where, name) for name in ("random", "greedy"))
+    for what in ("tasks", "hops", "channels"):
+        (path,) = plots.write(after.plot(what, before), tmp_path / what, ["png"])
+        assert path.stat().st_size > 5000
+    with pytest.raises(ValueError, match="tasks"):
+        after.plot("nothing")
+
+
+def test_measures_say_what_channels_carry() -> None:
+    """Expected: on a ring of four, messages to the next node load the four channels upwards and nothing else."""
+    graph = ct.TaskGraph.from_arcs(4, [0, 1, 2, 3], [1, 2, 3, 0], [10, 10, 10, 10])
+    mapping = ct.evaluate_places(graph, ct.Machine("torus:4"), [0, 1, 2, 3])
+    assert (mapping.measures["max_channel_load"], mapping.measures["mean_channel_load"]) == (10.0, 5.0)
+    assert np.isclose(mapping.channel_bytes.sum(), 3 * 40)
+    assert mapping.measures["bytes_by_hops"] == [0, 40]
+
+
+def test_every_format_is_listed(cutthrough: Callable[..., Any]) -> None:
+    """Catches a format, strategy, machine or graph that the lists do not have."""
+    help_text = " ".join(cutthrough("map", "--help").out.split())
+    assert all(form.split("-")[0] in help_text for form in exports.FORMATS)
+    for name, wanted in (("strategies", "hierarchical"), ("machines", "bluegene-p"), ("graphs", "openatom")):
+        ran = cutthrough("list", name, "--json")
+        assert wanted in {entry["name"] for entry in json.loads(ran.out)[name]}
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "most"),
+    [
+        ("lulesh_1000", "torus:10x10x10", 1.0331),
+        ("minimd_1024", "torus:16x8x8", 1.0),
+        ("minife_1024", "torus:16x8x8", 1.40),
+        ("cloverleaf_1152", "torus:12x12x8", 1.45),
+    ],
+)
+def test_recorded_applications_are_recognized(name: str, machine: str, most: float) -> None:
+    """Hops a byte of real applications: catches a grid that is not seen behind reductions and diagonals."""
+    path = DATA / "graphs" / f"{name}.graph"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    mapping = ct.map_tasks(ct.TaskGraph(path), ct.Machine(machine), budget=0.1)
+    assert mapping.measures["hops_per_byte"] <= most
