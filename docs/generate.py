@@ -65,7 +65,7 @@ def cell(text: str) -> str:
 def catalogue() -> str:
     """What `cutthrough list` names."""
     lines = []
-    for kind, entries in json.loads(_core.catalogue()).items():
+    for kind, entries in {**json.loads(_core.catalogue()), **json.loads(_core.mapping_catalogue())}.items():
         lines += [f"## {kind.capitalize()}", ""]
         lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
     return "\n".join(lines)
