@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use workload::tasks::{GraphFormat, GraphSpec, TaskGraph, parse_graph, read_graph, shuffled, write_metis};
+use workload::tasks::{
+    GraphFormat, GraphSpec, TaskGraph, beside, combine, parse_graph, read_graph, shuffled, write_metis,
+};
 
 fn build(text: &str) -> TaskGraph {
     text.parse::<GraphSpec>().expect("a spec").build(Path::new("."), 1).expect("a graph")
@@ -27,6 +29,9 @@ fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
     let double = build("stencil:2x5");
     assert_eq!((arcs(&double), double.total_bytes()), (3 * 10, 4 * 10 * 1024));
     assert_eq!(arcs(&build("stencil:4x4x4,diagonal_bytes=8")), 26 * 64);
+    // An extent of 1 has no neighbours, so that it changes nothing.
+    let flat = |dims: &str| build(&format!("stencil:{dims},diagonal_bytes=8")).phases;
+    assert_eq!(flat("4x1x4"), flat("4x4"));
     assert_eq!(arcs(&build("stencil:3x3x3x3,diagonal_bytes=8")), 80 * 81);
     // Matrix multiplication: in each of three phases n - 1 messages a task, of N^2 / n^3 elements.
     let matmul = build("matmul:4,matrix=64");
@@ -98,6 +103,19 @@ fn spec_errors_say_what_is_allowed() {
     assert!(error("namd:2x6x4").contains('3'));
     assert!(error("missing.graph").contains("missing.graph"));
     assert!(error("random:1").contains("two"));
+    assert!(error("stencil:4x4,bytes=0").contains("`bytes` is 0"));
+    for huge in [
+        "matmul:400",
+        "stencil:90x90x90x90,diagonal_bytes=1",
+        "openatom:water-32,states=1,block=1,planes=30000000,real_planes=30000000",
+        "openatom:water-32,states=4000,block=1,planes=1,real_planes=1000000",
+        "stencil:4,bytes=18446744073709551615",
+        "matmul:2,matrix=18446744073709551615,element_bytes=18446744073709551615",
+        "namd:6x6x4,atoms=18446744073709551615",
+    ] {
+        assert!(error(huge).contains("supported"), "{huge}: {}", error(huge));
+    }
+    assert!(error("nonsense").contains("kind of graph. Write"));
 }
 
 /// The line that an error names.
@@ -125,7 +143,11 @@ fn metis_files_are_read_with_weights_and_held_to_their_rules() {
         ("2 1 001\n2\n1 4\n", Some(2)),
         ("2 1 001\n2 0\n1 0\n", Some(2)),
         ("2 2\n2\n1\n", Some(1)),
-        ("2 1 001\n2 3\n1 4\n", None),
+        ("% c\n2 1 001\n2 3\n1 4\n", Some(3)),
+        ("2 1 011 0\n1 2 3\n1 1 3\n", Some(1)),
+        ("2 1 011 65\n1 2 3\n1 1 3\n", Some(1)),
+        ("2 1 100\nx 2\n1 1\n", Some(2)),
+        ("2 1 001\n2 9000000000000000000\n1 9000000000000000000\n", None),
         ("99999999999 1\n", Some(1)),
         ("2 1\nx\n1\n", Some(2)),
     ] {
@@ -158,6 +180,9 @@ fn other_formats_are_read_and_held_to_their_rules() {
         ("0,0,4\n", GraphFormat::Edges, Some(1)),
         ("0,1\n", GraphFormat::Edges, Some(1)),
         ("0,1,-2\n", GraphFormat::Edges, Some(1)),
+        ("0,1,2,0\n", GraphFormat::Edges, Some(1)),
+        ("0,1,2,99999999999\n", GraphFormat::Edges, Some(1)),
+        ("0,1,2000000000000000\n", GraphFormat::Edges, None),
         ("0,99999999999,1\n", GraphFormat::Edges, Some(1)),
         ("\n", GraphFormat::Edges, None),
         ("0 1\n1\n", GraphFormat::Matrix, Some(2)),
@@ -166,6 +191,37 @@ fn other_formats_are_read_and_held_to_their_rules() {
     ] {
         assert_eq!(line(text, format), place, "{text:?}");
     }
+}
+
+#[test]
+fn several_graphs_are_one() {
+    // Would catch weights that are lost, tasks of two applications that are mixed up, and arrays that hide one another.
+    let (grid, line, multicast) = (build("stencil:4x4"), build("stencil:16"), build("namd:3x3x3,multicast=true"));
+    let both = combine(&[grid.clone(), line.clone()], &[1.0, 3.0]).expect("a graph");
+    assert_eq!((both.tasks(), both.total_bytes()), (16, grid.total_bytes() + line.total_bytes()));
+    assert_eq!(both.phases.iter().map(|phase| phase.weight).collect::<Vec<_>>(), [1.0, 3.0]);
+    assert_eq!(both.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), ["step", "step-2"]);
+    assert!(both.phases[1].arcs == line.phases[0].arcs && both.loads == [2.0; 16]);
+    for (graphs, weights) in [(vec![], vec![]), (vec![grid.clone()], vec![0.0]), (vec![grid.clone()], vec![f64::NAN])] {
+        combine(&graphs, &weights).expect_err("bad weights");
+    }
+    combine(&[grid.clone(), line.clone()], &[1.0]).expect_err("a weight is missing");
+    let error = combine(&[grid.clone(), multicast.clone()], &[1.0, 1.0]).expect_err("other tasks");
+    assert!(error.to_string().contains("16 tasks"), "{error}");
+
+    let joint = beside(&[grid.clone(), multicast.clone(), line.clone()]).expect("a graph");
+    assert_eq!((joint.tasks(), joint.phases.len()), (16 + 405 + 16, 2));
+    assert_eq!(joint.total_bytes(), grid.total_bytes() + multicast.total_bytes() + line.total_bytes());
+    assert_eq!(joint.array("grid-2").map(|array| array.first), Some(16 + 405));
+    let owner = |task: u32| u32::from(task >= 16) + u32::from(task >= 16 + 405);
+    assert!(joint.phases[0].arcs.iter().all(|(from, to, ..)| owner(from) == owner(to)));
+    let groups = joint.phases.iter().flat_map(|phase| &phase.groups);
+    assert!(groups.clone().count() == 54 && groups.clone().all(|group| owner(group.root) == 1));
+    assert!(groups.flat_map(|group| &group.members).all(|&member| owner(member) == 1));
+    let mut critical = line.clone();
+    critical.phases[0].weight = 2.0;
+    beside(&[grid, critical]).expect_err("weights differ");
+    beside(&[]).expect_err("nothing");
 }
 
 /// A real graph, where they are.

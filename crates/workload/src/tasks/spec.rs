@@ -15,6 +15,7 @@ use super::generators::namd::NamdSpec;
 use super::generators::openatom::OpenAtomSpec;
 use super::generators::random::RandomSpec;
 use super::generators::stencil::StencilSpec;
+use super::limits::summable;
 use super::{GraphError, GraphFormat, TaskGraph, read_graph};
 use crate::stream::Stream;
 
@@ -70,7 +71,7 @@ impl GraphSpec {
     /// # Errors
     /// If a key is out of range, or a file is wrong.
     pub fn build(&self, base: &Path, seed: u64) -> Result<TaskGraph, GraphError> {
-        match self {
+        let graph = match self {
             Self::Stencil(spec) => spec.build(),
             Self::Matmul(spec) => spec.build(),
             Self::Milc(spec) => spec.build(),
@@ -79,7 +80,8 @@ impl GraphSpec {
             Self::Mesh(spec) => spec.build(seed),
             Self::Random(spec) => spec.build(seed),
             Self::File(spec) => read_graph(&base.join(&spec.path), &spec.path.display().to_string(), spec.format),
-        }
+        };
+        graph.and_then(summable)
     }
 }
 
@@ -111,6 +113,7 @@ impl FromStr for GraphSpec {
         let hint = nearest
             .filter(|(far, _)| *far <= 3)
             .map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
+        let hint = if hint.is_empty() { "." } else { hint.as_str() };
         let examples = Self::KINDS.map(|(_, example, _)| example).join("`, `");
         let message =
             format!("`{}` is no file and no kind of graph{hint} Write for example `{examples}`", text.escape_debug());

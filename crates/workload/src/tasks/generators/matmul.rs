@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tasks_of;
+use crate::tasks::limits::{arcs_fit, positive};
 use crate::tasks::{ArcList, GraphError, Phase, TaskArray, TaskGraph};
 
 /// Three-dimensional matrix multiplication.
@@ -41,7 +42,11 @@ impl MatmulSpec {
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
         let dims = vec![self.n; 3];
         let tasks = tasks_of(&dims, 3, "n")?;
-        let elements = u128::from(self.matrix) * u128::from(self.matrix) * u128::from(self.element_bytes);
+        positive(self.matrix, "matrix")?;
+        positive(self.element_bytes, "element_bytes")?;
+        arcs_fit(&[u64::from(tasks), u64::from(self.n)], "n")?;
+        let elements = u128::from(self.matrix) * u128::from(self.matrix);
+        let elements = elements.saturating_mul(u128::from(self.element_bytes));
         let bytes = u64::try_from(elements / u128::from(tasks)).unwrap_or(u64::MAX).max(1);
         let line = |stride: u32| {
             let mut arcs = ArcList::new(tasks);

@@ -7,6 +7,7 @@ use units::Draw;
 
 use super::tasks_of;
 use crate::stream::Stream;
+use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// An unstructured mesh.
@@ -52,6 +53,7 @@ impl MeshSpec {
         if !(2..=3).contains(&self.space) {
             return Err(GraphError::key("space", format!("`space` is {}; meshes have 2 or 3 dimensions", self.space)));
         }
+        positive(self.bytes, "bytes")?;
         let side = side(self.points, self.space);
         let lattice = tasks_of(&vec![side; self.space as usize], 3, "points")?;
         let mut draw = Stream::new(seed, "mesh");

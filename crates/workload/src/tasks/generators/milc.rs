@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{add_faces, tasks_of};
+use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, TaskArray, TaskGraph};
 
 /// A four-dimensional lattice.
@@ -40,6 +41,8 @@ impl MilcSpec {
         if self.dims.len() != 4 {
             return Err(GraphError::key("dims", format!("`dims` has {} extents; a lattice has 4", self.dims.len())));
         }
+        positive(self.sites, "sites")?;
+        positive(self.site_bytes, "site_bytes")?;
         let mut arcs = ArcList::new(tasks_of(&self.dims, 4, "dims")?);
         let face = self.sites.saturating_pow(3).saturating_mul(self.site_bytes);
         add_faces(&mut arcs, &self.dims, true, &|_| face);

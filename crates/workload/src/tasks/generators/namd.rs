@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tasks_of;
+use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
 /// Patches and computes.
@@ -79,6 +80,8 @@ impl NamdSpec {
                 return Err(GraphError::key(key, format!("`{key}` is {load}; it is not negative")));
             }
         }
+        positive(self.atoms, "atoms")?;
+        positive(self.atom_bytes, "atom_bytes")?;
         let patches = tasks_of(&self.patches, 3, "patches")?;
         // A self compute and 13 of the 26 neighbours each: every pair once.
         let tasks = tasks_of(&[patches, 15], 2, "patches")?;
@@ -103,7 +106,7 @@ impl NamdSpec {
     }
 
     fn wire(&self, patches: u32, tasks: u32) -> TaskGraph {
-        let bytes = (self.atoms * self.atom_bytes / u64::from(patches)).max(1);
+        let bytes = (self.atoms.saturating_mul(self.atom_bytes) / u64::from(patches)).max(1);
         let mut computes: Vec<Vec<u32>> = (0..patches).map(|patch| vec![patches + patch]).collect();
         let mut next = 2 * patches;
         for patch in 0..patches {

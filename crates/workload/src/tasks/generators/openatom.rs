@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tasks_of;
+use crate::tasks::limits::{arcs_fit, positive};
 use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
 /// A system of the paper's tables.
@@ -105,6 +106,10 @@ impl OpenAtomSpec {
         let pairs = tasks_of(&[blocks, blocks, planes], 3, "block")?;
         let tasks = gspace.checked_add(realspace).and_then(|sum| sum.checked_add(pairs)).unwrap_or(u32::MAX);
         tasks_of(&[tasks], 1, "states")?;
+        positive(self.transpose_bytes, "transpose_bytes")?;
+        positive(self.pair_bytes, "pair_bytes")?;
+        arcs_fit(&[2, u64::from(gspace), u64::from(real_planes)], "planes")?;
+        arcs_fit(&[4, u64::from(gspace), u64::from(blocks)], "block")?;
         let mut transpose = ArcList::new(tasks);
         for state in 0..states {
             for (plane, real) in (0..planes).flat_map(|plane| (0..real_planes).map(move |real| (plane, real))) {

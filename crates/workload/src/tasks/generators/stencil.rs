@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{add_faces, tasks_of};
+use crate::tasks::limits::{arcs_fit, positive};
 use crate::tasks::{ArcList, GraphError, TaskArray, TaskGraph};
 
 /// A grid of tasks.
@@ -40,6 +41,10 @@ impl StencilSpec {
     /// If there are no, too many, or too large extents.
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
         let tasks = tasks_of(&self.dims, 4, "dims")?;
+        positive(self.bytes, "bytes")?;
+        let dims = self.dims.len() as u32;
+        let neighbours = if self.diagonal_bytes > 0 { 3_u64.pow(dims) } else { 2 * u64::from(dims) };
+        arcs_fit(&[u64::from(tasks), neighbours], "dims")?;
         let mut arcs = ArcList::new(tasks);
         add_faces(&mut arcs, &self.dims, self.periodic, &|_| self.bytes);
         if self.diagonal_bytes > 0 {
@@ -72,9 +77,9 @@ impl StencilSpec {
             let next = match step {
                 0 => at,
                 1 if at + 1 < size => at + 1,
-                1 if self.periodic => 0,
+                1 if self.periodic && size > 1 => 0,
                 2 if at > 0 => at - 1,
-                2 if self.periodic => size - 1,
+                2 if self.periodic && size > 1 => size - 1,
                 _ => return None,
             };
             moved += u32::from(step > 0);

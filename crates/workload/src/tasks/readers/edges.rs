@@ -22,8 +22,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         if from == to {
             return Err(loops(u64::from(from), place));
         }
-        let messages = all.get(3).map_or(Ok(1), |word| number(word, place))?;
-        edges.push((from, to, number(all[2], place)?, u32::try_from(messages).unwrap_or(u32::MAX)));
+        let messages = messages(all.get(3).copied(), place)?;
+        edges.push((from, to, number(all[2], place)?, messages));
         largest = largest.max(from).max(to);
     }
     if edges.is_empty() {
@@ -32,6 +32,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut arcs = ArcList::new(largest + 1);
     edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
     Ok(TaskGraph::new("edges", arcs.build()))
+}
+
+/// The number of messages, 1 where none is given.
+fn messages(word: Option<&[u8]>, place: u64) -> Result<u32, GraphError> {
+    let count = word.map_or(Ok(1), |word| number(word, place))?;
+    u32::try_from(count)
+        .ok()
+        .filter(|&count| count > 0)
+        .ok_or_else(|| GraphError::at(place, format!("{count} messages; 1 to {} are supported over an arc", u32::MAX)))
 }
 
 fn task(word: &[u8], place: u64) -> Result<u32, GraphError> {

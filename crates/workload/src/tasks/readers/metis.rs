@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 use super::text::{lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
+/// The most weights of a vertex; METIS calls them constraints.
+const MOST_WEIGHTS: u64 = 64;
+
 /// What the first line says.
 struct Header {
     vertices: u32,
@@ -52,13 +55,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
             from + 1,
             to + 1
         );
-        return Err(GraphError::new(message));
+        return Err(GraphError { line: line_of(bytes, from), ..GraphError::new(message) });
     }
     let mut graph = TaskGraph::new("metis", arcs);
     if header.vertex_weights > 0 {
         graph.loads = loads;
     }
     Ok(graph)
+}
+
+/// The line of a vertex from 0. Lines are looked for again only where an error is to name one.
+fn line_of(bytes: &[u8], vertex: u32) -> Option<u64> {
+    let mut rows = lines(bytes).filter(|(_, line)| line.first() != Some(&b'%'));
+    rows.find(|(_, line)| words(line, b" \t").next().is_some())?;
+    rows.nth(vertex as usize).map(|(place, _)| place)
 }
 
 fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
@@ -72,12 +82,15 @@ fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
             format!("the format is {format}; it has a 1 or a 0 for each of sizes, vertex weights, edge weights");
         return Err(GraphError::at(place, message));
     }
-    let weights = all.get(3).map_or(Ok(1), |word| number(word, place))?.clamp(1, 64) as usize;
+    let weights = all.get(3).map_or(Ok(1), |word| number(word, place))?;
+    if weights == 0 || weights > MOST_WEIGHTS {
+        return Err(GraphError::at(place, format!("{weights} weights a vertex; 1 to {MOST_WEIGHTS} are supported")));
+    }
     Ok(Header {
         vertices: tasks(number(all[0], place)?, place)?,
         edges: number(all[1], place)?,
         edge_weights: format % 10 == 1,
-        vertex_weights: if format / 10 % 10 == 1 { weights } else { 0 },
+        vertex_weights: if format / 10 % 10 == 1 { weights as usize } else { 0 },
         sizes: format / 100 == 1,
     })
 }
@@ -86,7 +99,8 @@ fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
 fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut ArcList) -> Result<f64, GraphError> {
     let mut rest = words(line, b" \t");
     if header.sizes {
-        rest.next();
+        let Some(word) = rest.next() else { return Err(GraphError::at(place, "the vertex has no size")) };
+        number(word, place)?;
     }
     let mut load = 1.0;
     for weight in 0..header.vertex_weights {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use metis::write_metis;
 
+use super::limits::summable;
 use super::{GraphError, TaskGraph};
 
 /// The most bytes of a file.
@@ -72,10 +73,11 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
 /// # Errors
 /// At the line that is wrong.
 pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, GraphError> {
-    match format {
+    let graph = match format {
         GraphFormat::Metis => metis::parse(bytes),
         GraphFormat::MatrixMarket => matrix_market::parse(bytes),
         GraphFormat::Edges => edges::parse(bytes),
         GraphFormat::Matrix => matrix::parse(bytes),
-    }
+    };
+    graph.and_then(summable)
 }

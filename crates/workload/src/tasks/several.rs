@@ -1,0 +1,129 @@
+//! Several graphs at once: of the same tasks, or of applications beside one another.
+
+use super::limits::summable;
+use super::{ArcList, GraphError, Group, MAX_TASKS, Phase, TaskArray, TaskGraph};
+
+/// One graph of several over the *same* tasks: their phases follow one another, each with its weight times its graph's
+/// (how critical that graph is), and loads add up. Arrays and positions are those of the first graph that has any.
+///
+/// # Errors
+/// If there is no graph, their tasks differ in number, or weights are not one positive number a graph.
+pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, GraphError> {
+    let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to combine")) };
+    if weights.len() != graphs.len() || weights.iter().any(|weight| !(*weight > 0.0 && weight.is_finite())) {
+        let message = format!("the weights are one positive number for each of the {} graphs", graphs.len());
+        return Err(GraphError::key("weights", message));
+    }
+    if let Some(other) = graphs.iter().find(|graph| graph.tasks() != first.tasks()) {
+        let message = format!(
+            "`{}` has {} tasks and `{}` has {}; graphs that are combined have the same",
+            first.name,
+            first.tasks(),
+            other.name,
+            other.tasks()
+        );
+        return Err(GraphError::new(message));
+    }
+    let mut combined = TaskGraph { phases: Vec::new(), loads: vec![0.0; first.loads.len()], ..first.clone() };
+    combined.name = names(graphs);
+    combined.assumed = graphs.iter().flat_map(|graph| graph.assumed.clone()).collect();
+    for (graph, weight) in graphs.iter().zip(weights) {
+        combined.loads.iter_mut().zip(&graph.loads).for_each(|(sum, load)| *sum += load);
+        for phase in &graph.phases {
+            let name = unused(&phase.name, combined.phases.iter().map(|phase| phase.name.as_str()));
+            combined.phases.push(Phase { name, weight: phase.weight * weight, ..phase.clone() });
+        }
+        if combined.arrays.is_empty() {
+            combined.arrays.clone_from(&graph.arrays);
+        }
+        if combined.space == 0 {
+            combined.space = graph.space;
+            combined.positions.clone_from(&graph.positions);
+        }
+    }
+    summable(combined)
+}
+
+/// One graph of several applications beside one another: the tasks of each follow those of the one before, and the first
+/// phases of all happen at once, then the second ones, and so on. Positions are kept if all have them in the same number of
+/// dimensions.
+///
+/// # Errors
+/// If there is no graph, there are too many tasks, or phases that would happen at once differ in weight.
+pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
+    let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to set beside others")) };
+    let total = graphs.iter().map(|graph| u64::from(graph.tasks())).sum::<u64>();
+    if total > u64::from(MAX_TASKS) {
+        return Err(GraphError::new(format!("the graphs have {total} tasks; {MAX_TASKS} are the most supported")));
+    }
+    let phases = graphs.iter().map(|graph| graph.phases.len()).max().unwrap_or(0);
+    let placed = graphs.iter().all(|graph| graph.space == first.space);
+    let positions = if placed { graphs.iter().flat_map(|graph| graph.positions.clone()).collect() } else { Vec::new() };
+    summable(TaskGraph {
+        name: names(graphs),
+        loads: graphs.iter().flat_map(|graph| graph.loads.clone()).collect(),
+        phases: (0..phases).map(|at| at_once(graphs, at, total as u32)).collect::<Result<_, _>>()?,
+        arrays: arrays(graphs),
+        positions,
+        space: if placed { first.space } else { 0 },
+        assumed: graphs.iter().flat_map(|graph| graph.assumed.clone()).collect(),
+    })
+}
+
+/// The phases of one place of all graphs that have so many, as one.
+fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, GraphError> {
+    let mut arcs = ArcList::new(tasks);
+    let mut joint: Option<Phase> = None;
+    for (graph, first) in graphs.iter().zip(offsets(graphs)) {
+        let Some(phase) = graph.phases.get(at) else { continue };
+        let joint = joint
+            .get_or_insert_with(|| Phase { weight: phase.weight, ..Phase::of(&phase.name, super::Arcs::default()) });
+        if joint.weight != phase.weight {
+            let message = format!(
+                "the phases `{}` of weight {} and `{}` of weight {} happen at once; they have the same weight",
+                joint.name, joint.weight, phase.name, phase.weight
+            );
+            return Err(GraphError::key("weights", message));
+        }
+        phase.arcs.iter().for_each(|(from, to, bytes, messages)| arcs.add(first + from, first + to, bytes, messages));
+        joint.groups.extend(phase.groups.iter().map(|group| Group {
+            root: first + group.root,
+            members: group.members.iter().map(|member| first + member).collect(),
+            ..group.clone()
+        }));
+    }
+    let joint = joint.unwrap_or_else(|| Phase::of("step", super::Arcs::default()));
+    Ok(Phase { arcs: arcs.build(), ..joint })
+}
+
+/// The first task of each graph.
+fn offsets(graphs: &[TaskGraph]) -> impl Iterator<Item = u32> + '_ {
+    graphs.iter().scan(0, |next, graph| {
+        let first = *next;
+        *next += graph.tasks();
+        Some(first)
+    })
+}
+
+/// All arrays, the second of a name with a number behind it.
+fn arrays(graphs: &[TaskGraph]) -> Vec<TaskArray> {
+    let mut all: Vec<TaskArray> = Vec::new();
+    for (graph, first) in graphs.iter().zip(offsets(graphs)) {
+        for array in &graph.arrays {
+            let name = unused(&array.name, all.iter().map(|array| array.name.as_str()));
+            all.push(TaskArray { name, first: first + array.first, ..array.clone() });
+        }
+    }
+    all
+}
+
+/// A name, with a number behind it if it is taken.
+fn unused<'a>(name: &str, taken: impl Iterator<Item = &'a str> + Clone) -> String {
+    let free = |name: &String| !taken.clone().any(|other| other == name);
+    let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(free).unwrap_or_else(|| name.to_owned())
+}
+
+fn names(graphs: &[TaskGraph]) -> String {
+    graphs.iter().map(|graph| graph.name.as_str()).collect::<Vec<_>>().join("+")
+}
