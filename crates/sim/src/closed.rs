@@ -4,19 +4,27 @@
 //! neighbours in the phase's dimension, packets for the two in turn, as fast as its link takes them; a node sends the
 //! packets of its tasks in turn. A phase begins when the one before has ended everywhere: the barrier between them takes
 //! no time, and finds the network empty, so that each phase is a run of its own.
+//!
+//! A step of an application goes through the phases of its task graph in the same way. Computing takes no time; what tasks
+//! of one node send one another stays there; a multicast sends one copy to each node that has members, and a reduction one
+//! from each.
+
+use std::collections::BTreeSet;
 
 use engine::statistics::{Estimate, Histogram};
 use fabric::Batch;
 use serde::Serialize;
 use topology::ChannelSource;
 use units::NodeId;
+use workload::Placement;
+use workload::tasks::{GroupKind, Phase};
 
 use crate::clock::Stopwatch;
 use crate::machine;
-use crate::progress::Phase;
+use crate::progress::Phase as Doing;
 use crate::result::{Measured, PointResult};
 use crate::run::{RunError, RunOptions, STANDSTILL, deadlock};
-use crate::system::{Exchange, System};
+use crate::system::{Closed, System};
 use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
 
 /// Slots between looks at a run.
@@ -25,8 +33,10 @@ const LOOK: u64 = 256;
 /// One phase of a closed workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseResult {
-    /// The dimension, from 0, in which tasks exchange.
+    /// The dimension, from 0, in which tasks exchange; of an application, the number of the phase.
     pub dimension: u32,
+    /// What the phase is called.
+    pub name: String,
     /// From the phase's begin to the last arrival; null if the run ended before.
     pub time_ns: Option<f64>,
     /// Bytes that crossed the network.
@@ -52,6 +62,7 @@ pub struct ClosedResult {
 /// What a phase has counted, in ticks and bytes.
 struct Counted {
     dimension: u32,
+    name: String,
     /// The last arrival, or the end if that came before.
     time: u64,
     finished: bool,
@@ -63,14 +74,14 @@ struct Counted {
     arrivals: Vec<u64>,
 }
 
-/// Runs an exchange to its end.
-pub(crate) fn run(system: &System, exchange: &Exchange, options: &RunOptions) -> Result<PointResult, RunError> {
+/// Runs a closed workload to its end.
+pub(crate) fn run(system: &System, closed: &Closed, options: &RunOptions) -> Result<PointResult, RunError> {
     let watch = Stopwatch::start();
     let mut left = system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / system.plan.tick().0);
     let mut phases = Vec::new();
-    for (done, &dimension) in exchange.phases.iter().enumerate() {
-        let share = |part: f64| (done as f64 + part) / exchange.phases.len() as f64;
-        let counted = phase(system, exchange, dimension, left, options, &share)?;
+    for done in 0..closed.phases() {
+        let share = |part: f64| (done as f64 + part) / closed.phases() as f64;
+        let counted = phase(system, closed, done, left, options, &share)?;
         left -= counted.time.min(left);
         let finished = counted.finished;
         phases.push(counted);
@@ -78,31 +89,78 @@ pub(crate) fn run(system: &System, exchange: &Exchange, options: &RunOptions) ->
             break;
         }
     }
-    options.progress.set(Phase::Done, 1.0);
-    Ok(result(system, exchange, &phases, watch.seconds()))
+    options.progress.set(Doing::Done, 1.0);
+    Ok(result(system, closed, &phases, watch.seconds()))
 }
 
-/// What each node sends in a phase: the volume for each neighbour of each of its tasks that is on another node.
-fn flows(system: &System, exchange: &Exchange, dimension: u32) -> Vec<Vec<Flow>> {
-    let placement = &system.placement;
-    let of = |node: u32| {
-        let tasks = placement.tasks(NodeId(node)).iter();
-        let neighbours = tasks.flat_map(|&task| exchange.grid.neighbours(task, dimension as usize));
-        let away = neighbours.map(|task| placement.node(task)).filter(|&dst| dst.0 != node);
-        away.map(|dst| Flow { dst, left: exchange.volume }).collect()
+impl Closed {
+    /// The number of phases.
+    pub fn phases(&self) -> usize {
+        match self {
+            Self::Exchange(exchange) => exchange.phases.len(),
+            Self::Application(graph) => graph.phases.len(),
+        }
+    }
+
+    /// A phase's dimension, or its number, and its name.
+    fn phase(&self, phase: usize) -> (u32, String) {
+        match self {
+            Self::Exchange(exchange) => (exchange.phases[phase], format!("dimension {}", exchange.phases[phase])),
+            Self::Application(graph) => (phase as u32, graph.phases[phase].name.clone()),
+        }
+    }
+
+    /// What each node sends others in a phase.
+    pub fn flows(&self, phase: usize, placement: &Placement, nodes: u32) -> Vec<Vec<Flow>> {
+        match self {
+            Self::Exchange(exchange) => {
+                let of = |node: u32| {
+                    let tasks = placement.tasks(NodeId(node)).iter();
+                    let dimension = exchange.phases[phase] as usize;
+                    let neighbours = tasks.flat_map(|&task| exchange.grid.neighbours(task, dimension));
+                    let away = neighbours.map(|task| placement.node(task)).filter(|&dst| dst.0 != node);
+                    away.map(|dst| Flow { dst, left: exchange.volume }).collect()
+                };
+                (0..nodes).map(of).collect()
+            }
+            Self::Application(graph) => application_flows(&graph.phases[phase], placement, nodes),
+        }
+    }
+}
+
+fn application_flows(phase: &Phase, placement: &Placement, nodes: u32) -> Vec<Vec<Flow>> {
+    let mut flows: Vec<Vec<Flow>> = vec![Vec::new(); nodes as usize];
+    let mut send = |from: NodeId, dst: NodeId, left: u64| {
+        if from != dst && left > 0 {
+            flows[from.index()].push(Flow { dst, left });
+        }
     };
-    (0..system.topology.nodes()).map(of).collect()
+    for (from, to, bytes, _) in phase.arcs.iter() {
+        send(placement.node(from), placement.node(to), bytes);
+    }
+    for group in &phase.groups {
+        let root = placement.node(group.root);
+        let members: BTreeSet<NodeId> = group.members.iter().map(|&member| placement.node(member)).collect();
+        for node in members {
+            match group.kind {
+                GroupKind::Multicast => send(root, node, group.bytes),
+                GroupKind::Reduction => send(node, root, group.bytes),
+            }
+        }
+    }
+    flows
 }
 
 fn phase(
     system: &System,
-    exchange: &Exchange,
-    dimension: u32,
+    closed: &Closed,
+    number: usize,
     longest: u64,
     options: &RunOptions,
     share: &dyn Fn(f64) -> f64,
 ) -> Result<Counted, RunError> {
-    let flows = flows(system, exchange, dimension);
+    let flows = closed.flows(number, &system.placement, system.topology.nodes());
+    let (dimension, name) = closed.phase(number);
     let volume: u64 = flows.iter().flatten().map(|flow| flow.left).sum();
     let senders = flows.iter().filter(|flows| !flows.is_empty()).count() as u64;
     let packet = (system.packets().packet, system.slot());
@@ -126,13 +184,14 @@ fn phase(
             return Err(deadlock(system, &mut *machine, now));
         }
         counts.add(&batch);
-        options.progress.set(Phase::Measuring, share(counts.bytes as f64 / volume.max(1) as f64));
+        options.progress.set(Doing::Measuring, share(counts.bytes as f64 / volume.max(1) as f64));
     }
     let arrivals = machine.arrivals();
     let finished = counts.bytes == volume;
     let last = arrivals.iter().copied().max().unwrap_or(0);
     Ok(Counted {
         dimension,
+        name,
         time: if finished { last } else { longest },
         finished,
         bytes: counts.bytes,
@@ -143,7 +202,7 @@ fn phase(
     })
 }
 
-fn result(system: &System, exchange: &Exchange, phases: &[Counted], wall_s: f64) -> PointResult {
+fn result(system: &System, closed: &Closed, phases: &[Counted], wall_s: f64) -> PointResult {
     let ns = |ticks: u64| ticks as f64 * system.plan.tick().0 as f64 / 1e3;
     // Bytes that a sender's link takes in a tick.
     let rate = f64::from(system.packets().packet) / system.slot() as f64;
@@ -152,13 +211,17 @@ fn result(system: &System, exchange: &Exchange, phases: &[Counted], wall_s: f64)
         time => phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate),
     };
     let total: u64 = phases.iter().map(|phase| phase.time).sum();
-    let finished = phases.len() == exchange.phases.len() && phases.iter().all(|phase| phase.finished);
+    let finished = phases.len() == closed.phases() && phases.iter().all(|phase| phase.finished);
     let mut counts = Batch::default();
     phases.iter().for_each(|phase| counts.add(&phase.counts));
     let capacity: f64 = phases.iter().map(|phase| phase.time as f64 * phase.senders as f64 * rate).sum();
     let accepted = if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 };
     let of_node = |node: NodeId| phases.iter().map(|phase| phase.arrivals[node.index()]).sum();
-    let per_rank = (0..system.placement.len()).map(|task| ns(of_node(system.placement.node(task)))).collect();
+    let tasks = match closed {
+        Closed::Exchange(_) => system.placement.len(),
+        Closed::Application(graph) => graph.tasks(),
+    };
+    let per_rank = (0..tasks).map(|task| ns(of_node(system.placement.node(task)))).collect();
     let measured = Measured {
         accepted: Estimate { mean: accepted, half_width: f64::INFINITY, batches: 0, independent: false },
         accepted_min: None,
@@ -184,6 +247,7 @@ fn result(system: &System, exchange: &Exchange, phases: &[Counted], wall_s: f64)
             .iter()
             .map(|phase| PhaseResult {
                 dimension: phase.dimension,
+                name: phase.name.clone(),
                 time_ns: phase.finished.then(|| ns(phase.time)),
                 bytes: phase.bytes,
                 throughput: throughput(phase),

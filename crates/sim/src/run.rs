@@ -83,8 +83,8 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 
 /// Runs a system that is known not to deadlock.
 pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
-    if let Some(exchange) = &system.exchange {
-        return closed::run(system, exchange, options);
+    if let Some(closed) = &system.closed {
+        return closed::run(system, closed, options);
     }
     let sources = system.sources();
     let traffic = |nodes: &[u32]| NodeTraffic::Open(OpenTraffic::new(&sources, nodes));

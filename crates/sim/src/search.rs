@@ -46,8 +46,8 @@ fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
 
 fn at_load(system: &System, load: f64) -> Result<System, RunError> {
     let cannot = |why: String| SystemError::new("measure.search", format!("cannot vary the load: {why}"));
-    if system.exchange.is_some() {
-        return Err(cannot("an exchange has a volume, not a load".into()).into());
+    if system.closed.is_some() {
+        return Err(cannot("a closed workload has a volume, not a load".into()).into());
     }
     let mut system = system.clone();
     system.traffic.injection.check(load).map_err(|error| cannot(error.to_string()))?;

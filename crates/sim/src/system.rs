@@ -8,9 +8,11 @@ use routing::{DependencyCycle, Routing, RoutingSpec};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
+use workload::patterns::matrix::Matrix;
+use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
-use crate::experiment::{ExchangeSpec, ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
+use crate::experiment::{ApplicationSpec, ExchangeSpec, ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
 use crate::traffic::{OpenTrafficSpec, Packets};
 
 /// The largest packet and message: sizes are counted in 32 bits.
@@ -46,6 +48,15 @@ pub struct Exchange {
     pub volume: u64,
 }
 
+/// A workload that ends: phases that follow one another, each a set of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Closed {
+    /// A nearest-neighbour exchange.
+    Exchange(Exchange),
+    /// A step of an application.
+    Application(Arc<TaskGraph>),
+}
+
 /// A system built from one point of an experiment: everything but its state.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -59,10 +70,11 @@ pub struct System {
     pub placement: Arc<Placement>,
     /// Which node sends to which.
     pub pattern: Arc<dyn Pattern>,
-    /// The traffic; of an exchange, what analyses take it for: all nodes send at full load, in all of its phases.
+    /// The traffic; of a closed workload, what analyses take it for: the node that sends most sends at full load, the
+    /// others in proportion, in all phases together.
     pub traffic: TrafficSpec,
-    /// The exchange, if the workload is one.
-    pub exchange: Option<Exchange>,
+    /// The closed workload, if it is one.
+    pub closed: Option<Closed>,
     /// Times, buffers and credits.
     pub plan: Arc<Plan>,
 }
@@ -78,27 +90,32 @@ impl System {
             .build(base)
             .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
         let routing = build_routing(spec, &*topology)?;
-        let (shape, placement) = place(spec, &*topology)?;
-        let (traffic, exchange) = match &spec.workload {
+        let (shape, placement) = place(spec, &*topology, base)?;
+        let (traffic, closed) = match &spec.workload {
             WorkloadSpec::Traffic(traffic) => (traffic.clone(), None),
             WorkloadSpec::Exchange(exchange) => as_traffic(exchange, &shape)?,
+            WorkloadSpec::Application(application) => application_of(application, &placement, spec.seed, base)?,
         };
         check_traffic(&traffic)?;
-        let at_pattern = if exchange.is_some() { "workload." } else { "workload.pattern." };
-        let pattern = traffic
-            .pattern
-            .build(&shape, spec.seed, base)
-            .map_err(|error| SystemError::new(format!("{at_pattern}{}", error.key), error.message))?;
+        let pattern: Arc<dyn Pattern> = match &closed {
+            Some(Closed::Application(graph)) => application_pattern(graph, shape.tasks)?,
+            _ => {
+                let at_pattern = if closed.is_some() { "workload." } else { "workload.pattern." };
+                let built = traffic.pattern.build(&shape, spec.seed, base);
+                built.map_err(|error| SystemError::new(format!("{at_pattern}{}", error.key), error.message))?
+            }
+        };
         let pattern = workload::placed(pattern, &placement);
         if !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
             let message = "all that is sent stays within a node: nothing crosses the network";
             return Err(SystemError::new("placement.processes_per_node", message));
         }
-        let fabric = fabric_spec(spec, &traffic, &topology, &routing);
+        let rests = rests(spec, &traffic, closed.as_ref(), &placement);
+        let fabric = fabric_spec(spec, &traffic, (&topology, &routing), rests);
         crate::memory::check(&fabric)?;
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
         let (spec, plan) = (spec.clone(), Arc::new(plan));
-        Ok(Self { spec, topology, routing, placement, pattern, traffic, exchange, plan })
+        Ok(Self { spec, topology, routing, placement, pattern, traffic, closed, plan })
     }
 
     /// How messages are cut into packets.
@@ -192,18 +209,99 @@ fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<d
 }
 
 /// The tasks and where they are.
-fn place(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<(Shape, Arc<Placement>), SystemError> {
-    let shape = Shape::new(topology, spec.placement.tasks_per_node()).ok_or_else(|| {
+fn place(spec: &ExperimentSpec, topology: &dyn Topology, base: &Path) -> Result<(Shape, Arc<Placement>), SystemError> {
+    let shape = Shape::new(topology, spec.placement.tasks_per_node().unwrap_or(1)).ok_or_else(|| {
         let message = format!("there would be more than {} processes", Shape::MOST_TASKS);
         SystemError::new("placement.processes_per_node", message)
     })?;
-    let placement = spec.placement.place(topology, spec.seed);
+    let placement = spec.placement.place(topology, spec.seed, base);
     let placement = placement.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
-    Ok((shape, Arc::new(placement)))
+    let whole = matches!(spec.workload, WorkloadSpec::Application(_));
+    if !whole && placement.len() != shape.tasks {
+        let message = format!(
+            "the file places {} tasks; for this workload there is one on each of the {} nodes",
+            placement.len(),
+            shape.tasks
+        );
+        return Err(SystemError::new("placement.path", message));
+    }
+    Ok((Shape { tasks: placement.len(), ..shape }, Arc::new(placement)))
+}
+
+/// The graph of an application, and the traffic that analyses take it for.
+fn application_of(
+    spec: &ApplicationSpec,
+    placement: &Placement,
+    seed: u64,
+    base: &Path,
+) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
+    let wrong = |message: String| SystemError::new("workload.graph", message);
+    let graph = spec.graph.parse::<GraphSpec>().and_then(|graph| graph.build(base, seed));
+    let mut graph = graph.map_err(|error| wrong(error.to_string()))?;
+    if let Some(seed) = spec.shuffle {
+        graph = workload::tasks::shuffled(&graph, seed);
+    }
+    let bytes = graph.phases.iter().flat_map(|phase| phase.arcs.bytes()).map(|&bytes| u128::from(bytes)).sum::<u128>();
+    if bytes > u128::from(LARGEST_VOLUME) * 1024 {
+        return Err(wrong(format!("the graph sends {bytes} bytes a step; up to 2^50 are supported")));
+    }
+    if graph.tasks() > placement.len() {
+        let message = format!(
+            "the graph has {} tasks, and {} are placed; set `placement.processes_per_node`, or place each by a file",
+            graph.tasks(),
+            placement.len()
+        );
+        return Err(SystemError::new("placement.processes_per_node", message));
+    }
+    let traffic = TrafficSpec {
+        pattern: PatternSpec::default(),
+        load: 1.0,
+        injection: InjectionSpec::Backlogged,
+        packet_size: spec.packet_size,
+        message_size: None,
+    };
+    Ok((traffic, Some(Closed::Application(Arc::new(graph)))))
+}
+
+/// Who sends to whom in a step, all phases together, among so many tasks.
+fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>, SystemError> {
+    let mut arcs = ArcList::new(graph.tasks());
+    for phase in &graph.phases {
+        phase.arcs.iter().for_each(|(from, to, bytes, messages)| arcs.add(from, to, bytes, messages));
+        for group in &phase.groups {
+            for &member in &group.members {
+                match group.kind {
+                    GroupKind::Multicast => arcs.add(group.root, member, group.bytes, 1),
+                    GroupKind::Reduction => arcs.add(member, group.root, group.bytes, 1),
+                }
+            }
+        }
+    }
+    let arcs = arcs.build();
+    let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
+    let matrix = Matrix::of_pairs(pairs, tasks);
+    Ok(Arc::new(matrix.map_err(|error| SystemError::new("workload.graph", error.message))?))
+}
+
+/// The sizes of packets that are not whole.
+fn rests(spec: &ExperimentSpec, traffic: &TrafficSpec, closed: Option<&Closed>, placement: &Placement) -> Vec<Bytes> {
+    let packet = traffic.packet_size.0.max(1);
+    let mut rests: Vec<u64> = match (&spec.workload, closed) {
+        (WorkloadSpec::Exchange(exchange), _) => vec![exchange.volume.0 % packet],
+        (_, Some(closed)) => {
+            let nodes = placement.nodes();
+            let flows = (0..closed.phases()).flat_map(|phase| closed.flows(phase, placement, nodes));
+            flows.flatten().map(|flow| flow.left % packet).collect()
+        }
+        (_, None) => vec![traffic.message().0 % packet],
+    };
+    rests.sort_unstable();
+    rests.dedup();
+    rests.into_iter().filter(|&rest| rest > 0).map(Bytes).collect()
 }
 
 /// An exchange, and the traffic that analyses take it for.
-fn as_traffic(spec: &ExchangeSpec, shape: &Shape) -> Result<(TrafficSpec, Option<Exchange>), SystemError> {
+fn as_traffic(spec: &ExchangeSpec, shape: &Shape) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
     if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
         let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
         return Err(SystemError::new("workload.volume", message));
@@ -228,7 +326,7 @@ fn as_traffic(spec: &ExchangeSpec, shape: &Shape) -> Result<(TrafficSpec, Option
         packet_size: spec.packet_size,
         message_size: None,
     };
-    Ok((traffic, Some(Exchange { grid, phases, volume: spec.volume.0 })))
+    Ok((traffic, Some(Closed::Exchange(Exchange { grid, phases, volume: spec.volume.0 }))))
 }
 
 fn check_traffic(traffic: &TrafficSpec) -> Result<(), SystemError> {
@@ -246,25 +344,20 @@ fn check_traffic(traffic: &TrafficSpec) -> Result<(), SystemError> {
 fn fabric_spec(
     spec: &ExperimentSpec,
     traffic: &TrafficSpec,
-    topology: &Arc<dyn Topology>,
-    routing: &Arc<dyn Routing>,
+    (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
+    rests: Vec<Bytes>,
 ) -> FabricSpec {
     let link = |class: &str| {
         let (bandwidth, delay) = spec.link.of_class(class);
         LinkParameters { bandwidth, delay }
     };
-    let whole = match &spec.workload {
-        WorkloadSpec::Traffic(_) => traffic.message(),
-        WorkloadSpec::Exchange(exchange) => exchange.volume,
-    };
-    let rest = whole.0 % traffic.packet_size.0;
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),
         links: topology.class_names().into_iter().map(link).collect(),
         router: spec.router.clone(),
         packet: traffic.packet_size,
-        other_packets: if rest > 0 { vec![Bytes(rest)] } else { Vec::new() },
+        other_packets: rests,
         continuous: matches!(traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic),
         seed: spec.seed,
     }

@@ -15,6 +15,6 @@ pub mod tasks;
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
 pub use pattern::{Pattern, PatternError};
-pub use placement::{Placement, PlacementSpec, TasksPerNode, placed};
+pub use placement::{Placement, PlacementFile, PlacementSpec, TasksPerNode, placed};
 pub use shape::Shape;
 pub use stream::Stream;

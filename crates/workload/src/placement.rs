@@ -1,5 +1,7 @@
 //! Which task runs on which node.
 
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -21,6 +23,48 @@ pub enum PlacementSpec {
     RandomGroups(TasksPerNode),
     /// Every task anywhere, drawn from the experiment's seed.
     Random(TasksPerNode),
+    /// As a file says, such as `cutthrough map` writes.
+    File(PlacementFile),
+}
+
+/// Where a placement is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlacementFile {
+    /// The file, relative to the experiment file: line i, from 0, is the number of the node of task i.
+    pub path: PathBuf,
+}
+
+/// The most bytes of a file.
+const MAX_BYTES: u64 = 1 << 28;
+
+impl PlacementFile {
+    /// Reads the placement on so many nodes.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is empty, or a line is no node; the message names file and line.
+    fn read(&self, nodes: u32, base: &Path) -> Result<Placement, PatternError> {
+        let name = self.path.display();
+        let wrong = |message: String| PatternError::new("path", message);
+        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {error}"));
+        let mut text = String::new();
+        let file = std::fs::File::open(base.join(&self.path)).map_err(cannot)?;
+        file.take(MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;
+        let mut node_of = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            match line.trim().parse::<u32>() {
+                Ok(node) if node < nodes => node_of.push(node),
+                _ => {
+                    let last = nodes.saturating_sub(1);
+                    return Err(wrong(format!("{name}:{number}: expected the number of a node, 0 to {last}")));
+                }
+            }
+        }
+        if node_of.is_empty() {
+            return Err(wrong(format!("{name}: there are no tasks in it")));
+        }
+        Ok(Placement::new(node_of, nodes))
+    }
 }
 
 /// The key that all placements have.
@@ -45,20 +89,23 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// Tasks on each node.
-    pub fn tasks_per_node(&self) -> u32 {
-        let (Self::Contiguous(own) | Self::RandomGroups(own) | Self::Random(own)) = self;
-        own.processes_per_node
+    /// Tasks on each node; none if a file says.
+    pub fn tasks_per_node(&self) -> Option<u32> {
+        match self {
+            Self::Contiguous(own) | Self::RandomGroups(own) | Self::Random(own) => Some(own.processes_per_node),
+            Self::File(_) => None,
+        }
     }
 
-    /// Places the tasks.
+    /// Places the tasks. Paths are relative to `base`.
     ///
     /// # Errors
-    /// If groups are asked for on a machine that has none. The error's key is under `[placement]`.
-    pub fn place(&self, topology: &dyn Topology, seed: u64) -> Result<Placement, PatternError> {
-        let (nodes, per_node) = (topology.nodes(), self.tasks_per_node());
+    /// If groups are asked for on a machine that has none, or a file is wrong. The error's key is under `[placement]`.
+    pub fn place(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Placement, PatternError> {
+        let (nodes, per_node) = (topology.nodes(), self.tasks_per_node().unwrap_or(1));
         let contiguous = (0..nodes).flat_map(|node| std::iter::repeat_n(node, per_node as usize));
         let node_of: Vec<u32> = match self {
+            Self::File(file) => return file.read(nodes, base),
             Self::Contiguous(_) => contiguous.collect(),
             Self::RandomGroups(_) => {
                 let Some(groups) = topology.groups() else {
@@ -117,6 +164,11 @@ impl Placement {
     /// The number of tasks.
     pub fn len(&self) -> u32 {
         self.node_of.len() as u32
+    }
+
+    /// The number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.first.len() as u32 - 1
     }
 
     /// Whether there are none.

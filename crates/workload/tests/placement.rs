@@ -91,23 +91,23 @@ fn what_needs_groups_says_so() {
     ] {
         assert_eq!(build(&spec, topology, 1).unwrap_err().key, key, "{spec:?}");
     }
-    assert_eq!(PlacementSpec::RandomGroups(many(1)).place(&switch, 1).unwrap_err().key, "strategy");
+    assert_eq!(PlacementSpec::RandomGroups(many(1)).place(&switch, 1, Path::new(".")).unwrap_err().key, "strategy");
 }
 
 #[test]
 fn placements_are_permutations_of_what_they_say() {
     // Would catch a group that is split, a task that is lost, a seed that is ignored.
     let network = dragonfly(2);
-    let plain = PlacementSpec::Contiguous(many(2)).place(&network, 1).unwrap();
+    let plain = PlacementSpec::Contiguous(many(2)).place(&network, 1, Path::new(".")).unwrap();
     assert!((0..144).all(|task| plain.node(task) == NodeId(task / 2)));
-    let groups = PlacementSpec::RandomGroups(many(1)).place(&network, 1).unwrap();
+    let groups = PlacementSpec::RandomGroups(many(1)).place(&network, 1, Path::new(".")).unwrap();
     let moved: Vec<u32> = (0..9).map(|group| groups.node(group * 8).0 / 8).collect();
     assert!((0..72).all(|task| groups.node(task).0 == moved[task as usize / 8] * 8 + task % 8));
     let mut sorted = moved.clone();
     sorted.sort_unstable();
     assert!(sorted.into_iter().eq(0..9) && !moved.into_iter().eq(0..9));
-    assert_ne!(groups, PlacementSpec::RandomGroups(many(1)).place(&network, 2).unwrap());
-    let random = PlacementSpec::Random(many(3)).place(&network, 1).unwrap();
+    assert_ne!(groups, PlacementSpec::RandomGroups(many(1)).place(&network, 2, Path::new(".")).unwrap());
+    let random = PlacementSpec::Random(many(3)).place(&network, 1, Path::new(".")).unwrap();
     for node in 0..72 {
         assert_eq!(random.tasks(NodeId(node)).len(), 3);
         assert!(random.tasks(NodeId(node)).iter().all(|&task| random.node(task) == NodeId(node)));
@@ -125,7 +125,7 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
         for spec in ["\"uniform\"", "\"bit-complement\"", r#"{"kind": "shift", "offset": 1}"#, "\"exchange\""] {
             let spec: PatternSpec = serde_json::from_str(spec).unwrap();
             let tasks = build(&spec, &*network, 3).unwrap();
-            let place = Arc::new(placement.place(&*network, 1).unwrap());
+            let place = Arc::new(placement.place(&*network, 1, Path::new(".")).unwrap());
             let nodes = placed(Arc::clone(&tasks), &place);
             for src in (0..72).step_by(7).map(NodeId) {
                 let shares = nodes.distribution(src);

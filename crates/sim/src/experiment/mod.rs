@@ -20,7 +20,7 @@ pub use load::{Experiment, MAX_FILE, Point};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
 pub use spec::{
-    ExchangeSpec, ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search, TrafficSpec,
-    WarmUp, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search,
+    TrafficSpec, WarmUp, WorkloadSpec,
 };
 pub use sweep::MAX_POINTS;

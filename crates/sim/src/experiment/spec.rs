@@ -143,6 +143,8 @@ pub enum WorkloadSpec {
     /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
     /// dimension.
     Exchange(ExchangeSpec),
+    /// An application's task graph: one step, phase by phase.
+    Application(ApplicationSpec),
 }
 
 /// Synthetic traffic.
@@ -193,6 +195,22 @@ impl Default for ExchangeSpec {
     fn default() -> Self {
         Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: default_packet() }
     }
+}
+
+/// One step of an application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationSpec {
+    /// The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file (METIS, Matrix
+    /// Market, edges, matrix).
+    pub graph: String,
+    /// Number the tasks at random first, by this seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shuffle: Option<u64>,
+    /// Size of a packet, and of the largest that a buffer is measured in.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default = "default_packet")]
+    pub packet_size: Bytes,
 }
 
 fn default_packet() -> Bytes {

@@ -49,6 +49,16 @@ impl Matrix {
         Self::new(&entries, nodes).map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
     }
 
+    /// From weights of pairs of tasks below `tasks`, in ascending order of source and destination, each pair once. Weights
+    /// are positive.
+    ///
+    /// # Errors
+    /// If there are none, or their sum is beyond all bounds.
+    pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
+        let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
+        Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
+    }
+
     /// From entries in ascending order of source and destination, of positive weights.
     fn new(entries: &[Entry], nodes: u32) -> Result<Self, String> {
         let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };

@@ -1,0 +1,126 @@
+//! Applications as closed workloads: task graphs on placements.
+
+use std::path::PathBuf;
+
+use crate::common::{build, digest, result};
+
+fn experiment(topology: &str, workload: &str, placement: &str) -> String {
+    format!(
+        "[topology]\n{topology}\n[link]\nbandwidth = \"10 Gb/s\"\ndelay = \"20 ns\"\n[workload]\n{workload}\n\
+         packet_size = \"256 B\"\n[placement]\n{placement}\n"
+    )
+}
+
+/// A file in the temporary folder, which goes when this does.
+struct Held(PathBuf);
+
+impl Held {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn placement(&self) -> String {
+        format!("strategy = \"file\"\npath = '{}'", self.0.display())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What is left behind in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn time(text: &str) -> f64 {
+    result(text).closed.unwrap().time_ns.unwrap()
+}
+
+const RING: &str = "kind = \"torus\"\ndims = [8]";
+const STENCIL: &str = "kind = \"application\"\ngraph = \"stencil:8,bytes=4096\"";
+const IN_ORDER: &str = "strategy = \"contiguous\"";
+
+#[test]
+fn a_ring_of_tasks_is_the_exchange_of_the_same_volume() {
+    // Would catch bytes that are lost or doubled on the way from a graph to flows: the same work, described in two ways. Nodes
+    // serve their two flows in another order, which changes when the last packets meet.
+    let phase = |workload| result(&experiment(RING, workload, IN_ORDER)).closed.unwrap().phases[0].clone();
+    let (application, exchange) = (phase(STENCIL), phase("kind = \"exchange\"\ndims = [8]\nvolume = \"4 KiB\""));
+    assert_eq!(application.bytes, exchange.bytes);
+    let ratio = application.time_ns.unwrap() / exchange.time_ns.unwrap();
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+#[test]
+fn a_phase_takes_what_its_fullest_link_needs() {
+    // Would catch phases that overlap or bytes at a wrong rate. A node sends 64 KiB in a phase of the multiplication (three
+    // messages of its portion), over a link of 10 Gb/s: no faster, and on a single switch hardly slower.
+    let workload = "kind = \"application\"\ngraph = \"matmul:4,matrix=1024\"";
+    let found = result(&experiment("kind = \"single-switch\"\nports = 64", workload, IN_ORDER));
+    let closed = found.closed.unwrap();
+    let names: Vec<&str> = closed.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let sent = 3.0 * 1024.0 * 1024.0 * 8.0 / 64.0;
+    for phase in &closed.phases {
+        let time = phase.time_ns.unwrap();
+        assert!(time >= sent * 0.8 && time <= sent * 0.8 * 1.35, "{time} {sent}");
+        assert_eq!(phase.bytes, 64 * sent as u64);
+    }
+    assert_eq!(closed.per_rank.len(), 64);
+}
+
+#[test]
+fn a_file_places_tasks_and_a_better_one_is_faster() {
+    // Would catch a placement that is not used: tasks of a ring in order, and each far from its neighbours.
+    let far: String = [0, 4, 1, 5, 2, 6, 3, 7].iter().map(|node| format!("{node}\n")).collect();
+    let near: String = (0..8).map(|node| format!("{node}\n")).collect();
+    let (far, near) = (Held::new("far", &far), Held::new("near", &near));
+    let of = |held: &Held| time(&experiment(RING, STENCIL, &held.placement()));
+    assert_eq!(of(&near), time(&experiment(RING, STENCIL, IN_ORDER)));
+    assert!(of(&far) > 2.0 * of(&near), "{} {}", of(&far), of(&near));
+}
+
+#[test]
+fn a_multicast_sends_one_copy_to_a_node() {
+    // Would catch a copy for each member: two patches' worth of computes on two nodes, by multicast and by messages.
+    let half: String = (0..405).map(|task| format!("{}\n", task % 2)).collect();
+    let held = Held::new("half", &half);
+    let bytes = |graph: &str| {
+        let workload = format!("kind = \"application\"\ngraph = \"{graph}\"");
+        let text = experiment("kind = \"single-switch\"\nports = 2", &workload, &held.placement());
+        result(&text).closed.unwrap().phases.iter().map(|phase| phase.bytes).sum::<u64>()
+    };
+    let share = 92_227 * 24 / 27;
+    assert_eq!(bytes("namd:3x3x3,multicast=true"), 2 * 27 * share);
+    assert!(bytes("namd:3x3x3") > 10 * 2 * 27 * share);
+}
+
+#[test]
+fn applications_are_the_same_on_any_number_of_threads() {
+    // Would catch flows that depend on how nodes are divided.
+    let text = experiment("kind = \"torus\"\ndims = [4, 4]", "kind = \"application\"\ngraph = \"random:16\"", IN_ORDER);
+    let one = digest(&text, 1);
+    assert_eq!(one, digest(&text, 2));
+    assert_eq!(one, digest(&text, 3));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_at_its_key() {
+    // Would catch a panic, or an error that does not say where.
+    let key = |workload: &str, placement: &str| {
+        let text = experiment(RING, workload, placement);
+        build(&text).map(|_| String::new()).unwrap_or_else(|error| error.key)
+    };
+    let bad = Held::new("bad", "0\n8\n");
+    let short = Held::new("short", "0\n1\n");
+    assert_eq!(key("kind = \"application\"\ngraph = \"stensil:8\"", IN_ORDER), "workload.graph");
+    assert_eq!(key("kind = \"application\"\ngraph = \"stencil:9\"", IN_ORDER), "placement.processes_per_node");
+    assert_eq!(key(STENCIL, &bad.placement()), "placement.path");
+    assert_eq!(key(STENCIL, &short.placement()), "placement.processes_per_node");
+    assert_eq!(key(STENCIL, "strategy = \"file\"\npath = \"missing\""), "placement.path");
+    let traffic = "kind = \"traffic\"\nload = 0.5";
+    assert_eq!(key(traffic, &short.placement()), "placement.path");
+    let together = Held::new("together", "3\n".repeat(8).as_str());
+    assert_eq!(key(STENCIL, &together.placement()), "placement.processes_per_node");
+}
