@@ -241,3 +241,34 @@ def test_recorded_applications_are_recognized(name: str, machine: str, most: flo
         pytest.skip(f"{path} is not there")
     mapping = ct.map_tasks(ct.TaskGraph(path), ct.Machine(machine), budget=0.1)
     assert mapping.measures["hops_per_byte"] <= most
+
+
+def test_a_mapping_is_judged_by_time(cutthrough: Callable[..., Any]) -> None:
+    """Catches a simulation that does not place tasks where the mapping says: in order they take longer."""
+    ran = cutthrough("map", "-g", "stencil:4x4x4", "-m", "torus:4x4x4", "--shuffle", 1, "--evaluate", "--json")
+    assert ran.status == 0, ran.err
+    mapped, default = json.loads(ran.out)["points"]
+    assert (mapped["strategy"], default["strategy"]) == ("auto", "identity")
+    assert mapped["step_time_ns"] < 0.8 * default["step_time_ns"]
+    assert mapped["step_hottest_channels"][0]["utilization"] > 0
+
+
+def test_any_machine_and_graph_can_be_simulated(tmp_path: Path) -> None:
+    """Expected: two tasks that send each other 64 KiB over 10 Gb/s take that long, on a machine of a file."""
+    conf = tmp_path / "topology.conf"
+    conf.write_text("SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-3]\n")
+    graph = ct.TaskGraph.from_arcs(2, [0, 1], [1, 0], [65536, 65536])
+    machine = ct.Machine(conf)
+    near, far = (ct.evaluate_places(graph, machine, places) for places in ([0, 1], [0, 2]))
+    times = [each.simulate(bandwidth="10 Gb/s", delay="20 ns").points[0]["time_ns"] for each in (near, far)]
+    sent = 65536 * 8 / 10
+    assert sent < times[0] < times[1] < 1.1 * sent
+    with pytest.raises(ct.ExperimentError, match="bandwidth"):
+        near.simulate(bandwidth="10")
+
+
+def test_what_stays_within_nodes_is_not_simulated() -> None:
+    """Catches an endless run, or a time of nothing, where no message crosses the network."""
+    mapping = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:4"), [1, 1, 1])
+    with pytest.raises(ct.ExperimentError, match="nothing crosses"):
+        mapping.simulate()

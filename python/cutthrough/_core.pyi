@@ -160,6 +160,8 @@ class Machine:
         """The name of each place's node."""
     def topology(self) -> Topology:
         """The topology of the whole machine."""
+    def topology_spec(self) -> str:
+        """JSON: the table of `[topology]`; null if the machine was named by a preset or by a file of another kind."""
     def about(self) -> str:
         """JSON: the name, what is in a node, links, and what is assumed."""
     def hops(self, place: int, other: int) -> int: ...

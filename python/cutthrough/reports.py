@@ -67,10 +67,13 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
     """One line a mapping: its strategy and its measures."""
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("strategy")
-    for _, heading, _ in SHOWN_MAPPING:
+    shown = [*SHOWN_MAPPING]
+    if any("step_time_ns" in mapping for mapping in mappings):
+        shown.append(("step_time_ns", "step ns", "{:,.0f}"))
+    for _, heading, _ in shown:
         table.add_column(heading, justify="right")
     for mapping in mappings:
-        table.add_row(mapping["strategy"], *(form.format(mapping[key]) for key, _, form in SHOWN_MAPPING))
+        table.add_row(mapping["strategy"], *(form.format(mapping[key]) for key, _, form in shown))
     return table
 
 

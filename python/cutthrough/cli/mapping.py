@@ -12,6 +12,7 @@ from cutthrough import _core, plots, reports
 from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
+from cutthrough.mapping.evaluation import Links, simulate
 from cutthrough.mapping.exports import FORMATS
 
 if TYPE_CHECKING:
@@ -92,6 +93,16 @@ def map_(
     pictures: Annotated[
         Path | None, typer.Option("--plots", metavar="DIR", help="Draw tasks, hops and channels here.")
     ] = None,
+    evaluate: Annotated[
+        bool, typer.Option("--evaluate", help="Simulate a step of the application, mapped and in order.")
+    ] = False,
+    bandwidth: Annotated[
+        str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 100 Gb/s")
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 20 ns")
+    ] = None,
+    packet_size: Annotated[str, typer.Option(help="For --evaluate.")] = "256 B",
     json_output: JsonOption = False,
 ) -> None:
     """Map the tasks of an application on the nodes of a machine.
@@ -104,6 +115,7 @@ def map_(
     - `cutthrough map -g stencil:8x8x8 -m dragonfly:h=3 -s greedy -s multilevel --json`
     - `cutthrough map -g stencil:8x8 -m mesh:8x8 -o ranks.txt --format openmpi-rankfile`
     - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --plots pictures`
+    - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
 
     `cutthrough list strategies`, `list machines` and `list graphs` name what there is.
     """
@@ -126,24 +138,41 @@ def map_(
                 map_tasks(tasks, where, name, fixed=pinned, current=now, watcher=bar, **options) for name in strategy
             ]
             default = map_tasks(tasks, where, "identity", fixed=pinned, **options)
+            links = Links(bandwidth, delay, packet_size)
+            steps = [_step(mapping, links, bar) for mapping in (*found, default)] if evaluate else []
     except KeyboardInterrupt:
         complain("interrupted: nothing was written")
         raise typer.Exit(INTERRUPTED) from None
     best = min(found, key=lambda mapping: mapping.measures["hop_bytes"])
+    points = [mapping.to_dict() for mapping in (*found, default)]
+    points = [{**point, **step} for point, step in zip(points, steps or [{}] * len(points), strict=True)]
     if output is not None:
         best.save(output, form)
     if json_output:
-        print_json({"version": _core.__version__, "points": [mapping.to_dict() for mapping in found]})
+        print_json({"version": _core.__version__, "points": points if evaluate else points[:-1]})
     else:
-        _print([*found, default], output)
+        _print(best, points, output)
     if pictures is not None:
         _draw(best, default, pictures, quiet=json_output)
 
 
-def _print(mappings: list[MappingResult], output: Path | None) -> None:
-    graph, machine = mappings[0].graph, mappings[0].machine
+def _step(mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
+    """A simulated step: its time and the channels that were used most."""
+    bar.update(0.0, f"simulating {mapping.strategy}")
+    point = simulate(mapping, links).points[0]
+    used = [{"channel": row["channel"], "utilization": row["utilization"]} for row in point["hottest_channels"]]
+    return {"step_time_ns": point["time_ns"], "step_phases": point["phases"], "step_hottest_channels": used}
+
+
+def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None) -> None:
+    graph, machine = best.graph, best.machine
     out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
-    out.print(reports.mapping_table([mapping.to_dict() for mapping in mappings]))
+    out.print(reports.mapping_table(points))
+    for point in points:
+        if hottest := point.get("step_hottest_channels"):
+            where, used = hottest[0]["channel"], hottest[0]["utilization"]
+            line = f"Hottest channel of {point['strategy']}: {where}, used {used:.0%} of the step"
+            out.print(line, markup=False, soft_wrap=True)
     for note in (*graph.about["assumed"], *machine.about["notes"]):
         out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
     if output is not None:

@@ -33,11 +33,13 @@ class TaskGraph:
 
     def __init__(self, graph: str | Path, seed: int = 1) -> None:
         self._core = _core.TaskGraph.read(str(graph), ".", seed)
+        self._source: dict[str, Any] | None = {"graph": str(graph), "seed": seed}
 
     @classmethod
-    def _of(cls, core: _core.TaskGraph) -> Self:
+    def _of(cls, core: _core.TaskGraph, source: dict[str, Any] | None = None) -> Self:
         graph = cls.__new__(cls)
         graph._core = core
+        graph._source = source
         return graph
 
     @classmethod
@@ -124,7 +126,13 @@ class TaskGraph:
 
     def shuffled(self, seed: int) -> TaskGraph:
         """The same with its tasks numbered at random."""
-        return TaskGraph._of(self._core.shuffled(seed))
+        named = self._source if self._source and "shuffle" not in self._source else None
+        return TaskGraph._of(self._core.shuffled(seed), named and {**named, "shuffle": seed})
+
+    @property
+    def source(self) -> dict[str, Any] | None:
+        """How an experiment file names the graph: `graph`, `seed` and `shuffle`; None if it was made from arrays."""
+        return self._source
 
     def to_metis(self) -> str:
         """The graph in METIS's format; what goes both ways is averaged."""

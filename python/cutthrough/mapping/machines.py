@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cutthrough import _core
 
 if TYPE_CHECKING:
@@ -63,6 +65,31 @@ class Machine:
             message = "error: there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
             raise ExperimentError(message)
         return cls(machine, allocation=hosts, **options)
+
+    def edge_list(self) -> str:
+        """The whole machine as an edge list, which `[topology] kind = "file"` reads; nodes keep their numbers."""
+        topology = self._core.topology()
+        columns = {name: np.frombuffer(data, np.int32) for name, data in topology.channel_table().items()}
+        links = (columns["source_router"] >= 0) & (columns["target_router"] > columns["source_router"])
+        names = topology.class_names()
+        kinds = [names[place] for place in columns["class"][links].tolist()]
+        ends = zip(
+            columns["source_router"][links].tolist(), columns["target_router"][links].tolist(), kinds, strict=True
+        )
+        lines = [f"link {one} {other} {kind}" for one, other, kind in ends]
+        lines += [f"node {topology.router_of(node)}" for node in range(topology.nodes)]
+        return "".join(f"{line}\n" for line in lines)
+
+    @property
+    def topology(self) -> dict[str, Any] | None:
+        """The table for `[topology]` of an experiment file; None if only an edge list can say it."""
+        topology = self._core.topology()
+        if topology.kind in ("torus", "mesh"):
+            grid = topology.grid or []
+            per_router = topology.nodes // topology.routers
+            return {"kind": topology.kind, "dims": grid, "nodes_per_router": per_router}
+        spec: dict[str, Any] | None = json.loads(self._core.topology_spec())
+        return spec
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.nodes} nodes of {self.cores_per_node} cores>"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cutthrough.mapping.graphs import TaskGraph
     from cutthrough.mapping.machines import Machine
+    from cutthrough.results import Results
 
     Integers = npt.NDArray[np.uint32]
 
@@ -108,6 +109,19 @@ class MappingResult:
         unfinished = target.with_name(f".{target.name}.part")
         unfinished.write_text(text, encoding="utf-8")
         return unfinished.replace(target)
+
+    def simulate(self, **links: str) -> Results:
+        """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
+
+        Args:
+            links: `bandwidth`, `delay` and `packet_size`, with their units.
+
+        Raises:
+            ExperimentError: Nothing crosses the network, or a quantity is wrong.
+        """
+        from cutthrough.mapping import evaluation
+
+        return evaluation.simulate(self, evaluation.Links(**links))
 
     def plot(self, what: str = "tasks", before: MappingResult | None = None) -> Figure:
         """A picture: `tasks` (coloured on the machine), `hops` (bytes by hops) or `channels` (heat maps of bytes).

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::Topology;
+use topology::{Topology, TopologySpec};
 use units::NodeId;
 
 use crate::{Hops, MachineError};
@@ -27,6 +27,8 @@ pub use source::MachineSource;
 pub struct About {
     /// How it was asked for.
     pub name: String,
+    /// The topology as experiment files name it, if it was named so.
+    pub topology: Option<TopologySpec>,
     /// The names of all nodes of the topology, if they have any.
     pub names: Option<Arc<Vec<String>>>,
     /// What is in a node, if that is known.

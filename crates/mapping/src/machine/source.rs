@@ -78,10 +78,11 @@ impl MachineSource {
         }
         let kinds = TopologySpec::KINDS.map(|(kind, _)| kind);
         if kinds.contains(&name) {
-            let topology = text.parse::<TopologySpec>()?.build(base)?;
+            let spec = text.parse::<TopologySpec>()?;
+            let topology = spec.build(base)?;
             return Ok(Found {
                 topology,
-                about: About { name: text.to_owned(), ..About::default() },
+                about: About { name: text.to_owned(), topology: Some(spec), ..About::default() },
                 cores: None,
                 used: None,
             });

@@ -105,6 +105,11 @@ impl Machine {
         Topology::shared(self.inner.topology().clone())
     }
 
+    /// JSON: the table of `[topology]`; null if the machine was named by a preset or by a file of another kind.
+    fn topology_spec(&self) -> String {
+        json!(self.inner.about().topology).to_string()
+    }
+
     /// JSON: the name, what is in a node, links, and what is assumed.
     fn about(&self) -> String {
         let about = self.inner.about();

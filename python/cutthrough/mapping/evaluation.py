@@ -1,0 +1,99 @@
+"""Mappings judged by time: a step of the application, simulated where its tasks are."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutthrough import api
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough.mapping.graphs import TaskGraph
+    from cutthrough.mapping.solving import MappingResult
+    from cutthrough.results import Results
+
+__all__ = ["Links", "experiment", "simulate"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """What is assumed of the network.
+
+    Attributes:
+        bandwidth: Of every channel; without it that of the machine's preset, or 100 Gb/s.
+        delay: Of every channel; without it that of the machine's preset, or 20 ns.
+        packet_size: Of a packet.
+    """
+
+    bandwidth: str | None = None
+    delay: str | None = None
+    packet_size: str = "256 B"
+
+    def table(self, preset: Mapping[str, float] | None) -> dict[str, str]:
+        """The table of `[link]`."""
+        bandwidth = f"{preset['bytes_per_s']:.0f} B/s" if preset else "100 Gb/s"
+        delay = f"{preset['delay_ns']:.0f} ns" if preset else "20 ns"
+        return {"bandwidth": self.bandwidth or bandwidth, "delay": self.delay or delay}
+
+
+def experiment(mapping: MappingResult, directory: Path, links: Links = Links()) -> dict[str, Any]:
+    """The experiment of one step of the mapped application, as the sections of an experiment file.
+
+    Args:
+        mapping: The mapping.
+        directory: Where the files that the experiment names are written: the placement, and the graph and the machine
+            where no line of the experiment can say them.
+        links: What is assumed of the network.
+
+    Raises:
+        ExperimentError: A graph with multicasts that was made from arrays cannot be written to a file.
+    """
+    topology = mapping.machine.topology
+    if topology is None:
+        (directory / "machine.edges").write_text(mapping.machine.edge_list(), encoding="utf-8")
+        topology = {"kind": "file", "path": str((directory / "machine.edges").resolve())}
+    placement = mapping.save(directory / "placement.txt")
+    source = mapping.graph.source or {"graph": _write(mapping.graph, directory)}
+    graph = source["graph"]
+    named = {"graph": str(Path(graph).resolve()) if Path(graph).is_file() else graph}
+    named |= {key: source[key] for key in ("shuffle",) if key in source}
+    return {
+        "title": f"{mapping.graph.name}, {mapping.strategy}",
+        "seed": source.get("seed", 1),
+        "topology": topology,
+        "link": links.table(mapping.machine.about["link"]),
+        "workload": {"kind": "application", **named, "packet_size": links.packet_size},
+        "placement": {"strategy": "file", "path": str(placement.resolve())},
+    }
+
+
+def simulate(mapping: MappingResult, links: Links = Links()) -> Results:
+    """Simulates one step of the mapped application.
+
+    The point of the results has `time_ns`, the time of the step, `phases`, and `hottest_channels`.
+
+    Raises:
+        ExperimentError: Nothing crosses the network, or the experiment is wrong.
+        RunError: The simulation ended without a result.
+    """
+    with tempfile.TemporaryDirectory(prefix="cutthrough-") as folder:
+        return api.run(**experiment(mapping, Path(folder), links))
+
+
+def _write(graph: TaskGraph, directory: Path) -> str:
+    """Writes the arcs of a graph as a list of edges; returns the path."""
+    if any(phase["groups"] for phase in graph.about["phases"]):
+        message = (
+            "error: a graph with multicasts that was numbered anew twice cannot be simulated; name it by a generator"
+        )
+        raise ExperimentError(message)
+    arcs = graph.arcs()
+    rows = zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True)
+    path = directory / "graph.csv"
+    path.write_text("".join(f"{one},{other},{size}\n" for one, other, size in rows), encoding="utf-8")
+    return str(path)
