@@ -1,0 +1,213 @@
+"""Message latencies with and without contention, measured on the machine that this runs on.
+
+The two benchmarks of section 3.1 of *Topology-aware mapping*, with mpi4py:
+
+    mpirun python -m cutthrough.latency wocon -o wocon.csv
+    mpirun python -m cutthrough.latency wicon --pairs random -o wicon.csv --machine topology.conf
+
+WOCON: the first process exchanges messages with one process of every other node, one after the other. WICON: all
+processes exchange messages in pairs, at once; partners are near (on nodes as few hops apart as can be) or random. Times
+are halves of round trips, means over the messages. Process 0 writes the table: `benchmark`, `pairs`, `rank`, `partner`,
+`hops` (empty without `--machine`), `bytes`, `messages`, `time_us`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.errors import ExperimentError
+from cutthrough.mapping import Machine
+from cutthrough.mpi import locate, require_mpi
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COLUMNS", "distant_pairs", "main", "near_pairs", "random_pairs"]
+
+#: The columns of the table.
+COLUMNS = ("benchmark", "pairs", "rank", "partner", "hops", "bytes", "messages", "time_us")
+#: Sizes of messages, of the paper's figures: 4 B to 1 MiB.
+SIZES = tuple(4 << shift for shift in range(19))
+#: Messages that are not measured, before those that are.
+WARM_UP = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a benchmark; collective over all processes. Returns the exit status."""
+    options = _parse(arguments)
+    comm: Any = None
+    try:
+        mpi = require_mpi()
+        comm = mpi.COMM_WORLD
+        rows = _measure(mpi, comm, options)
+    except ExperimentError as error:
+        if comm is None or comm.Get_rank() == 0:
+            sys.stderr.write(f"{error}\n")
+        return 2
+    if rows is not None:
+        _write(rows, options.output)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m cutthrough.latency", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("benchmark", choices=["wocon", "wicon"])
+    parser.add_argument("--pairs", choices=["near", "random"], default="near", help="partners of wicon")
+    parser.add_argument("--messages", type=_positive, default=100, help="messages of each size (default 100)")
+    parser.add_argument("--bytes", type=_positive, nargs="+", default=list(SIZES), help="sizes (default 4 B to 1 MiB)")
+    parser.add_argument("--machine", help="a shorthand or file, to tell hops and to find near partners")
+    parser.add_argument(
+        "--cores", type=_positive, help="processes of a node of the machine (default: the most of a host)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of random partners")
+    parser.add_argument("-o", "--output", type=Path, help="the table (default: standard output)")
+    return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        message = f"{text} is not 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return number
+
+
+def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]] | None:
+    """The rows of the table, on process 0."""
+    hosts = comm.gather(mpi.Get_processor_name(), root=0)
+    answer: tuple[list[tuple[int, int]] | None, str] = (None, "")
+    machine: Machine | None = None
+    places: list[int] = []
+    if comm.Get_rank() == 0:
+        # An error of one process must not leave the others waiting.
+        try:
+            machine, places = _where(hosts, options.machine, options.cores)
+            answer = (_pairs(options, machine, places), "")
+        except ExperimentError as error:
+            answer = (None, str(error))
+    pairs, wrong = comm.bcast(answer, root=0)
+    if pairs is None:
+        raise ExperimentError(wrong)
+    # Without contention pairs take turns, with it all go at once.
+    turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
+    mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]
+    everything = comm.gather(mine, root=0)
+    if everything is None:
+        return None
+    kind = options.pairs if options.benchmark == "wicon" else "master"
+    hops = (lambda a, b: machine.hops(places[a], places[b])) if machine else (lambda _a, _b: "")
+    return [
+        [options.benchmark, kind, rank, partner, hops(rank, partner), size, options.messages, f"{time:.3f}"]
+        for part in everything
+        for rank, partner, size, time in part
+    ]
+
+
+def _where(hosts: list[str], machine: str | None, cores: int | None) -> tuple[Machine | None, list[int]]:
+    """The machine, if it is given, and the node of each process: a place on it, or a number of its host."""
+    if machine is None:
+        number = {host: at for at, host in enumerate(dict.fromkeys(hosts))}
+        return None, [number[host] for host in hosts]
+    held = Machine(machine, cores=cores or max(Counter(hosts).values()))
+    return held, locate(hosts, held)
+
+
+def _pairs(options: argparse.Namespace, machine: Machine | None, places: list[int]) -> list[tuple[int, int]]:
+    if options.benchmark == "wocon":
+        pairs = distant_pairs(places)
+    elif options.pairs == "random":
+        pairs = random_pairs(len(places), options.seed)
+    else:
+        pairs = near_pairs(places, machine)
+    if not pairs:
+        message = f"error: {options.benchmark} needs processes on at least two nodes; all are on one"
+        if options.pairs == "random" and options.benchmark == "wicon":
+            message = "error: wicon needs at least two processes"
+        raise ExperimentError(message)
+    return pairs
+
+
+def distant_pairs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """WOCON's pairs: process 0 with the first process of every other node."""
+    first: dict[int, int] = {}
+    for rank, place in enumerate(places):
+        first.setdefault(place, rank)
+    return [(0, rank) for place, rank in first.items() if place != places[0]]
+
+
+def random_pairs(processes: int, seed: int) -> list[tuple[int, int]]:
+    """WICON's random pairs: every process in one, but for the last of an odd number."""
+    order = list(range(processes))
+    random.Random(seed).shuffle(order)  # noqa: S311  (no secret)
+    pairs = zip(order[::2], order[1::2], strict=False)
+    return sorted((min(pair), max(pair)) for pair in pairs)
+
+
+def near_pairs(places: Sequence[int], machine: Machine | None) -> list[tuple[int, int]]:
+    """WICON's near pairs: each process in turn with a free one on the nearest other node.
+
+    Without a machine, nodes are near whose processes follow one another.
+    """
+    free: dict[int, list[int]] = {}
+    for rank, place in enumerate(places):
+        free.setdefault(place, []).append(rank)
+    order = {place: at for at, place in enumerate(free)}
+    pairs = []
+    for place in list(free):
+        while free.get(place):
+            others = [other for other, ranks in free.items() if other != place and ranks]
+            if not others:
+                break
+            here = machine.hops if machine else lambda one, other: abs(order[one] - order[other])
+            nearest = min(others, key=lambda other: (here(place, other), order[other]))
+            for _ in range(min(len(free[place]), len(free[nearest]))):
+                one, other = free[place].pop(0), free[nearest].pop(0)
+                pairs.append((min(one, other), max(one, other)))
+        free.pop(place, None)
+    return sorted(pairs)
+
+
+def _of_size(
+    mpi: Any, comm: Any, turns: list[list[tuple[int, int]]], size: int, messages: int
+) -> list[tuple[int, int, int, float]]:
+    """What this process, as the smaller of its pair, has measured: its rank, its partner, the size and microseconds."""
+    data, rank, found = bytearray(size), comm.Get_rank(), []
+    for turn in turns:
+        comm.Barrier()
+        for one, other in turn:
+            if rank == one:
+                _exchange(comm, data, other, WARM_UP)
+                start = mpi.Wtime()
+                _exchange(comm, data, other, messages)
+                found.append((one, other, size, (mpi.Wtime() - start) / messages / 2 * 1e6))
+            elif rank == other:
+                for _ in range(WARM_UP + messages):
+                    comm.Recv(data, source=one)
+                    comm.Send(data, dest=one)
+    return found
+
+
+def _exchange(comm: Any, data: bytearray, partner: int, messages: int) -> None:
+    for _ in range(messages):
+        comm.Send(data, dest=partner)
+        comm.Recv(data, source=partner)
+
+
+def _write(rows: list[list[Any]], target: Path | None) -> None:
+    if target is None:
+        csv.writer(sys.stdout).writerows([COLUMNS, *rows])
+        return
+    unfinished = target.with_name(f".{target.name}.part")
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    unfinished.replace(target)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
