@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from cutthrough import plots
 from cutthrough.mapping import exports
+from cutthrough.plots import colours
 
 from tests.conftest import ROOT
 
@@ -205,6 +206,21 @@ def test_pictures_are_drawn_for_every_shape(machine: str, tmp_path: Path) -> Non
         assert path.stat().st_size > 5000
     with pytest.raises(ValueError, match="tasks"):
         after.plot("nothing")
+
+
+def test_colours_follow_the_graph_and_not_its_numbering() -> None:
+    """Expected: on a path, colours change by a step from each task to the next, however tasks are numbered.
+
+    Catches colours by number, which show a good mapping of a shuffled graph as noise.
+    """
+    order = np.random.default_rng(1).permutation(40)
+    shades = colours.of_tasks(ct.TaskGraph.from_arcs(40, order[:-1], order[1:], np.full(39, 8)))[order]
+    steps = np.abs(np.diff(shades, axis=0))
+    assert steps.max() < 0.05
+    assert np.abs(shades[0] - shades[-1]).max() > 0.8
+    apart = colours.of_tasks(ct.TaskGraph.from_arcs(5, [0, 3], [1, 4], [8, 8]))
+    assert apart.shape == (5, 3)
+    assert 0 <= apart.min() <= apart.max() <= 1
 
 
 def test_measures_say_what_channels_carry() -> None:

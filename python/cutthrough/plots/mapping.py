@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import colormaps, style
+from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cutthrough.channels import Machine as Channels
-from cutthrough.plots import STYLE, heat
+from cutthrough.plots import STYLE, colours, heat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,66 +81,80 @@ def tasks(mapping: MappingResult, before: MappingResult | None) -> Figure:
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
     most = max(len(row) for row in panels)
-    drawn = Figure(figsize=(1.6 + 2.3 * most, 0.7 + 2.5 * len(shown)))
+    drawn = Figure(figsize=(max(1.6 + 2.3 * most, 4.6), 0.7 + 2.9 * len(shown)))
     grid = drawn.subplots(len(shown), most, squeeze=False)
     for row, each, slices in zip(grid, shown, panels, strict=True):
         for axes in row[len(slices) :]:
             axes.set_visible(False)
-        for place, (axes, (title, cells)) in enumerate(zip(row, slices, strict=False)):
-            _show(axes, cells, f"{each.strategy}: {title}" if place == 0 else title)
-    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: tasks by colour", x=0.01, ha="left")
+        for place, (axes, panel) in enumerate(zip(row, slices, strict=False)):
+            title = f"{each.strategy}: {each.measures['hops_per_byte']:.3f} hops a byte" if place == 0 else ""
+            _show(axes, panel, title, first=place == 0)
+    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: like colours communicate", x=0.01, ha="left")
     return drawn
 
 
-def _show(axes: Axes, cells: npt.NDArray[np.float64], title: str) -> None:
-    axes.imshow(cells, interpolation="nearest", origin="lower", aspect="equal" if cells.shape[0] > 1 else "auto")
+@dataclass(frozen=True)
+class Panel:
+    """A part of the machine: rows of columns of colours, and what they are."""
+
+    cells: npt.NDArray[np.float64]
+    across: str
+    up: str
+    name: str = ""
+
+
+def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
+    long = panel.cells.shape[0] == 1
+    axes.imshow(panel.cells, interpolation="nearest", origin="lower", aspect="auto" if long else "equal")
     axes.set_title(title, fontsize="small")
     axes.grid(visible=False)
+    axes.set_xlabel(f"{panel.across}{panel.name and f' ({panel.name})'}", fontsize="small")
+    if first:
+        axes.set_ylabel(panel.up, fontsize="small")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(4, integer=True))
 
 
-def _panels(mapping: MappingResult) -> list[tuple[str, npt.NDArray[np.float64]]]:
-    """Pictures of the machine, each an array of colours."""
+def _panels(mapping: MappingResult) -> list[Panel]:
+    """Pictures of the machine."""
     colour = np.full((mapping.machine.nodes, 3), 0.93)
-    per_task = _colours(mapping)
+    per_task = colours.of_tasks(mapping.graph)
     # The first task of a node gives its colour.
     colour[mapping.places[::-1]] = per_task[::-1]
     dims = mapping.machine.dims
     if len(dims) > 1 and int(np.prod(dims)) == mapping.machine.nodes:
         return _slices(colour.reshape((*dims[::-1], 3)), dims)
-    return _rows(colour)
+    topology = mapping.machine._core.topology()
+    if topology.groups and mapping.machine.nodes > topology.nodes // topology.groups:
+        return [_groups(colour, mapping.machine.node_numbers(), topology.nodes // topology.groups)]
+    return [_rows(colour, [topology.router_of(node) for node in mapping.machine.node_numbers()])]
 
 
-def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[tuple[str, npt.NDArray[np.float64]]]:
+def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[Panel]:
     """The planes of the first two dimensions, at some coordinates of the others."""
     planes = cells.reshape((-1, dims[1], dims[0], 3))
     chosen = np.unique(np.linspace(0, len(planes) - 1, min(len(planes), MOST_SLICES)).round().astype(int))
-    name = "plane" if len(dims) > 2 else "machine"
-    return [(f"{name} {place}" if len(planes) > 1 else name, planes[place]) for place in chosen]
+    word = "z =" if len(dims) == 3 else "plane"
+    return [Panel(planes[place], "x", "y", f"{word} {place}" if len(planes) > 1 else "") for place in chosen]
 
 
-def _rows(colour: npt.NDArray[np.float64]) -> list[tuple[str, npt.NDArray[np.float64]]]:
-    """The nodes in order, row by row."""
-    width = int(np.ceil(np.sqrt(len(colour))))
+def _groups(colour: npt.NDArray[np.float64], numbers: list[int], size: int) -> Panel:
+    """A row for each group, a column for each of its nodes; white where no node is allocated."""
+    node = np.asarray(numbers)
+    cells = np.ones((int(node.max()) // size + 1, size, 3))
+    cells[node // size, node % size] = colour
+    return Panel(cells, "node of the group", "group")
+
+
+def _rows(colour: npt.NDArray[np.float64], routers: list[int]) -> Panel:
+    """The nodes in order, row by row, with all nodes of a switch in the same row where switches have as many each."""
+    sizes = np.unique(np.unique(routers, return_counts=True)[1])
+    leaf = int(sizes[0]) if len(sizes) == 1 else 1
+    width = min(leaf * max(round(float(np.sqrt(len(colour))) / leaf), 1), len(colour))
     padded = np.ones((width * int(np.ceil(len(colour) / width)), 3))
     padded[: len(colour)] = colour
-    return [("nodes in order", padded.reshape((-1, width, 3)))]
-
-
-def _colours(mapping: MappingResult) -> npt.NDArray[np.float64]:
-    """A colour for each task: by its indices in the application's first array, else by its number."""
-    arrays: list[dict[str, Any]] = mapping.graph.about["arrays"]
-    number = np.arange(mapping.graph.tasks)
-    if arrays and len(arrays[0]["dims"]) in (2, 3) and int(np.prod(arrays[0]["dims"])) == len(number):
-        dims = arrays[0]["dims"]
-        shades = np.full((len(number), 3), 0.5)
-        rest = number
-        for axis, size in enumerate(dims):
-            shades[:, axis] = 0.1 + 0.85 * (rest % size) / max(size - 1, 1)
-            rest = rest // size
-        return shades
-    return np.asarray(colormaps["turbo"](number / max(len(number) - 1, 1)))[:, :3]
+    across = f"nodes in order, {leaf} a switch" if leaf > 1 else "nodes in order"
+    return Panel(padded.reshape((-1, width, 3)), across, f"row of {width}")
 
 
 FIGURES: dict[str, Callable[[MappingResult, MappingResult | None], Figure]] = {
