@@ -81,10 +81,8 @@ pub(crate) fn anneal(
     start: &Mapping,
     schedule: Schedule,
 ) -> Result<Mapping, MappingError> {
-    let mut movable = vec![true; start.place_of.len()];
-    problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
     let places: Vec<u32> = (0..problem.machine.places()).collect();
-    let site = Site { machine: problem.machine, places: &places, loads: &problem.graph.loads, movable, room };
+    let site = Site::of(problem, &places, room);
     let place_of = anneal_site(site, affinity, &start.place_of, schedule, problem.watch)?;
     Ok(Mapping { place_of })
 }

@@ -26,6 +26,15 @@ pub(crate) fn bisection(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
 /// Up to so many parts are cut one by one.
 const ONE_BY_ONE: usize = 64;
 
+/// `mincut`: as `bisection`, but a cut counts only what is sent across it (Ercal, Ramanujam and Sadayappan 1988), not where
+/// partners elsewhere are.
+pub(crate) fn mincut(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    let affinity = Affinity::new(problem.graph);
+    let mut state = State::new(problem, &affinity, problem.room()?, problem.spec.seed);
+    state.terminals = false;
+    state.run()
+}
+
 /// A part of the machine with the tasks that go there.
 struct Part {
     tasks: Vec<u32>,
@@ -39,22 +48,7 @@ pub(crate) fn bisect_both(
     room: Room,
     seed: u64,
 ) -> Result<Mapping, MappingError> {
-    let mut state = State::new(problem, affinity, room, seed);
-    let mut parts =
-        vec![Part { tasks: (0..affinity.tasks()).collect(), places: (0..problem.machine.places()).collect() }];
-    let depths = f64::from(problem.machine.places().max(2)).log2().ceil();
-    let mut depth = 0_u32;
-    while !parts.is_empty() {
-        if problem.watch.cancelled() {
-            return Err(MappingError::Cancelled);
-        }
-        problem.watch.report(f64::from(depth) / depths, "bisection");
-        parts = state.descend(parts, depth);
-        depth += 1;
-    }
-    let mut mapping = Mapping { place_of: state.place };
-    super::repair::repair(problem, room, &mut mapping);
-    Ok(mapping)
+    State::new(problem, affinity, room, seed).run()
 }
 
 struct State<'a> {
@@ -72,6 +66,8 @@ struct State<'a> {
     local: Vec<u32>,
     /// By task, where it is fixed.
     fixed: Vec<u32>,
+    /// Whether partners elsewhere pull.
+    terminals: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -93,7 +89,26 @@ impl<'a> State<'a> {
             part: vec![0; tasks],
             local: vec![0; tasks],
             fixed,
+            terminals: true,
         }
+    }
+
+    fn run(mut self) -> Result<Mapping, MappingError> {
+        let (problem, places) = (self.problem, self.problem.machine.places());
+        let mut parts = vec![Part { tasks: (0..self.affinity.tasks()).collect(), places: (0..places).collect() }];
+        let depths = libm::ceil(libm::log2(f64::from(places.max(2))));
+        let mut depth = 0_u32;
+        while !parts.is_empty() {
+            if problem.watch.cancelled() {
+                return Err(MappingError::Cancelled);
+            }
+            problem.watch.report(f64::from(depth) / depths, "bisection");
+            parts = self.descend(parts, depth);
+            depth += 1;
+        }
+        let mut mapping = Mapping { place_of: self.place };
+        super::repair::repair(problem, self.room, &mut mapping);
+        Ok(mapping)
     }
 
     /// Halves all parts; those that are left with one place are done.
@@ -181,7 +196,7 @@ impl<'a> State<'a> {
                 let other = edge.target as usize;
                 if self.part[other] == number {
                     piece.edges.push((self.local[other], edge.weight));
-                } else {
+                } else if self.terminals {
                     let there = self.place[other];
                     let further = f64::from(hops.hops(ends.1, there)) - f64::from(hops.hops(ends.0, there));
                     bias += f64::from(edge.weight) * further.clamp(-distance, distance);

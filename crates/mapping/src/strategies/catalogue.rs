@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::classics::{contraction, genetic, pairwise};
 use super::{annealing, auto, bisection, embedding, greedy, simple};
 use crate::{Mapping, MappingError, Objective, Problem};
 
@@ -29,6 +30,14 @@ pub enum StrategyName {
     Multilevel,
     /// Recursive bisection, then annealing part by part on all cores: for millions of tasks.
     Hierarchical,
+    /// Pairwise exchange with jumps (Bokhari).
+    PairwiseExchange,
+    /// A genetic algorithm on orders of tasks.
+    Genetic,
+    /// Contraction along heavy edges, greedy placement, pairwise exchange.
+    Contraction,
+    /// Recursive mincut bipartitioning: bisection that ignores where partners elsewhere are.
+    Mincut,
 }
 
 impl StrategyName {
@@ -43,6 +52,10 @@ impl StrategyName {
         Self::Bisection,
         Self::Multilevel,
         Self::Hierarchical,
+        Self::PairwiseExchange,
+        Self::Genetic,
+        Self::Contraction,
+        Self::Mincut,
     ];
 
     /// The name, as files and options write it, and a line about it.
@@ -88,6 +101,10 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
         StrategyName::Bisection => bisection::bisection(problem),
         StrategyName::Multilevel => auto::multilevel(problem),
         StrategyName::Hierarchical => auto::hierarchical(problem),
+        StrategyName::PairwiseExchange => pairwise::pairwise(problem),
+        StrategyName::Genetic => genetic::genetic(problem),
+        StrategyName::Contraction => contraction::contraction(problem),
+        StrategyName::Mincut => bisection::mincut(problem),
         StrategyName::Annealing => annealing::annealing(problem),
     }
 }

@@ -7,7 +7,7 @@ use units::Draw;
 
 use super::affinity::Affinity;
 use super::prices::Prices;
-use crate::{Machine, Metric, Room};
+use crate::{Machine, Metric, Problem, Room};
 
 /// Places near a place, for the search.
 pub(crate) enum Near {
@@ -94,6 +94,15 @@ pub(crate) struct Site<'a> {
     pub(crate) movable: Vec<bool>,
     /// What a place takes.
     pub(crate) room: Room,
+}
+
+impl<'a> Site<'a> {
+    /// All of a problem, at all places.
+    pub(crate) fn of(problem: &Problem<'a>, places: &'a [u32], room: Room) -> Self {
+        let mut movable = vec![true; problem.graph.tasks() as usize];
+        problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
+        Self { machine: problem.machine, places, loads: &problem.graph.loads, movable, room }
+    }
 }
 
 /// A mapping with all that a search needs to know of it.

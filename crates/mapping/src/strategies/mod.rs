@@ -6,6 +6,7 @@ mod auto;
 mod axes;
 mod bisection;
 mod catalogue;
+mod classics;
 mod domains;
 mod embedding;
 mod greedy;

@@ -1,0 +1,123 @@
+//! Pairwise exchange (Bokhari 1981): exchange the two tasks that gain most until no exchange gains, then jump and begin
+//! again; the best mapping of all is kept.
+//!
+//! A round looks, for every task, at all others (at a sample of them where there are many tasks) and makes the best
+//! exchange. A jump exchanges one task in twenty at random. Cost: O(tasks^2 degree) a round.
+
+use units::Draw;
+
+use super::super::affinity::Affinity;
+use super::super::annealing::{Fast, steps_for};
+use super::super::layout::{Change, Layout, Site};
+use super::super::simple;
+use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
+
+/// Others that a task is compared with.
+const COMPARED: u32 = 1024;
+/// One task in so many jumps.
+const JUMP: u32 = 20;
+
+/// `pairwise-exchange`, from the tasks in order.
+pub(crate) fn pairwise(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    let start = simple::identity(problem)?;
+    exchange(problem, &start, problem.budget())
+}
+
+/// Exchanges from a mapping, for nominal seconds.
+pub(crate) fn exchange(problem: &Problem<'_>, start: &Mapping, budget: f64) -> Result<Mapping, MappingError> {
+    let affinity = Affinity::new(problem.graph);
+    let steps = steps_for(budget, &affinity);
+    let place_of = with_metric(problem.machine.hops(), Exchange { problem, affinity: &affinity, start, steps })?;
+    Ok(Mapping { place_of })
+}
+
+struct Exchange<'a> {
+    problem: &'a Problem<'a>,
+    affinity: &'a Affinity,
+    start: &'a Mapping,
+    steps: u64,
+}
+
+impl HopsView for Exchange<'_> {
+    type Output = Result<Vec<u32>, MappingError>;
+
+    fn run<M: Metric>(self, metric: &M) -> Self::Output {
+        let Self { problem, affinity, start, steps } = self;
+        let places: Vec<u32> = (0..problem.machine.places()).collect();
+        let site = Site::of(problem, &places, problem.room()?);
+        let mut layout = Layout::new(&site, affinity, metric, &start.place_of);
+        let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
+        if movable.len() < 2 {
+            return Ok(start.place_of.clone());
+        }
+        let mut draw = Fast::new(problem.spec.seed, 4);
+        let mut best = (layout.total(), start.place_of.clone());
+        let mut left = steps;
+        loop {
+            let improved = round(problem, &mut layout, &movable, &places, (&mut draw, &mut left))?;
+            if layout.total() < best.0 {
+                best = (layout.total(), layout.places().to_vec());
+            }
+            if left == 0 {
+                return Ok(best.1);
+            }
+            if !improved {
+                jump(&mut layout, &movable, &mut draw);
+            }
+        }
+    }
+}
+
+/// Makes the best exchange of every task, or its best move; whether one gained.
+fn round<M: Metric>(
+    problem: &Problem<'_>,
+    layout: &mut Layout<'_, M>,
+    movable: &[u32],
+    places: &[u32],
+    (draw, left): (&mut Fast, &mut u64),
+) -> Result<bool, MappingError> {
+    let mut improved = false;
+    let compared = COMPARED.min(movable.len() as u32);
+    for &one in movable {
+        if problem.watch.cancelled() {
+            return Err(MappingError::Cancelled);
+        }
+        let begin = draw.below(movable.len() as u32);
+        let others = (0..compared).map(|step| movable[((begin + step) % movable.len() as u32) as usize]);
+        let swaps = others.filter(|&other| other != one).map(|other| Change::Swap { one, other });
+        let empty = places[draw.below(places.len() as u32) as usize];
+        let moves = std::iter::once(Change::Move { task: one, to: empty });
+        let mut best: Option<(f64, Change)> = None;
+        for change in swaps.chain(moves) {
+            if *left == 0 {
+                break;
+            }
+            *left -= 1;
+            let here = layout.place(one);
+            let idle = matches!(change, Change::Move { to, .. } if to == here);
+            if idle || !layout.allows(change) {
+                continue;
+            }
+            let rise = layout.delta(change);
+            if rise < -1e-9 && best.is_none_or(|(kept, _)| rise < kept) {
+                best = Some((rise, change));
+            }
+        }
+        if let Some((_, change)) = best {
+            layout.apply(change);
+            improved = true;
+        }
+    }
+    Ok(improved)
+}
+
+fn jump<M: Metric>(layout: &mut Layout<'_, M>, movable: &[u32], draw: &mut Fast) {
+    for _ in 0..movable.len() as u32 / JUMP + 1 {
+        let pick = |draw: &mut Fast| movable[draw.below(movable.len() as u32) as usize];
+        let change = Change::Swap { one: pick(draw), other: pick(draw) };
+        let Change::Swap { one, other } = change else { continue };
+        if one != other && layout.allows(change) {
+            layout.apply(change);
+        }
+    }
+}
