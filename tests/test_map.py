@@ -52,6 +52,28 @@ def test_several_strategies_are_compared_and_the_best_is_kept(cutthrough: Callab
     assert [int(line) for line in target.read_text().splitlines()] == list(range(16))
 
 
+def test_auto_chooses_by_the_load_of_channels(cutthrough: Callable[..., Any]) -> None:
+    """Expected: no more load than of the mapping that has the fewest hop-bytes.
+
+    Catches an objective that the default beside it does not take.
+    """
+    loads = []
+    for objective in ("hop-bytes", "max-channel-load", "both"):
+        ran = cutthrough(
+            "map", "-g", "random:30", "-m", "mesh:6x5", "--objective", objective, "--budget", "0.1", "--json"
+        )
+        assert ran.status == 0, ran.err
+        loads.append(json.loads(ran.out)["points"][0]["max_channel_load"])
+    assert loads[1] <= loads[2] <= loads[0]
+
+
+def test_a_file_needs_its_directory(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a search whose result cannot be written."""
+    ran = cutthrough("map", "-g", "stencil:4", "-m", "torus:4", "-o", tmp_path / "missing" / "mapping.txt")
+    assert (ran.status, ran.out) == (2, "")
+    assert "missing" in ran.err
+
+
 def test_the_same_seed_gives_the_same_bytes(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a search that depends on time or threads."""
     words = []
@@ -73,6 +95,8 @@ def test_the_same_seed_gives_the_same_bytes(cutthrough: Callable[..., Any], tmp_
         (("-g", "stencil:4", "-m", "torus:4", "--format", "rankfile"), "openmpi-rankfile"),
         (("-g", "stencil:4", "-m", "torus:4", "--allocation", "7"), "0 to 3"),
         (("-g", "stencil:4", "-m", "torus:4", "--fixed", "missing"), "missing"),
+        (("-g", "stencil:4", "-m", "torus:4", "--seed", str(2**64)), "--seed"),
+        (("-g", "stencil:4", "-m", "torus:4", "--cores", str(2**32)), "--cores"),
         (("-g", "random:9", "-m", "torus:9", "-s", "embedding"), "auto"),
         (("-g", "stencil:4", "-m", "torus:4", "-s", "greedy", "--objective", "both"), "auto"),
     ],
@@ -93,7 +117,7 @@ def test_errors_of_files_name_the_line(cutthrough: Callable[..., Any], tmp_path:
     graph, machine, fixed = (tmp_path / name for name in ("bad.graph", "bad.conf", "fixed"))
     graph.write_text("2 1\n1\n1\n")
     machine.write_text("SwitchName=a Nodes=n[0-3]\nSwitchName=a Nodes=m\n")
-    fixed.write_text("0 1\n1 x\n")
+    fixed.write_text("0 1\n1 4294967296\n")
     for arguments, place in (
         (("-g", graph, "-m", "torus:4"), "bad.graph:2"),
         (("-g", "stencil:4", "-m", machine), "bad.conf:2"),
@@ -175,6 +199,9 @@ def test_a_format_that_cannot_say_it_refuses() -> None:
     uneven = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:3", cores=2), [0, 1, 1])
     with pytest.raises(ct.ExperimentError, match="as many ranks"):
         uneven.export("cray-rank-order")
+    hole = ct.evaluate_places(ct.TaskGraph("stencil:2"), ct.Machine("torus:4"), [0, 2])
+    with pytest.raises(ct.ExperimentError, match="node 1 empty"):
+        hole.export("cray-rank-order")
     crowded = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:3"), [0, 1, 1])
     with pytest.raises(ct.ExperimentError, match="cores"):
         crowded.export("openmpi-rankfile")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,14 @@ __all__ = ["register"]
 
 #: What is drawn.
 PICTURES = ("tasks", "hops", "channels")
+#: The largest number of a task or a place, and the largest seed.
+LARGEST, LARGEST_SEED = 2**32 - 1, 2**64 - 1
+#: The measures by whose product a mapping is better, for each objective.
+MEASURES = {
+    "hop-bytes": ("hop_bytes",),
+    "max-channel-load": ("max_channel_load",),
+    "both": ("hop_bytes", "max_channel_load"),
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -74,17 +83,20 @@ def map_(
     imbalance: Annotated[
         float, typer.Option(min=0.0, help="How far a node's load may be above the mean, where tasks share nodes.")
     ] = 0.03,
-    tasks_per_node: Annotated[int | None, typer.Option(min=1, help="The most tasks of a node.")] = None,
+    tasks_per_node: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="The most tasks of a node.")] = None,
     budget: Annotated[float | None, typer.Option(min=0.0, help="Nominal seconds of search.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 1,
-    shuffle: Annotated[int | None, typer.Option(min=0, help="Number the tasks at random first, by this seed.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of all that is drawn.")] = 1,
+    shuffle: Annotated[
+        int | None,
+        typer.Option(min=0, max=LARGEST_SEED, help="Number the tasks at random first, by this seed."),
+    ] = None,
     fixed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Lines `task place` of tasks that stay where they are.")
     ] = None,
     current: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The places of the tasks now, a line each.")
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Cores of a node.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Cores of a node.")] = None,
     rank_order: Annotated[str, typer.Option(help="How ranks fill cores: TXYZ or XYZT.")] = "TXYZ",
     allocation: Annotated[
         str | None, typer.Option(help="The job's nodes: `0:8,0:8,4:12`, `0-63,100` or `node[001-064]`.")
@@ -130,6 +142,9 @@ def map_(
         "budget": budget,
         "seed": seed,
     }
+    if output is not None and not output.parent.is_dir():
+        message = f"error: out: there is no directory {output.parent}"
+        raise ExperimentError(message)
     pinned = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
     now = [row[0] for row in _pairs(current, 1)] if current else None
     try:
@@ -137,13 +152,14 @@ def map_(
             found = [
                 map_tasks(tasks, where, name, fixed=pinned, current=now, watcher=bar, **options) for name in strategy
             ]
-            default = map_tasks(tasks, where, "identity", fixed=pinned, **options)
+            # Tasks in order do not depend on the objective, and nothing but `auto` takes another.
+            default = map_tasks(tasks, where, "identity", fixed=pinned, **options | {"objective": None})
             links = Links(bandwidth, delay, packet_size)
             steps = [_step(mapping, links, bar) for mapping in (*found, default)] if evaluate else []
     except KeyboardInterrupt:
         complain("interrupted: nothing was written")
         raise typer.Exit(INTERRUPTED) from None
-    best = min(found, key=lambda mapping: mapping.measures["hop_bytes"])
+    best = min(found, key=lambda mapping: _goodness(mapping, objective))
     points = [mapping.to_dict() for mapping in (*found, default)]
     points = [{**point, **step} for point, step in zip(points, steps or [{}] * len(points), strict=True)]
     if output is not None:
@@ -187,6 +203,15 @@ def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, qu
                 out.print(f"Plot: {path}", markup=False, soft_wrap=True)
 
 
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= len(str(LARGEST)) and int(word) <= LARGEST
+
+
+def _goodness(mapping: MappingResult, objective: str) -> float:
+    """What the objective makes small."""
+    return float(prod(mapping.measures[measure] for measure in MEASURES[objective]))
+
+
 def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
     """The rows of a file of whole numbers, `width` each; `#` starts a comment."""
     rows = []
@@ -199,7 +224,7 @@ def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
         words = line.split("#", 1)[0].replace(",", " ").split()
         if not words:
             continue
-        if len(words) != width or not all(word.isascii() and word.isdigit() for word in words):
+        if len(words) != width or not all(_is_number(word) for word in words):
             message = f"error: {path}:{number}: expected {'a place' if width == 1 else '`task place`'}, whole numbers"
             raise ExperimentError(message)
         rows.append(tuple(int(word) for word in words))

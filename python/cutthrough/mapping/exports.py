@@ -81,12 +81,20 @@ def cray_rank_order(mapping: MappingResult) -> str:
     """Cray MPICH's MPICH_RANK_ORDER, for MPICH_RANK_REORDER_METHOD=3: the ranks in the order in which nodes are filled.
 
     Raises:
-        ExperimentError: Nodes have different numbers of ranks, which the launcher's order cannot say.
+        ExperimentError: Nodes have different numbers of ranks, or one before others has none, which the launcher's
+            order cannot say.
     """
     on_node: dict[int, list[int]] = defaultdict(list)
     for task, place in enumerate(mapping.places.tolist()):
         on_node[place].append(task)
     counts = [len(on_node[place]) for place in sorted(on_node)]
+    if max(on_node) >= len(on_node):
+        idle = next(place for place in range(max(on_node)) if place not in on_node)
+        message = (
+            "error: format: cray-rank-order fills nodes one after the other; this mapping leaves node "
+            f"{mapping.machine.node_names()[idle]} empty before others (allocate no more nodes than needed)"
+        )
+        raise ExperimentError(message)
     if len(set(counts[:-1])) > 1 or counts[-1] > counts[0]:
         message = (
             "error: format: cray-rank-order fills nodes one after the other with as many ranks each; this mapping has "
