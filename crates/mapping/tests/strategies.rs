@@ -184,6 +184,18 @@ fn grids_fold_to_their_closed_forms() {
 }
 
 #[test]
+fn rings_of_four_fold_as_rings() {
+    // Would catch a ring of four that is only ever taken for a square: grids of the machine's shape at one hop a byte.
+    for dims in [&[3_u32, 4, 5][..], &[4, 4], &[4, 4, 4]] {
+        let shape = dims.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+        let machine = machine(&format!("torus:{shape}"), 1);
+        let graph = shuffled(&stencil(dims), 3);
+        let found = solve(&graph, &machine, &spec(StrategyName::Embedding), &[]).expect("a mapping");
+        assert_eq!(hops(&graph, &machine, &found), 1.0, "{shape}");
+    }
+}
+
+#[test]
 fn an_allocation_that_is_a_part_of_the_machine_is_used_as_it_is() {
     // Would catch wrap-around links that a sub-box does not have: a 4x4 mesh of an 8x8 torus holds a 4x4 mesh of tasks at
     // one hop, and nowhere does a task leave the allocation.

@@ -1,7 +1,7 @@
 //! `auto`: tries what suits the graph and the machine, refines the best, and keeps the best of all.
 //!
-//! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, and
-//! several bisections. The best few are annealed, each for a part of the budget, and the best of these for the rest. All
+//! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, what is
+//! made for the application if the graph has its arrays or positions, and several bisections. The best few are annealed, each for a part of the budget, and the best of these for the rest. All
 //! are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the threads on which candidates run
 //! decide nothing. With an objective that counts the most loaded channel, the searches still lower hop-bytes, and the
 //! choice among all that was found is by the objective.
@@ -10,7 +10,9 @@ use rayon::prelude::*;
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
-use super::{bisection, embedding, greedy, grids, parts, simple};
+use super::applications::namd::{self, Scheme};
+use super::applications::openatom;
+use super::{bisection, embedding, geometric, greedy, grids, parts, simple};
 use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
@@ -32,10 +34,10 @@ const ACCEPTANCE: f64 = 0.06;
 /// `auto`.
 pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let work = Work::new(problem)?;
-    let foldings = work.foldings();
-    let folded = work.priced(foldings);
+    let folded = work.priced(work.foldings());
     let folding = folded.first().map_or(f64::INFINITY, |best| best.0);
     let mut ranked = work.priced(work.baselines()?);
+    ranked.extend(work.priced(work.of_applications()));
     ranked.splice(0..0, folded);
     rank(&mut ranked);
     if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
@@ -92,6 +94,15 @@ impl<'a> Work<'a> {
     fn foldings(&self) -> Vec<Mapping> {
         let shape = if self.problem.fixed.is_empty() { grids::recognize(&self.affinity) } else { None };
         shape.map_or_else(Vec::new, |shape| embedding::embed(self.problem, &shape, self.room))
+    }
+
+    /// The strategies that are made for the application, as far as it has what they need.
+    fn of_applications(&self) -> Vec<Mapping> {
+        let namd = namd::namd(self.problem, Scheme::Topology);
+        let tried = [openatom::prisms(self.problem), namd, geometric::geometric(self.problem)];
+        // What is not made for this graph or machine says so, and is left out.
+        let fits = |mapping: &Mapping| embedding::within(self.problem, mapping, self.room);
+        tried.into_iter().flatten().filter(fits).collect()
     }
 
     fn bisections(&self) -> Result<Vec<Mapping>, MappingError> {

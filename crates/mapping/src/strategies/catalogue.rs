@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::applications::namd::{self, Scheme};
+use super::applications::openatom;
 use super::classics::{contraction, genetic, pairwise};
-use super::{annealing, auto, bisection, embedding, greedy, simple};
+use super::{annealing, auto, bisection, dynamic, embedding, geometric, greedy, simple};
 use crate::{Mapping, MappingError, Objective, Problem};
 
 /// How tasks are placed.
@@ -38,6 +40,18 @@ pub enum StrategyName {
     Contraction,
     /// Recursive mincut bipartitioning: bisection that ignores where partners elsewhere are.
     Mincut,
+    /// Halving of tasks and machine by the positions of tasks in the application's space.
+    Geometric,
+    /// OpenAtom: planes in prisms along the torus, states along them.
+    Prisms,
+    /// NAMD: patches in order, computes by load alone.
+    NamdOblivious,
+    /// NAMD: patches by recursive bisection of the machine, computes by load alone.
+    NamdPatches,
+    /// NAMD: patches likewise, computes within and around the bricks of their patches.
+    NamdTopology,
+    /// Few moves off overloaded nodes, from where tasks are now.
+    Dynamic,
 }
 
 impl StrategyName {
@@ -56,6 +70,12 @@ impl StrategyName {
         Self::Genetic,
         Self::Contraction,
         Self::Mincut,
+        Self::Geometric,
+        Self::Prisms,
+        Self::NamdOblivious,
+        Self::NamdPatches,
+        Self::NamdTopology,
+        Self::Dynamic,
     ];
 
     /// The name, as files and options write it, and a line about it.
@@ -105,6 +125,12 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
         StrategyName::Genetic => genetic::genetic(problem),
         StrategyName::Contraction => contraction::contraction(problem),
         StrategyName::Mincut => bisection::mincut(problem),
+        StrategyName::Geometric => geometric::geometric(problem),
+        StrategyName::Prisms => openatom::prisms(problem),
+        StrategyName::NamdOblivious => namd::namd(problem, Scheme::Oblivious),
+        StrategyName::NamdPatches => namd::namd(problem, Scheme::Patches),
+        StrategyName::NamdTopology => namd::namd(problem, Scheme::Topology),
+        StrategyName::Dynamic => dynamic::dynamic(problem),
         StrategyName::Annealing => annealing::annealing(problem),
     }
 }

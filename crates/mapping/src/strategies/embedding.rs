@@ -8,6 +8,7 @@
 //! bound, and the best are measured exactly. A task grid that has the machine's own shape gets hops per byte of 1.
 
 use super::affinity::Affinity;
+use super::auto::cost;
 use super::axes::{Axes, Axis, Kind};
 use super::grids::{GridShape, recognize};
 use crate::{Mapping, MappingError, Problem, Room};
@@ -30,7 +31,9 @@ pub(crate) fn embedding(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     };
     let room = problem.room()?;
     let found = embed(problem, &shape, room);
-    found.into_iter().next().ok_or_else(|| {
+    let price = |mapping: &Mapping| cost(problem, &affinity, mapping);
+    let best = found.into_iter().min_by(|a, b| price(a).total_cmp(&price(b)));
+    best.ok_or_else(|| {
         let message = format!(
             "`embedding` finds no folding of the {} task grid on the allocation; `auto` is for any",
             shape.dims.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
@@ -39,8 +42,15 @@ pub(crate) fn embedding(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     })
 }
 
-/// The best foldings of a grid, best first, as far as room and fixed tasks allow.
+/// The best foldings of a grid, as far as room and fixed tasks allow: with rings of four taken as such, and as squares.
 pub(crate) fn embed(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping> {
+    let rings = shape.with_rings_of_four();
+    let mut found = rings.map_or_else(Vec::new, |rings| embed_as(problem, &rings, room));
+    found.extend(embed_as(problem, shape, room));
+    found
+}
+
+fn embed_as(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping> {
     let tasks = problem.graph.tasks();
     let per_node = tasks.div_ceil(problem.machine.places());
     let fits = |mapping: &Mapping| within(problem, mapping, room);

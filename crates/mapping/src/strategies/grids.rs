@@ -40,6 +40,40 @@ impl GridShape {
     }
 }
 
+impl GridShape {
+    /// The same with pairs of extents of 2 as rings of 4, where their edges weigh the same; none if there is no such pair. A
+    /// product of two paths of two is a ring of four, and only its use tells which of the two is meant.
+    pub(crate) fn with_rings_of_four(&self) -> Option<Self> {
+        let dims = self.dims.len();
+        let mut twos: Vec<usize> = (0..dims).filter(|&dim| self.dims[dim] == 2).collect();
+        twos.sort_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(a.cmp(&b)));
+        let alike =
+            |pair: &[usize]| (self.weights[pair[0]] - self.weights[pair[1]]).abs() <= 1e-6 * self.weights[pair[1]];
+        let pairs: Vec<(usize, usize)> =
+            twos.chunks_exact(2).filter(|pair| alike(pair)).map(|pair| (pair[0], pair[1])).collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let second = |dim: usize| pairs.iter().any(|&(_, other)| other == dim);
+        let kept: Vec<usize> = (0..dims).filter(|&dim| !second(dim)).collect();
+        let partner = |dim: usize| pairs.iter().find(|&&(one, _)| one == dim).map(|&(_, other)| other);
+        let mut ring = Self { dims: Vec::new(), periodic: Vec::new(), weights: Vec::new(), coordinates: Vec::new() };
+        for &dim in &kept {
+            let four = partner(dim).is_some();
+            ring.dims.push(if four { 4 } else { self.dims[dim] });
+            ring.periodic.push(four || self.periodic[dim]);
+            ring.weights.push(self.weights[dim]);
+        }
+        for task in 0..(self.coordinates.len() / dims) as u32 {
+            let at = self.of(task);
+            // Around the square: (0, 0), (1, 0), (1, 1), (0, 1).
+            let around = |dim: usize, other: usize| if at[other] == 0 { at[dim] } else { 3 - at[dim] };
+            ring.coordinates.extend(kept.iter().map(|&dim| partner(dim).map_or(at[dim], |other| around(dim, other))));
+        }
+        Some(ring)
+    }
+}
+
 /// The grid that a graph is, or that its heavy edges are.
 pub(crate) fn recognize(affinity: &Affinity) -> Option<GridShape> {
     let tasks = affinity.tasks() as usize;

@@ -226,6 +226,16 @@ impl<'a, M: Metric> Layout<'a, M> {
             && self.load[place as usize] + load <= self.room.load
     }
 
+    /// The load of a place.
+    pub(crate) fn load(&self, place: u32) -> f64 {
+        self.load[place as usize]
+    }
+
+    /// Whether a place has more than its room.
+    pub(crate) fn is_over(&self, place: u32) -> bool {
+        self.members[place as usize].len() as u32 > self.room.tasks || self.load[place as usize] > self.room.load
+    }
+
     /// Whether a place has room for a task.
     #[inline]
     pub(crate) fn has_room_for(&self, place: u32, task: u32) -> bool {

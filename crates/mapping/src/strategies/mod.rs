@@ -2,13 +2,16 @@
 
 pub mod affinity;
 mod annealing;
+mod applications;
 mod auto;
 mod axes;
 mod bisection;
 mod catalogue;
 mod classics;
 mod domains;
+mod dynamic;
 mod embedding;
+mod geometric;
 mod greedy;
 mod grids;
 mod layout;
