@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fabric::{FabricSpec, LinkParameters, Plan};
+use mapping::strategies::StrategyName;
+use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use routing::{DependencyCycle, Routing, RoutingSpec};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId};
@@ -12,7 +14,9 @@ use workload::patterns::matrix::Matrix;
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
-use crate::experiment::{ApplicationSpec, ExchangeSpec, ExperimentSpec, NicSpec, TrafficSpec, WorkloadSpec};
+use crate::experiment::{
+    ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, TrafficSpec, WorkloadSpec,
+};
 use crate::traffic::{OpenTrafficSpec, Packets};
 
 /// The largest packet and message: sizes are counted in 32 bits.
@@ -90,11 +94,18 @@ impl System {
             .build(base)
             .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
         let routing = build_routing(spec, &*topology)?;
-        let (shape, placement) = place(spec, &*topology, base)?;
-        let (traffic, closed) = match &spec.workload {
-            WorkloadSpec::Traffic(traffic) => (traffic.clone(), None),
-            WorkloadSpec::Exchange(exchange) => as_traffic(exchange, &shape)?,
-            WorkloadSpec::Application(application) => application_of(application, &placement, spec.seed, base)?,
+        let graph = match &spec.workload {
+            WorkloadSpec::Application(application) => Some(graph_of(application, spec.seed, base)?),
+            _ => None,
+        };
+        let (shape, placement) = place(spec, &topology, graph.as_deref(), base)?;
+        let (traffic, closed) = match (&spec.workload, graph) {
+            (WorkloadSpec::Application(application), Some(graph)) => application_of(application, graph, &placement)?,
+            (WorkloadSpec::Exchange(exchange), _) => as_traffic(exchange, &shape)?,
+            (WorkloadSpec::Traffic(traffic), _) => (traffic.clone(), None),
+            (WorkloadSpec::Application(_), None) => {
+                return Err(SystemError::new("workload.graph", "there is no graph"));
+            }
         };
         check_traffic(&traffic)?;
         let pattern: Arc<dyn Pattern> = match &closed {
@@ -209,15 +220,32 @@ fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<d
 }
 
 /// The tasks and where they are.
-fn place(spec: &ExperimentSpec, topology: &dyn Topology, base: &Path) -> Result<(Shape, Arc<Placement>), SystemError> {
-    let shape = Shape::new(topology, spec.placement.tasks_per_node().unwrap_or(1)).ok_or_else(|| {
+fn place(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    graph: Option<&TaskGraph>,
+    base: &Path,
+) -> Result<(Shape, Arc<Placement>), SystemError> {
+    let rule = match spec.placement.place() {
+        Place::Rule(rule) => rule,
+        Place::Mapped(strategy, own) => {
+            let Some(graph) = graph else {
+                let message = "mapping strategies place the tasks of an application; for this workload there are \
+                               \"contiguous\", \"random\", \"random-groups\" and \"file\"";
+                return Err(SystemError::new("placement.strategy", message));
+            };
+            let placement = mapped(graph, topology, strategy, &own, spec.seed)?;
+            let shape = Shape { tasks: placement.len(), ..Shape::of(&**topology) };
+            return Ok((shape, Arc::new(placement)));
+        }
+    };
+    let shape = Shape::new(&**topology, rule.tasks_per_node().unwrap_or(1)).ok_or_else(|| {
         let message = format!("there would be more than {} processes", Shape::MOST_TASKS);
         SystemError::new("placement.processes_per_node", message)
     })?;
-    let placement = spec.placement.place(topology, spec.seed, base);
+    let placement = rule.place(&**topology, spec.seed, base);
     let placement = placement.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
-    let whole = matches!(spec.workload, WorkloadSpec::Application(_));
-    if !whole && placement.len() != shape.tasks {
+    if graph.is_none() && placement.len() != shape.tasks {
         let message = format!(
             "the file places {} tasks; for this workload there is one on each of the {} nodes",
             placement.len(),
@@ -228,13 +256,35 @@ fn place(spec: &ExperimentSpec, topology: &dyn Topology, base: &Path) -> Result<
     Ok((Shape { tasks: placement.len(), ..shape }, Arc::new(placement)))
 }
 
-/// The graph of an application, and the traffic that analyses take it for.
-fn application_of(
-    spec: &ApplicationSpec,
-    placement: &Placement,
+/// The placement that a strategy finds.
+fn mapped(
+    graph: &TaskGraph,
+    topology: &Arc<dyn Topology>,
+    strategy: StrategyName,
+    own: &MappedSpec,
     seed: u64,
-    base: &Path,
-) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
+) -> Result<Placement, SystemError> {
+    let wrong = |key: &str, message: String| SystemError::new(format!("placement.{key}"), message);
+    let machine = Machine::new(Arc::clone(topology), MachineSpec::default());
+    let machine = machine.map_err(|error| wrong("strategy", error.message))?;
+    let spec = MapSpec {
+        strategy,
+        objective: own.objective,
+        imbalance: own.imbalance,
+        tasks_per_node: own.tasks_per_node,
+        budget: own.budget,
+        seed,
+    };
+    let problem = Problem { graph, machine: &machine, spec: &spec, fixed: &[], current: None, watch: &Silent };
+    let found = mapping::strategies::map(&problem).map_err(|error| match error {
+        MappingError::Unfit { key, message } => wrong(key, message),
+        MappingError::Cancelled => wrong("strategy", error.to_string()),
+    })?;
+    Ok(Placement::new(found.place_of, topology.nodes()))
+}
+
+/// The graph of an application.
+fn graph_of(spec: &ApplicationSpec, seed: u64, base: &Path) -> Result<Arc<TaskGraph>, SystemError> {
     let wrong = |message: String| SystemError::new("workload.graph", message);
     let graph = spec.graph.parse::<GraphSpec>().and_then(|graph| graph.build(base, seed));
     let mut graph = graph.map_err(|error| wrong(error.to_string()))?;
@@ -245,9 +295,19 @@ fn application_of(
     if bytes > u128::from(LARGEST_VOLUME) * 1024 {
         return Err(wrong(format!("the graph sends {bytes} bytes a step; up to 2^50 are supported")));
     }
+    Ok(Arc::new(graph))
+}
+
+/// An application on its placement, and the traffic that analyses take it for.
+fn application_of(
+    spec: &ApplicationSpec,
+    graph: Arc<TaskGraph>,
+    placement: &Placement,
+) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
     if graph.tasks() > placement.len() {
         let message = format!(
-            "the graph has {} tasks, and {} are placed; set `placement.processes_per_node`, or place each by a file",
+            "the graph has {} tasks, and {} are placed; set `placement.processes_per_node`, or place each by a file or a \
+             mapping strategy",
             graph.tasks(),
             placement.len()
         );
@@ -260,7 +320,7 @@ fn application_of(
         packet_size: spec.packet_size,
         message_size: None,
     };
-    Ok((traffic, Some(Closed::Application(Arc::new(graph)))))
+    Ok((traffic, Some(Closed::Application(graph))))
 }
 
 /// Who sends to whom in a step, all phases together, among so many tasks.

@@ -144,7 +144,7 @@ pub struct Placement {
 
 impl Placement {
     /// The placement that puts each task on a node, below `nodes`.
-    fn new(node_of: Vec<u32>, nodes: u32) -> Self {
+    pub fn new(node_of: Vec<u32>, nodes: u32) -> Self {
         let mut first = vec![0; nodes as usize + 1];
         for &node in &node_of {
             first[node as usize + 1] += 1;

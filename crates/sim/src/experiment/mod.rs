@@ -8,6 +8,7 @@ mod error;
 mod kinds;
 mod load;
 mod locate;
+mod place;
 mod reference;
 mod schema;
 mod spec;
@@ -17,6 +18,7 @@ mod validate;
 
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use load::{Experiment, MAX_FILE, Point};
+pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
 pub use spec::{

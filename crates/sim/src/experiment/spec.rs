@@ -11,7 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
 use units::{Bandwidth, Bytes, Time};
-use workload::{InjectionSpec, PatternSpec, PlacementSpec};
+use workload::{InjectionSpec, PatternSpec};
+
+use super::place::PlaceSpec;
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +42,7 @@ pub struct ExperimentSpec {
     pub workload: WorkloadSpec,
     /// Which task runs on which node.
     #[serde(default)]
-    pub placement: PlacementSpec,
+    pub placement: PlaceSpec,
     /// How long to simulate, and how sure to be.
     #[serde(default)]
     pub measure: MeasureSpec,

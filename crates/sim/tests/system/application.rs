@@ -82,6 +82,17 @@ fn a_file_places_tasks_and_a_better_one_is_faster() {
 }
 
 #[test]
+fn a_strategy_places_tasks() {
+    // Would catch a strategy that is not asked, or asked with other keys: a shuffled grid comes back in place.
+    let shuffled = "kind = \"application\"\ngraph = \"stencil:8x8,bytes=4096\"\nshuffle = 3";
+    let torus = "kind = \"torus\"\ndims = [8, 8]";
+    let of = |placement: &str| time(&experiment(torus, shuffled, placement));
+    assert!(of("strategy = \"auto\"") < 0.8 * of(IN_ORDER));
+    assert_eq!(of("strategy = \"embedding\""), of("strategy = \"auto\"\nbudget = 0.1"));
+    assert_eq!(of("strategy = \"identity\""), of(IN_ORDER));
+}
+
+#[test]
 fn a_multicast_sends_one_copy_to_a_node() {
     // Would catch a copy for each member: two patches' worth of computes on two nodes, by multicast and by messages.
     let half: String = (0..405).map(|task| format!("{}\n", task % 2)).collect();
@@ -120,6 +131,10 @@ fn what_does_not_fit_is_refused_at_its_key() {
     assert_eq!(key(STENCIL, &short.placement()), "placement.processes_per_node");
     assert_eq!(key(STENCIL, "strategy = \"file\"\npath = \"missing\""), "placement.path");
     let traffic = "kind = \"traffic\"\nload = 0.5";
+    assert_eq!(key(traffic, "strategy = \"auto\""), "placement.strategy");
+    assert_eq!(key("kind = \"application\"\ngraph = \"random:8\"", "strategy = \"embedding\""), "placement.strategy");
+    let many = "kind = \"application\"\ngraph = \"stencil:32\"";
+    assert_eq!(key(many, "strategy = \"greedy\"\ntasks_per_node = 2"), "placement.tasks_per_node");
     assert_eq!(key(traffic, &short.placement()), "placement.path");
     let together = Held::new("together", "3\n".repeat(8).as_str());
     assert_eq!(key(STENCIL, &together.placement()), "placement.processes_per_node");
