@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use mapping::strategies::{StrategyName, map};
-use mapping::{Machine, MachineSpec, MapSpec, Mapping, MappingError, Problem, Silent, Watch, measure};
+use mapping::{
+    Machine, MachineSpec, MapSpec, Mapping, MappingError, Objective, Problem, Silent, Watch, channel_use, measure,
+};
 use proptest::prelude::*;
 use topology::TopologySpec;
 use units::Draw;
@@ -234,6 +236,27 @@ fn the_numbering_of_tasks_does_not_matter() {
         .collect();
     let (low, high) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), &value| (low.min(value), high.max(value)));
     assert!(high <= 1.03 * low, "{values:?}");
+}
+
+#[test]
+fn the_load_of_the_worst_channel_can_be_lowered() {
+    // Would catch an objective that is not heard, and loads that are not those of the routing: the worst channel carries less
+    // than under the mapping with the least hop-bytes, and nowhere less than the mean of what has to be carried.
+    let graph = {
+        let mut graph = random_graph(64, 2, 5);
+        graph.loads.fill(1.0);
+        graph
+    };
+    let machine = machine("torus:4x4x4", 1);
+    let of = |objective| {
+        let spec = MapSpec { objective, budget: Some(0.2), ..MapSpec::default() };
+        let found = solve(&graph, &machine, &spec, &[]).expect("a mapping");
+        (channel_use(&graph, &machine, &found).expect("loads").max, measure(&graph, &machine, &found).hop_bytes)
+    };
+    let (plain, lowered, both) = (of(Objective::HopBytes), of(Objective::MaxChannelLoad), of(Objective::Both));
+    assert!(lowered.0 < 0.9 * plain.0, "{lowered:?} {plain:?}");
+    assert!(both.0 * both.1 <= plain.0 * plain.1, "{both:?} {plain:?}");
+    assert!(plain.1 <= lowered.1 && plain.1 <= both.1);
 }
 
 #[test]

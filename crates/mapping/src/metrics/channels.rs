@@ -12,7 +12,7 @@ use units::{ChannelId, NodeId, PortId, RouterId};
 use workload::tasks::TaskGraph;
 
 use super::each_message;
-use crate::{Hops, Machine, Mapping, MappingError};
+use crate::{GridHops, Hops, Machine, Mapping, MappingError};
 
 /// Bytes over every channel in a step of the application.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,60 +116,68 @@ fn walk(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Vec<f64> {
     let channels = Channels::new(topology);
     let mut bytes = vec![0.0; channels.count() as usize];
     let Hops::Grid(grid) = machine.hops() else { return bytes };
-    let mut walker = Walker { channels: &channels, dims: &grid.dims, wraps: &grid.wraps, bytes: &mut bytes };
+    let walker = Walker { channels: &channels, grid };
     for (from, row) in (0_u32..).zip(flows) {
         let node = machine.nodes()[from as usize];
         for &(to, amount) in row {
             let target = machine.nodes()[to as usize];
             let (router, port) = topology.attachment(target);
-            walker.bytes[channels.injection(node).index()] += amount;
-            walker.bytes[channels.output(router, port).index()] += amount;
-            walker.follow(grid.of(from), grid.of(to), amount);
+            bytes[channels.injection(node).index()] += amount;
+            bytes[channels.output(router, port).index()] += amount;
+            walker.follow(from, to, amount, &mut |channel, amount| bytes[channel] += amount);
         }
     }
     bytes
 }
 
-struct Walker<'a> {
-    channels: &'a Channels,
-    dims: &'a [u32],
-    wraps: &'a [bool],
-    bytes: &'a mut [f64],
+/// The most dimensions of a grid.
+const MAX_DIMS: usize = 24;
+
+/// The way of a flow through a grid.
+pub(crate) struct Walker<'a> {
+    pub(crate) channels: &'a Channels,
+    pub(crate) grid: &'a GridHops,
 }
 
 impl Walker<'_> {
-    fn follow(&mut self, from: &[u16], to: &[u16], amount: f64) {
-        let mut at: Vec<u32> = from.iter().map(|&c| u32::from(c)).collect();
-        for (dim, &target) in to.iter().enumerate() {
-            let (size, here, target) = (self.dims[dim], at[dim], u32::from(target));
+    /// Calls with every channel between routers that a flow between two places uses, and how much of it.
+    #[inline]
+    pub(crate) fn follow(&self, from: u32, to: u32, amount: f64, add: &mut impl FnMut(usize, f64)) {
+        let mut at = [0_u32; MAX_DIMS];
+        for (at, &start) in at.iter_mut().zip(self.grid.of(from)) {
+            *at = u32::from(start);
+        }
+        for (dim, &target) in self.grid.of(to).iter().enumerate() {
+            let (size, here, target) = (self.grid.dims[dim], at[dim], u32::from(target));
             let up = (target + size - here) % size;
             let down = size - up;
             if up == 0 {
                 continue;
             }
-            if !self.wraps[dim] {
-                let steps = here.abs_diff(target);
-                self.go(&at, dim, target > here, steps, amount);
+            if !self.grid.wraps[dim] {
+                self.go(&at, (dim, target > here), here.abs_diff(target), amount, add);
             } else if up == down {
-                self.go(&at, dim, true, up, amount / 2.0);
-                self.go(&at, dim, false, down, amount / 2.0);
+                self.go(&at, (dim, true), up, amount / 2.0, add);
+                self.go(&at, (dim, false), down, amount / 2.0, add);
             } else {
-                self.go(&at, dim, up < down, up.min(down), amount);
+                self.go(&at, (dim, up < down), up.min(down), amount, add);
             }
             at[dim] = target;
         }
     }
 
-    /// Adds an amount to the channels of some steps in one direction.
-    fn go(&mut self, from: &[u32], dim: usize, up: bool, steps: u32, amount: f64) {
-        let stride: u32 = self.dims[..dim].iter().product();
-        let size = self.dims[dim];
-        let base: u32 = from.iter().zip(self.dims).rev().fold(0, |sum, (&at, &size)| sum * size + at);
+    /// Calls with the channels of some steps in one direction.
+    #[inline]
+    fn go(&self, from: &[u32], (dim, up): (usize, bool), steps: u32, amount: f64, add: &mut impl FnMut(usize, f64)) {
+        let dims = &self.grid.dims;
+        let stride: u32 = dims[..dim].iter().product();
+        let size = dims[dim];
+        let base: u32 = dims.iter().zip(from).rev().fold(0, |sum, (&size, &at)| sum * size + at);
         let corner = base - from[dim] * stride;
         let port = PortId(2 * dim as u16 + u16::from(!up));
         let mut at = from[dim];
         for _ in 0..steps {
-            self.bytes[self.channels.output(RouterId(corner + at * stride), port).index()] += amount;
+            add(self.channels.output(RouterId(corner + at * stride), port).index(), amount);
             at = if up { (at + 1) % size } else { (at + size - 1) % size };
         }
     }

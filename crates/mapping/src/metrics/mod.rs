@@ -2,6 +2,7 @@
 
 mod channels;
 
+pub(crate) use channels::Walker;
 pub use channels::{ChannelUse, channel_use};
 
 use std::collections::BTreeSet;
@@ -142,7 +143,7 @@ fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMe
 }
 
 /// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
-fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
+pub(crate) fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
     phase.arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, bytes));
     for group in &phase.groups {
         for &member in &group.members {

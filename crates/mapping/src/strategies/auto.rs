@@ -3,8 +3,8 @@
 //! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, what is
 //! made for the application if the graph has its arrays or positions, and several bisections. The best few are annealed, each for a part of the budget, and the best of these for the rest. All
 //! are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the threads on which candidates run
-//! decide nothing. With an objective that counts the most loaded channel, the searches still lower hop-bytes, and the
-//! choice among all that was found is by the objective.
+//! decide nothing. With an objective that counts the most loaded channel, the best by hop-bytes is searched on by channel
+//! loads (on tori and meshes), and the choice among all that was found is by the objective.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::applications::namd::{self, Scheme};
 use super::applications::openatom;
-use super::{bisection, embedding, geometric, greedy, grids, parts, simple};
+use super::{bisection, channel_load, embedding, geometric, greedy, grids, parts, simple};
 use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
@@ -145,6 +145,9 @@ impl<'a> Work<'a> {
         if objective == Objective::HopBytes {
             return Ok(ranked.swap_remove(0).1);
         }
+        let lowered = channel_load::lower(self.problem, &self.affinity, self.room, &ranked[0].1)?;
+        ranked.extend(self.priced(vec![lowered]));
+        rank(&mut ranked);
         let value = |(hop_bytes, mapping): &(f64, Mapping)| {
             let largest = channel_use(self.problem.graph, self.problem.machine, mapping)?.max;
             Ok(if objective == Objective::Both { largest * hop_bytes } else { largest })

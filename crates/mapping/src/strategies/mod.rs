@@ -7,6 +7,7 @@ mod auto;
 mod axes;
 mod bisection;
 mod catalogue;
+mod channel_load;
 mod classics;
 mod domains;
 mod dynamic;
