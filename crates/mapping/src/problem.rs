@@ -37,7 +37,7 @@ pub struct MapSpec {
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
     /// Nominal seconds of search on one core. It is counted in steps, never read from a clock, so that the result is the
-    /// same on any machine. Without it 8 up to 2,000 tasks, 1 up to 8,000 and 4 above.
+    /// same on any machine. Without it 8 up to 2,000 tasks (less below 500), 1 up to 8,000 and 4 above.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
@@ -114,8 +114,9 @@ pub struct Room {
 impl Problem<'_> {
     /// The nominal seconds of search: what is asked for, or what suits the size.
     pub fn budget(&self) -> f64 {
-        self.spec.budget.unwrap_or(match self.graph.tasks() {
-            0..=2_000 => 8.0,
+        let tasks = self.graph.tasks();
+        self.spec.budget.unwrap_or(match tasks {
+            0..=2_000 => 8.0 * (f64::from(tasks) / 500.0).min(1.0),
             2_001..=8_000 => 1.0,
             _ => 4.0,
         })

@@ -74,6 +74,15 @@ fn proxies_are_nodes_that_a_multicast_reaches() {
 }
 
 #[test]
+fn nothing_sent_is_nothing_measured() {
+    // Would catch a division by no bytes, and a sum of nothing that is -0.
+    let graph = TaskGraph::new("silent", ArcList::new(3).build());
+    let found = measure(&graph, &machine("torus:4"), &identity(3));
+    assert_eq!((found.hops_per_byte, found.dilation.max(), found.proxies), (0.0, 0, 0));
+    assert!(found.hop_bytes.is_sign_positive() && found.multicast_hop_bytes.is_sign_positive());
+}
+
+#[test]
 fn imbalance_is_the_largest_over_the_mean() {
     // Would catch a mean over the nodes that have tasks instead of all.
     let graph = all_to_all(3, 1);

@@ -73,7 +73,8 @@ impl Dilation {
 
     /// Bytes times hops.
     pub fn hop_bytes(&self) -> f64 {
-        self.bytes_by_hops.iter().enumerate().map(|(hops, &bytes)| hops as f64 * bytes as f64).sum()
+        // A sum of nothing would be -0.
+        self.bytes_by_hops.iter().enumerate().fold(0.0, |sum, (hops, &bytes)| sum + hops as f64 * bytes as f64)
     }
 
     /// Hops of a mean byte; 0 if there are no bytes.
@@ -109,7 +110,7 @@ pub fn measure(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Measu
     Measures {
         hop_bytes: dilation.hop_bytes(),
         hops_per_byte: dilation.mean(),
-        multicast_hop_bytes: phases.iter().map(|phase| phase.multicast_hop_bytes).sum(),
+        multicast_hop_bytes: phases.iter().fold(0.0, |sum, phase| sum + phase.multicast_hop_bytes),
         proxies: phases.iter().map(|phase| phase.proxies).sum(),
         imbalance: imbalance(graph, machine, mapping),
         dilation,
