@@ -110,6 +110,57 @@ fn cells() -> Vec<String> {
     cells
 }
 
+/// The keys of every closed workload that the product has.
+const CLOSED: &[(&str, &str)] =
+    &[("exchange", "dims = [4, 4], volume = \"2 KiB\""), ("application", "graph = \"random:16,bytes=3000\"")];
+
+/// Closed workloads on every topology and router, tasks in order and mapped.
+fn closed_cells() -> Vec<String> {
+    let mut cells = Vec::new();
+    for (topology, keys) in TOPOLOGIES {
+        for router in kinds("router").iter().map(kind) {
+            for (workload, settings) in CLOSED {
+                for strategy in ["contiguous", "random", "greedy"] {
+                    if *workload == "exchange" && strategy == "greedy" {
+                        continue;
+                    }
+                    cells.push(format!(
+                        r#"
+                        topology = {{ kind = "{topology}", {keys} }}
+                        link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+                        router = {{ kind = "{router}" }}
+                        workload = {{ kind = "{workload}", {settings} }}
+                        placement = {{ strategy = "{strategy}" }}
+                        "#
+                    ));
+                }
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn closed_workloads_end_on_every_topology_and_router() {
+    // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link.
+    let check = |text: &String| {
+        let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let closed = system.closed.clone().unwrap();
+        let nodes = system.topology.nodes();
+        let phases = 0..closed.phases();
+        let flows: Vec<_> = phases.map(|phase| closed.flows(phase, &system.placement, nodes)).collect();
+        let found = run(&system, &RunOptions { threads: 1, progress: Progress::new() });
+        let found = found.unwrap_or_else(|error| panic!("{text}\n{error}")).closed.unwrap();
+        for (phase, flows) in found.phases.iter().zip(&flows) {
+            let sent = |flows: &Vec<sim::traffic::Flow>| flows.iter().map(|flow| flow.left).sum::<u64>();
+            assert_eq!(phase.bytes, flows.iter().map(sent).sum::<u64>(), "{text}");
+            let least = flows.iter().map(sent).max().unwrap_or(0) as f64 * 0.8;
+            assert!(phase.time_ns.unwrap() >= least, "{text}");
+        }
+    };
+    closed_cells().par_iter().for_each(check);
+}
+
 /// What became of a cell: it ran, or the key because of which it is refused; or what is wrong.
 fn check(text: &str) -> Result<Option<String>, String> {
     let refused = |key: &str, message: &str| match key.is_empty() || message.is_empty() {
@@ -184,7 +235,8 @@ fn the_product_has_every_variant_of_every_catalogue() {
     for (kind, _) in topology::TopologySpec::KINDS {
         assert!(TOPOLOGIES.iter().any(|(known, _)| *known == kind), "add an example of 16 nodes of {kind}");
     }
-    let cells: Vec<String> = cells().into_iter().filter(|text| build(text).is_ok()).collect();
+    let mut cells: Vec<String> = cells().into_iter().filter(|text| build(text).is_ok()).collect();
+    cells.extend(closed_cells());
     for section in ["router", "routing", "workload.pattern", "workload"] {
         for doc in kinds(section) {
             assert!(cells.iter().any(|cell| cell.contains(&format!("kind = \"{}\"", kind(&doc)))), "{doc:?}");
