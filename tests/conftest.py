@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from cutthrough.cli import main
 
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
+
+# The same examples on every machine, as the Makefile does it for Rust; HYPOTHESIS_PROFILE=default looks elsewhere.
+hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 #: Sixteen nodes, and little precision: a point takes a tenth of a second.
 SMALL = """\
