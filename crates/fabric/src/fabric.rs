@@ -33,11 +33,15 @@ pub(crate) mod lane {
     pub const FREE: usize = 1;
     /// A packet's head has passed a router's delay: target (port, virtual channel), argument the packet.
     pub const ARRIVAL: usize = 2;
-    /// A sender may go on: target the sender.
+    /// A sender may go on: target the sender, argument 0. With another argument, something for the traffic: what it has
+    /// set an alarm for, or an arrival that it wants to hear of.
     pub const WAKE: usize = 3;
     /// The number of lanes.
     pub const COUNT: usize = 4;
 }
+
+/// The argument of the event that tells the traffic of a packet's arrival.
+pub(crate) const ARRIVED: u32 = 1;
 
 /// A sender's channel leads to a node.
 const SINK: u16 = u16::MAX;
@@ -190,6 +194,8 @@ pub struct Fabric {
     pub(crate) spread: bool,
     /// A buffer always falls free as the packet's head leaves.
     pub(crate) frees_at_once: bool,
+    /// The traffic wants to hear of arrivals.
+    pub(crate) tells_arrivals: bool,
 }
 
 impl Fabric {
@@ -323,6 +329,9 @@ impl Fabric {
         let at = now + self.classes[sender.class.0 as usize].delay;
         if sender.partition == SINK {
             self.tally.delivered(&self.pool[packet], at + time);
+            if self.tells_arrivals {
+                self.wheel.insert(at + time, lane::WAKE, self.pool[packet].origin, ARRIVED);
+            }
             self.pool.free(packet);
             return time;
         }

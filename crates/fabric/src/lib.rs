@@ -15,7 +15,7 @@ mod tally;
 mod watchdog;
 
 pub use fabric::{Fabric, Mail};
-pub use partition::{Demand, Partition, Traffic};
+pub use partition::{Calls, Demand, Happening, Partition, Traffic};
 pub use partition_map::PartitionMap;
 pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
 pub use tally::{Batch, Tally};

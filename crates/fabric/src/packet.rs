@@ -11,8 +11,8 @@ pub const NONE: u32 = u32::MAX;
 pub struct Packet {
     /// When its message was generated, in ticks.
     pub birth: u64,
-    /// The node that sends it.
-    pub src: u32,
+    /// What its traffic knows it by: the node that sends it, or its message.
+    pub origin: u32,
     /// The node that it is for.
     pub dst: u32,
     /// What it carries for its routing.

@@ -7,7 +7,7 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::fabric::{Fabric, Mail, lane};
+use crate::fabric::{ARRIVED, Fabric, Mail, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
@@ -25,17 +25,72 @@ pub struct Demand {
     pub bytes: u32,
     /// What it carries for its routing.
     pub state: RouteState,
+    /// What the traffic knows it by: the number of the node that sends it, unless the traffic hears of arrivals.
+    pub origin: u32,
+}
+
+/// Something that happens to a traffic that hears of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Happening {
+    /// The tail of a packet has reached its node.
+    Arrival {
+        /// What the traffic knows the packet by.
+        origin: u32,
+    },
+    /// The time of an alarm has come.
+    Alarm {
+        /// For whom it was set, as the traffic numbers them.
+        target: u32,
+        /// For what, as the traffic numbers it.
+        purpose: u32,
+    },
+}
+
+/// What a traffic asks of its partition.
+#[derive(Debug, Default)]
+pub struct Calls {
+    wakes: Vec<u32>,
+    alarms: Vec<(u64, u32, u32)>,
+}
+
+impl Calls {
+    /// Asks a node, by its number in the partition, for its next packet, if it has none under way.
+    #[inline]
+    pub fn wake(&mut self, node: u32) {
+        self.wakes.push(node);
+    }
+
+    /// Sets an alarm for a time after the present, in ticks.
+    #[inline]
+    pub fn alarm(&mut self, at: u64, target: u32, purpose: u32) {
+        self.alarms.push((at, target, purpose));
+    }
 }
 
 /// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
 /// behind it is regenerated from the node's stream.
 pub trait Traffic: Send {
     /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
-    /// before has been sent. `None` if the node never sends again.
+    /// before has been sent. `None` if the node never sends again, or not before the traffic calls for it.
     fn next(&mut self, node: usize, now: u64) -> Option<Demand>;
     /// Reads what `next` will read, so that it is in a near cache then.
     fn before_next(&self, _node: usize) {}
+    /// Whether it hears of arrivals, and calls and is called.
+    fn hears(&self) -> bool {
+        false
+    }
+    /// What happens before nodes are asked for their first packets, at time 0.
+    fn begin(&mut self, _calls: &mut Calls) {}
+    /// Something has happened to it. What happens at one instant comes in ascending order.
+    fn happen(&mut self, _what: Happening, _now: u64, _calls: &mut Calls) {}
+    /// The node that sends the packets that it knows by `origin`.
+    fn source(&self, origin: u32) -> NodeId {
+        NodeId(origin)
+    }
 }
+
+/// The first purpose of an alarm, as the argument of an event.
+const FIRST: u32 = ARRIVED + 1;
 
 /// One partition of a run.
 #[derive(Debug)]
@@ -48,6 +103,9 @@ pub struct Partition<R, T> {
     instant: Instant<{ lane::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
     landings: Vec<Landing>,
+    /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
+    happenings: Vec<Happening>,
+    calls: Calls,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -69,7 +127,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             heads: vec![NONE; nodes],
             instant: Instant::default(),
             landings: Vec::new(),
+            happenings: Vec::new(),
+            calls: Calls::default(),
         };
+        if partition.traffic.hears() {
+            partition.fabric.tells_arrivals = true;
+            partition.fabric.tally.ignore_sources();
+            partition.traffic.begin(&mut partition.calls);
+            partition.calls.wakes.clear();
+            partition.set_alarms();
+        }
         for node in 0..nodes {
             partition.next_demand(node, 0);
         }
@@ -105,7 +172,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             fabric.mark_arrival(event.target, event.arg);
         }
         for event in &instant.lanes[lane::WAKE] {
-            fabric.woken(event.target);
+            match event.arg {
+                0 => fabric.woken(event.target),
+                ARRIVED => self.happenings.push(Happening::Arrival { origin: event.target }),
+                purpose => self.happenings.push(Happening::Alarm { target: event.target, purpose: purpose - FIRST }),
+            }
+        }
+        if !self.happenings.is_empty() {
+            self.tell_traffic(now);
         }
         // Nothing is marked while this goes on: what it causes comes later, as events.
         for group in 0..self.fabric.dirty_routers.groups() {
@@ -132,6 +206,29 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                     self.inject(word * 64 + node, now);
                 }
             }
+        }
+    }
+
+    /// Tells the traffic what has happened in this instant, in an order that does not depend on how it came into memory.
+    #[inline(never)]
+    fn tell_traffic(&mut self, now: u64) {
+        self.happenings.sort_unstable();
+        for what in self.happenings.drain(..) {
+            self.traffic.happen(what, now, &mut self.calls);
+        }
+        self.set_alarms();
+        let mut wakes = std::mem::take(&mut self.calls.wakes);
+        for node in wakes.drain(..) {
+            if self.heads[node as usize] == NONE {
+                self.next_demand(node as usize, now);
+            }
+        }
+        self.calls.wakes = wakes;
+    }
+
+    fn set_alarms(&mut self) {
+        for (at, target, purpose) in self.calls.alarms.drain(..) {
+            self.fabric.wheel.insert(at, lane::WAKE, target, purpose + FIRST);
         }
     }
 
@@ -212,7 +309,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = &mut self.fabric;
         self.heads[node] = fabric.pool.put(Packet {
             birth: demand.birth,
-            src: fabric.nodes[node],
+            origin: demand.origin,
             dst: demand.dst.0,
             state: demand.state,
             bytes: demand.bytes,
@@ -224,6 +321,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let sender = fabric.ports() + node;
         let ready = fabric.senders[sender].free_at.max(demand.birth);
         fabric.wake_at(sender, ready);
+    }
+
+    /// The node that sent a packet.
+    pub(crate) fn source_of(&self, origin: u32) -> NodeId {
+        self.traffic.source(origin)
+    }
+
+    /// The traffic's state.
+    pub fn traffic(&self) -> &T {
+        &self.traffic
     }
 
     /// Takes in what another partition has sent to this one.

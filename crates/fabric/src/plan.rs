@@ -32,6 +32,8 @@ pub struct FabricSpec {
     pub packet: Bytes,
     /// Other sizes that packets have, so that time's grain divides their times too.
     pub other_packets: Vec<Bytes>,
+    /// Times of the nodes, so that time's grain divides them too: none above 1,000 s.
+    pub other_times: Vec<Time>,
     /// Whether sources generate at any time, not only at multiples of a packet's time: then the grain is a picosecond.
     pub continuous: bool,
     /// The experiment's seed.
@@ -294,7 +296,7 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     if spec.continuous {
         return Ok(Time(1));
     }
-    let mut grain = router_delay.0;
+    let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
     for link in &spec.links {
         grain = gcd(grain, link.delay.0);
         for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {

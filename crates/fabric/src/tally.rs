@@ -18,7 +18,8 @@ pub struct Tally {
     pub hops: u64,
     /// Packets that sources have put into the network since the start, less those delivered.
     pub in_flight: i64,
-    /// Bytes delivered since `clear_sources`, by source: counted as the head leaves the last router.
+    /// Bytes delivered since `clear_sources`, by source: counted as the head leaves the last router. Empty if packets
+    /// are known by something else than their sources.
     pub by_source: Vec<u64>,
     /// Measured packets that have entered the network and are not delivered.
     pub measured_in_flight: i64,
@@ -92,6 +93,11 @@ impl Tally {
         std::mem::take(&mut self.batch)
     }
 
+    /// Counts nothing by source.
+    pub(crate) fn ignore_sources(&mut self) {
+        self.by_source = Vec::new();
+    }
+
     /// Starts the counts by source anew.
     pub fn clear_sources(&mut self) {
         self.by_source.fill(0);
@@ -119,7 +125,9 @@ impl Tally {
         self.batch.bytes += u64::from(packet.bytes);
         self.batch.latency += latency;
         self.batch.hops += u64::from(packet.hops);
-        self.by_source[packet.src as usize] += u64::from(packet.bytes);
+        if let Some(bytes) = self.by_source.get_mut(packet.origin as usize) {
+            *bytes += u64::from(packet.bytes);
+        }
         if let Some(last) = self.arrivals.get_mut(packet.dst as usize) {
             *last = at.max(*last);
         }

@@ -47,7 +47,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 out_port,
                 class: packet.class,
                 lanes: fabric.lanes(waiting.sender as usize),
-                src: NodeId(packet.src),
+                src: self.source_of(packet.origin),
                 dst: NodeId(packet.dst),
             })
         };

@@ -27,7 +27,7 @@ impl Traffic for Burst {
         *left = left.checked_sub(1)?;
         let dst = (node as u32 * 7 + *left * 5 + 3) % self.nodes;
         let bytes = if left.is_multiple_of(3) { 96 } else { 256 };
-        Some(Demand { birth: now, dst: NodeId(dst), bytes, state: RouteState::default() })
+        Some(Demand { birth: now, dst: NodeId(dst), bytes, state: RouteState::default(), origin: 0 })
     }
 }
 
@@ -48,6 +48,7 @@ fn spec(topology: &str, router: RouterSpec) -> FabricSpec {
         router,
         packet: Bytes(256),
         other_packets: vec![Bytes(96)],
+        other_times: vec![],
         continuous: false,
         seed: 3,
     }

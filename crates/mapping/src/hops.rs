@@ -172,6 +172,15 @@ pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
     }
 }
 
+/// Links between two nodes of a machine on a shortest way, as `Hops` counts them.
+pub fn hops_between(topology: &dyn Topology, from: NodeId, to: NodeId) -> u32 {
+    if from == to {
+        return 0;
+    }
+    let alone = topology.grid().is_some() && topology.nodes() == topology.routers();
+    topology.distance(topology.attachment(from).0, topology.attachment(to).0) + if alone { 0 } else { 2 }
+}
+
 impl Hops {
     /// Hops from one place to another.
     #[inline]

@@ -46,6 +46,7 @@ fn main() {
         router: router.clone(),
         packet: Bytes(size),
         other_packets: vec![],
+        other_times: vec![],
         continuous: false,
         seed: 1,
     };

@@ -19,16 +19,17 @@ use units::NodeId;
 use workload::Placement;
 use workload::tasks::{GroupKind, Phase};
 
+use crate::benchmark::BenchmarkResult;
 use crate::clock::Stopwatch;
 use crate::machine;
 use crate::progress::Phase as Doing;
 use crate::result::{Measured, PointResult};
 use crate::run::{RunError, RunOptions, STANDSTILL, deadlock};
-use crate::system::{Closed, System};
+use crate::system::{System, Volumes};
 use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
 
 /// Slots between looks at a run.
-const LOOK: u64 = 256;
+pub(crate) const LOOK: u64 = 256;
 
 /// One phase of a closed workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,8 +56,11 @@ pub struct ClosedResult {
     pub bandwidth_bytes_per_s: f64,
     /// By task, when it has received all that its node has to receive: the sum over phases, in nanoseconds.
     pub per_rank: Vec<f64>,
-    /// The phases, in order.
+    /// The phases, in order; none of ranks that send and receive.
     pub phases: Vec<PhaseResult>,
+    /// What a benchmark has besides.
+    #[serde(flatten)]
+    pub benchmark: Option<BenchmarkResult>,
 }
 
 /// What a phase has counted, in ticks and bytes.
@@ -74,8 +78,8 @@ struct Counted {
     arrivals: Vec<u64>,
 }
 
-/// Runs a closed workload to its end.
-pub(crate) fn run(system: &System, closed: &Closed, options: &RunOptions) -> Result<PointResult, RunError> {
+/// Runs phases of volumes to their end.
+pub(crate) fn run(system: &System, closed: &Volumes, options: &RunOptions) -> Result<PointResult, RunError> {
     let watch = Stopwatch::start();
     let mut left = system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / system.plan.tick().0);
     let mut phases = Vec::new();
@@ -93,7 +97,7 @@ pub(crate) fn run(system: &System, closed: &Closed, options: &RunOptions) -> Res
     Ok(result(system, closed, &phases, watch.seconds()))
 }
 
-impl Closed {
+impl Volumes {
     /// The number of phases.
     pub fn phases(&self) -> usize {
         match self {
@@ -153,7 +157,7 @@ fn application_flows(phase: &Phase, placement: &Placement, nodes: u32) -> Vec<Ve
 
 fn phase(
     system: &System,
-    closed: &Closed,
+    closed: &Volumes,
     number: usize,
     longest: u64,
     options: &RunOptions,
@@ -202,7 +206,7 @@ fn phase(
     })
 }
 
-fn result(system: &System, closed: &Closed, phases: &[Counted], wall_s: f64) -> PointResult {
+fn result(system: &System, closed: &Volumes, phases: &[Counted], wall_s: f64) -> PointResult {
     let ns = |ticks: u64| ticks as f64 * system.plan.tick().0 as f64 / 1e3;
     // Bytes that a sender's link takes in a tick.
     let rate = f64::from(system.packets().packet) / system.slot() as f64;
@@ -215,29 +219,18 @@ fn result(system: &System, closed: &Closed, phases: &[Counted], wall_s: f64) -> 
     let mut counts = Batch::default();
     phases.iter().for_each(|phase| counts.add(&phase.counts));
     let capacity: f64 = phases.iter().map(|phase| phase.time as f64 * phase.senders as f64 * rate).sum();
-    let accepted = if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 };
     let of_node = |node: NodeId| phases.iter().map(|phase| phase.arrivals[node.index()]).sum();
     let tasks = match closed {
-        Closed::Exchange(_) => system.placement.len(),
-        Closed::Application(graph) => graph.tasks(),
+        Volumes::Exchange(_) => system.placement.len(),
+        Volumes::Application(graph) => graph.tasks(),
     };
     let per_rank = (0..tasks).map(|task| ns(of_node(system.placement.node(task)))).collect();
-    let measured = Measured {
-        accepted: Estimate { mean: accepted, half_width: f64::INFINITY, batches: 0, independent: false },
-        accepted_min: None,
-        latency_interval: Estimate { mean: f64::NAN, half_width: f64::NAN, batches: 0, independent: false },
-        delivered: counts,
-        latency: Histogram::new(),
-        hops: counts.hops,
-        packet_hops: counts.hops,
-        span: (0, total),
-        end: total,
-        channel_bytes: phases.iter().flat_map(|phase| phase.channels.iter().copied()).collect(),
-        measured_to: total.max(1),
-        saturated: false,
-        settled: true,
-        converged: true,
-        drained: false,
+    let totals = Totals {
+        time: total,
+        finished,
+        counts,
+        capacity,
+        channels: phases.iter().flat_map(|phase| phase.channels.iter().copied()).collect(),
     };
     let closed = ClosedResult {
         time_ns: finished.then(|| ns(total)),
@@ -253,7 +246,45 @@ fn result(system: &System, closed: &Closed, phases: &[Counted], wall_s: f64) -> 
                 throughput: throughput(phase),
             })
             .collect(),
+        benchmark: None,
     };
-    let open = PointResult::new(system, measured, wall_s);
-    PointResult { drained: finished, steady: finished, closed: Some(closed), ..open }
+    totals.point(system, closed, wall_s)
+}
+
+/// What a closed workload has counted in all.
+pub(crate) struct Totals {
+    /// In ticks.
+    pub time: u64,
+    pub finished: bool,
+    pub counts: Batch,
+    /// Bytes that the links of those that send could have taken.
+    pub capacity: f64,
+    pub channels: Vec<(ChannelSource, u64)>,
+}
+
+impl Totals {
+    /// The result of the point.
+    pub fn point(self, system: &System, closed: ClosedResult, wall_s: f64) -> PointResult {
+        let Self { time, finished, counts, capacity, channels } = self;
+        let accepted = if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 };
+        let measured = Measured {
+            accepted: Estimate { mean: accepted, half_width: f64::INFINITY, batches: 0, independent: false },
+            accepted_min: None,
+            latency_interval: Estimate { mean: f64::NAN, half_width: f64::NAN, batches: 0, independent: false },
+            delivered: counts,
+            latency: Histogram::new(),
+            hops: counts.hops,
+            packet_hops: counts.hops,
+            span: (0, time),
+            end: time,
+            channel_bytes: channels,
+            measured_to: time.max(1),
+            saturated: false,
+            settled: true,
+            converged: true,
+            drained: false,
+        };
+        let open = PointResult::new(system, measured, wall_s);
+        PointResult { drained: finished, steady: finished, closed: Some(closed), ..open }
+    }
 }

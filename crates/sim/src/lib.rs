@@ -4,6 +4,7 @@
 //! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
 mod analysis;
+mod benchmark;
 mod clock;
 mod closed;
 mod experiment;
@@ -14,12 +15,14 @@ mod progress;
 mod proofs;
 mod result;
 mod run;
+mod scheduled;
 mod search;
 mod sources;
 mod system;
 pub mod traffic;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
+pub use benchmark::{BenchmarkResult, PairResult};
 pub use closed::{ClosedResult, PhaseResult};
 pub use experiment::*;
 pub use point::{PointError, analyze_point, check_point, run_point};
@@ -27,4 +30,4 @@ pub use progress::{Phase, Progress};
 pub use result::{ChannelUtilization, ClassUtilization, PointResult};
 pub use run::{RunError, RunOptions, SATURATED_BELOW, run};
 pub use search::saturation;
-pub use system::{System, SystemError};
+pub use system::{Closed, System, SystemError, Volumes};

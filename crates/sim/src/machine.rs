@@ -10,6 +10,7 @@ use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
 use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket};
+use host::Executor;
 use topology::ChannelSource;
 
 use crate::system::System;
@@ -42,6 +43,8 @@ pub(crate) trait Machine {
     fn arrivals(&mut self) -> Vec<u64>;
     /// Bytes sent on each channel since `measure_from`.
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)>;
+    /// The ranks of each partition, if the traffic is theirs.
+    fn executors(&self) -> Vec<&Executor>;
     /// Every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
 }
@@ -232,6 +235,10 @@ impl<R: Routers> Machine for Parts<R> {
 
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)> {
         self.members.iter().flat_map(|member| member.partition.channel_bytes()).collect()
+    }
+
+    fn executors(&self) -> Vec<&Executor> {
+        self.members.iter().filter_map(|member| member.partition.traffic().executor()).collect()
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {

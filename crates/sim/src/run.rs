@@ -15,6 +15,7 @@ use fabric::Batch;
 use units::NodeId;
 use workload::InjectionSpec;
 
+use crate::benchmark;
 use crate::clock::Stopwatch;
 use crate::closed;
 use crate::experiment::WarmUp;
@@ -22,7 +23,7 @@ use crate::machine::{self, Machine};
 use crate::progress::{Phase, Progress};
 use crate::result::{Measured, PointResult};
 use crate::sources::Sources;
-use crate::system::{System, SystemError};
+use crate::system::{Closed, System, SystemError};
 use crate::traffic::{NodeTraffic, OpenTraffic};
 
 /// Below this share of its offered load a source counts as held back.
@@ -83,8 +84,10 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 
 /// Runs a system that is known not to deadlock.
 pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
-    if let Some(closed) = &system.closed {
-        return closed::run(system, closed, options);
+    match &system.closed {
+        Some(Closed::Volumes(volumes)) => return closed::run(system, volumes, options),
+        Some(Closed::Benchmark(benchmark)) => return benchmark::run(system, benchmark, options),
+        None => {}
     }
     let sources = system.sources();
     let traffic = |nodes: &[u32]| NodeTraffic::Open(OpenTraffic::new(&sources, nodes));

@@ -8,14 +8,16 @@ use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use routing::{DependencyCycle, Routing, RoutingSpec};
 use topology::{ChannelClass, Topology};
-use units::{Bytes, NodeId};
+use units::{Bytes, NodeId, Time};
+use workload::benchmarks::Benchmark;
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
+use workload::schedule::Schedule;
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, RanksSpec, TrafficSpec, WorkloadSpec,
 };
 use crate::traffic::{OpenTrafficSpec, Packets};
 
@@ -24,6 +26,9 @@ const LARGEST: u64 = 1 << 30;
 
 /// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
+
+/// The longest overhead of a network interface.
+const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000_000);
 
 /// Why a system cannot be built or run as asked: a dotted key of the experiment file, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,9 +57,18 @@ pub struct Exchange {
     pub volume: u64,
 }
 
-/// A workload that ends: phases that follow one another, each a set of flows.
+/// A workload that ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Closed {
+    /// Phases that follow one another, each a set of flows.
+    Volumes(Volumes),
+    /// Ranks that run schedules.
+    Benchmark(Arc<Benchmark>),
+}
+
+/// Phases that follow one another, each a set of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Volumes {
     /// A nearest-neighbour exchange.
     Exchange(Exchange),
     /// A step of an application.
@@ -103,13 +117,15 @@ impl System {
             (WorkloadSpec::Application(application), Some(graph)) => application_of(application, graph, &placement)?,
             (WorkloadSpec::Exchange(exchange), _) => as_traffic(exchange, &shape)?,
             (WorkloadSpec::Traffic(traffic), _) => (traffic.clone(), None),
+            (WorkloadSpec::Benchmark(ranks), _) => benchmark_of(spec, ranks, &shape)?,
             (WorkloadSpec::Application(_), None) => {
                 return Err(SystemError::new("workload.graph", "there is no graph"));
             }
         };
         check_traffic(&traffic)?;
         let pattern: Arc<dyn Pattern> = match &closed {
-            Some(Closed::Application(graph)) => application_pattern(graph, shape.tasks)?,
+            Some(Closed::Volumes(Volumes::Application(graph))) => application_pattern(graph, shape.tasks)?,
+            Some(Closed::Benchmark(benchmark)) => schedule_pattern(&benchmark.schedule)?,
             _ => {
                 let at_pattern = if closed.is_some() { "workload." } else { "workload.pattern." };
                 let built = traffic.pattern.build(&shape, spec.seed, base);
@@ -231,7 +247,7 @@ fn place(
         Place::Mapped(strategy, own) => {
             let Some(graph) = graph else {
                 let message = "mapping strategies place the tasks of an application; for this workload there are \
-                               \"contiguous\", \"random\", \"random-groups\" and \"file\"";
+                               \"contiguous\", \"round-robin\", \"random\", \"random-groups\" and \"file\"";
                 return Err(SystemError::new("placement.strategy", message));
             };
             let placement = mapped(graph, topology, strategy, &own, spec.seed)?;
@@ -245,7 +261,8 @@ fn place(
     })?;
     let placement = rule.place(&**topology, spec.seed, base);
     let placement = placement.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
-    if graph.is_none() && placement.len() != shape.tasks {
+    let fixed = matches!(spec.workload, WorkloadSpec::Traffic(_) | WorkloadSpec::Exchange(_));
+    if fixed && placement.len() != shape.tasks {
         let message = format!(
             "the file places {} tasks; for this workload there is one on each of the {} nodes",
             placement.len(),
@@ -313,14 +330,59 @@ fn application_of(
         );
         return Err(SystemError::new("placement.processes_per_node", message));
     }
-    let traffic = TrafficSpec {
-        pattern: PatternSpec::default(),
-        load: 1.0,
-        injection: InjectionSpec::Backlogged,
-        packet_size: spec.packet_size,
-        message_size: None,
-    };
-    Ok((traffic, Some(Closed::Application(graph))))
+    Ok((as_backlog(PatternSpec::default(), spec.packet_size), Some(Closed::Volumes(Volumes::Application(graph)))))
+}
+
+/// A benchmark, and the traffic that analyses take it for.
+fn benchmark_of(
+    spec: &ExperimentSpec,
+    own: &RanksSpec,
+    shape: &Shape,
+) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
+    let wrong = |key: &str, message: String| SystemError::new(key, message);
+    let size = own.benchmark.message_size();
+    if !(1..=LARGEST).contains(&size) {
+        let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
+        return Err(wrong("workload.benchmark.message_size", message));
+    }
+    let NicSpec::Ideal(nic) = &spec.nic;
+    if nic.control_size > own.packet_size || nic.control_size.0 == 0 {
+        let message =
+            format!("{} is not within a packet of {}: a control message is one", nic.control_size, own.packet_size);
+        return Err(wrong("nic.control_size", message));
+    }
+    for (key, time) in [("send_overhead", nic.send_overhead), ("receive_overhead", nic.receive_overhead)] {
+        if time > LONGEST_OVERHEAD {
+            let message = format!("{time} is too long: at most 1000 s");
+            return Err(wrong(&format!("nic.{key}"), message));
+        }
+    }
+    let benchmark = own.benchmark.build(shape.tasks, spec.seed);
+    let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    let progress = benchmark.schedule.check_progress(nic.eager_limit.map(|limit| limit.0));
+    progress.map_err(|error| wrong("nic.eager_limit", error.to_string()))?;
+    let traffic = as_backlog(PatternSpec::default(), own.packet_size);
+    Ok((traffic, Some(Closed::Benchmark(Arc::new(benchmark)))))
+}
+
+/// What analyses take a closed workload for: packets of a size, as fast as links take them.
+fn as_backlog(pattern: PatternSpec, packet_size: Bytes) -> TrafficSpec {
+    TrafficSpec { pattern, load: 1.0, injection: InjectionSpec::Backlogged, packet_size, message_size: None }
+}
+
+/// Who sends to whom in a schedule.
+fn schedule_pattern(schedule: &Schedule) -> Result<Arc<dyn Pattern>, SystemError> {
+    let mut arcs = ArcList::new(schedule.ranks());
+    schedule.messages().for_each(|(from, to, bytes)| arcs.add(from, to, bytes, 1));
+    pattern_of(arcs, schedule.ranks(), "workload.benchmark")
+}
+
+/// Each task sends to others in proportion to the bytes.
+fn pattern_of(arcs: ArcList, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
+    let arcs = arcs.build();
+    let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
+    let matrix = Matrix::of_pairs(pairs, tasks);
+    Ok(Arc::new(matrix.map_err(|error| SystemError::new(key, error.message))?))
 }
 
 /// Who sends to whom in a step, all phases together, among so many tasks.
@@ -337,10 +399,7 @@ fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>
             }
         }
     }
-    let arcs = arcs.build();
-    let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
-    let matrix = Matrix::of_pairs(pairs, tasks);
-    Ok(Arc::new(matrix.map_err(|error| SystemError::new("workload.graph", error.message))?))
+    pattern_of(arcs, tasks, "workload.graph")
 }
 
 /// The sizes of packets that are not whole.
@@ -348,7 +407,11 @@ fn rests(spec: &ExperimentSpec, traffic: &TrafficSpec, closed: Option<&Closed>, 
     let packet = traffic.packet_size.0.max(1);
     let mut rests: Vec<u64> = match (&spec.workload, closed) {
         (WorkloadSpec::Exchange(exchange), _) => vec![exchange.volume.0 % packet],
-        (_, Some(closed)) => {
+        (_, Some(Closed::Benchmark(benchmark))) => {
+            let NicSpec::Ideal(nic) = &spec.nic;
+            vec![benchmark.message_size % packet, nic.control_size.0 % packet]
+        }
+        (_, Some(Closed::Volumes(closed))) => {
             let nodes = placement.nodes();
             let flows = (0..closed.phases()).flat_map(|phase| closed.flows(phase, placement, nodes));
             flows.flatten().map(|flow| flow.left % packet).collect()
@@ -379,14 +442,9 @@ fn as_traffic(spec: &ExchangeSpec, shape: &Shape) -> Result<(TrafficSpec, Option
         [only] => Some(only),
         _ => None,
     };
-    let traffic = TrafficSpec {
-        pattern: PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only }),
-        load: 1.0,
-        injection: InjectionSpec::Backlogged,
-        packet_size: spec.packet_size,
-        message_size: None,
-    };
-    Ok((traffic, Some(Closed::Exchange(Exchange { grid, phases, volume: spec.volume.0 }))))
+    let pattern = PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only });
+    let volumes = Volumes::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
+    Ok((as_backlog(pattern, spec.packet_size), Some(Closed::Volumes(volumes))))
 }
 
 fn check_traffic(traffic: &TrafficSpec) -> Result<(), SystemError> {
@@ -418,6 +476,10 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: traffic.packet_size,
         other_packets: rests,
+        other_times: match (&spec.workload, &spec.nic) {
+            (WorkloadSpec::Benchmark(_), NicSpec::Ideal(nic)) => vec![nic.send_overhead, nic.receive_overhead],
+            _ => Vec::new(),
+        },
         continuous: matches!(traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic),
         seed: spec.seed,
     }

@@ -4,11 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Demand, Traffic};
+use fabric::{Calls, Demand, Happening, Traffic};
+use host::Executor;
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::Pattern;
 use workload::{Injection, InjectionState};
+
+use crate::scheduled::ScheduledTraffic;
 
 /// How a message is cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,18 @@ pub enum NodeTraffic {
     Open(OpenTraffic),
     /// Given volumes, as fast as they go.
     Volume(VolumeTraffic),
+    /// What ranks send by their schedules.
+    Scheduled(Box<ScheduledTraffic>),
+}
+
+impl NodeTraffic {
+    /// The ranks, if it is theirs.
+    pub fn executor(&self) -> Option<&Executor> {
+        match self {
+            Self::Scheduled(traffic) => Some(traffic.executor()),
+            _ => None,
+        }
+    }
 }
 
 impl Traffic for NodeTraffic {
@@ -64,6 +79,7 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(traffic) => traffic.next(node, now),
             Self::Volume(traffic) => traffic.next(node, now),
+            Self::Scheduled(traffic) => traffic.next(node, now),
         }
     }
 
@@ -71,6 +87,29 @@ impl Traffic for NodeTraffic {
     fn before_next(&self, node: usize) {
         if let Self::Open(traffic) = self {
             traffic.before_next(node);
+        }
+    }
+
+    fn hears(&self) -> bool {
+        matches!(self, Self::Scheduled(_))
+    }
+
+    fn begin(&mut self, calls: &mut Calls) {
+        if let Self::Scheduled(traffic) = self {
+            traffic.begin(calls);
+        }
+    }
+
+    fn happen(&mut self, what: Happening, now: u64, calls: &mut Calls) {
+        if let Self::Scheduled(traffic) = self {
+            traffic.happen(what, now, calls);
+        }
+    }
+
+    fn source(&self, origin: u32) -> NodeId {
+        match self {
+            Self::Scheduled(traffic) => traffic.source(origin),
+            _ => NodeId(origin),
         }
     }
 }
@@ -142,7 +181,7 @@ impl Traffic for VolumeTraffic {
         let state = self.routing.start(sender.node, dst, &mut sender.stream);
         let birth = sender.birth;
         sender.birth += self.slot;
-        Some(Demand { birth, dst, bytes: bytes as u32, state })
+        Some(Demand { birth, dst, bytes: bytes as u32, state, origin: sender.node.0 })
     }
 }
 
@@ -195,7 +234,7 @@ impl Traffic for OpenTraffic {
         let bytes = source.left.min(u64::from(self.packets.packet));
         source.left -= bytes;
         let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
-        Some(Demand { birth: source.birth, dst: source.dst, bytes: bytes as u32, state })
+        Some(Demand { birth: source.birth, dst: source.dst, bytes: bytes as u32, state, origin: source.node.0 })
     }
 
     #[inline]

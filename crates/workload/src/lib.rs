@@ -3,11 +3,13 @@
 //! A pattern says to whom a node's next message goes and, exactly, with which probability; an injection process says
 //! when the message is generated. Neither knows of networks beyond their shape, nor of simulated time beyond ticks.
 
+pub mod benchmarks;
 mod catalogue;
 mod injection;
 mod pattern;
 pub mod patterns;
 mod placement;
+pub mod schedule;
 mod shape;
 mod stream;
 pub mod tasks;

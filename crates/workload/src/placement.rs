@@ -18,6 +18,8 @@ use crate::{Pattern, PatternError};
 pub enum PlacementSpec {
     /// Tasks in the order of the nodes' numbers.
     Contiguous(TasksPerNode),
+    /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
+    RoundRobin(TasksPerNode),
     /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
     /// IV: the randomized placement).
     RandomGroups(TasksPerNode),
@@ -92,7 +94,9 @@ impl PlacementSpec {
     /// Tasks on each node; none if a file says.
     pub fn tasks_per_node(&self) -> Option<u32> {
         match self {
-            Self::Contiguous(own) | Self::RandomGroups(own) | Self::Random(own) => Some(own.processes_per_node),
+            Self::Contiguous(own) | Self::RoundRobin(own) | Self::RandomGroups(own) | Self::Random(own) => {
+                Some(own.processes_per_node)
+            }
             Self::File(_) => None,
         }
     }
@@ -107,10 +111,11 @@ impl PlacementSpec {
         let node_of: Vec<u32> = match self {
             Self::File(file) => return file.read(nodes, base),
             Self::Contiguous(_) => contiguous.collect(),
+            Self::RoundRobin(_) => (0..per_node).flat_map(|_| 0..nodes).collect(),
             Self::RandomGroups(_) => {
                 let Some(groups) = topology.groups() else {
-                    let message = "\"random-groups\" needs a machine with groups, such as a dragonfly; \"contiguous\" \
-                                   and \"random\" are for any";
+                    let message = "\"random-groups\" needs a machine with groups, such as a dragonfly; \"contiguous\", \
+                                   \"round-robin\" and \"random\" are for any";
                     return Err(PatternError::new("strategy", message));
                 };
                 let order = shuffled((0..groups).collect(), &mut Stream::new(seed, "random-groups"));

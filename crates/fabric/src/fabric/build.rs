@@ -70,6 +70,7 @@ impl Fabric {
             full_bytes: plan.packet,
             router_delay: plan.delay,
             reads_class: plan.routing.reads_arrival() && plan.lanes.iter().any(|&lanes| lanes != 1),
+            tells_arrivals: false,
             frees_at_once: plan.frees_at_once(),
             plan,
         }

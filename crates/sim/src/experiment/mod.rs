@@ -22,7 +22,7 @@ pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
 pub use spec::{
-    ApplicationSpec, ExchangeSpec, ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search,
-    TrafficSpec, WarmUp, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec,
+    RanksSpec, Search, TrafficSpec, WarmUp, WorkloadSpec,
 };
 pub use sweep::MAX_POINTS;

@@ -37,6 +37,8 @@ impl Default for MappedSpec {
 pub enum PlaceSpec {
     /// Tasks in the order of the nodes' numbers.
     Contiguous(TasksPerNode),
+    /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
+    RoundRobin(TasksPerNode),
     /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
     /// IV: the randomized placement).
     RandomGroups(TasksPerNode),
@@ -100,6 +102,7 @@ impl PlaceSpec {
     pub fn place(&self) -> Place {
         let (name, spec) = match self {
             Self::Contiguous(own) => return Place::Rule(PlacementSpec::Contiguous(own.clone())),
+            Self::RoundRobin(own) => return Place::Rule(PlacementSpec::RoundRobin(own.clone())),
             Self::RandomGroups(own) => return Place::Rule(PlacementSpec::RandomGroups(own.clone())),
             Self::Random(own) => return Place::Rule(PlacementSpec::Random(own.clone())),
             Self::File(file) => return Place::Rule(PlacementSpec::File(file.clone())),

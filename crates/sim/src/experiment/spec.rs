@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
 use units::{Bandwidth, Bytes, Time};
+use workload::benchmarks::BenchmarkSpec;
 use workload::{InjectionSpec, PatternSpec};
 
 use super::place::PlaceSpec;
@@ -59,6 +60,12 @@ impl ExperimentSpec {
                 "measure.min_time",
                 format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
             ));
+        }
+        let NicSpec::Ideal(nic) = &self.nic;
+        if nic.eager_limit.is_some() && !matches!(self.workload, WorkloadSpec::Benchmark(_)) {
+            let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
+                           have them";
+            return Some(("nic.eager_limit", message.to_owned()));
         }
         let WorkloadSpec::Traffic(traffic) = &self.workload else { return None };
         let error = traffic.injection.check(traffic.load).err()?;
@@ -127,13 +134,26 @@ impl Default for NicSpec {
 }
 
 /// A network interface that adds latency and nothing else.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IdealNicSpec {
     /// Added to a message's latency at its sender.
     pub send_overhead: Time,
     /// Added to a message's latency at its receiver.
     pub receive_overhead: Time,
+    /// Larger messages ask their receivers first (rendezvous), by control messages that take both overheads too; without
+    /// it, none does. Of ranks that send and receive only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_limit: Option<Bytes>,
+    /// Size of a control message of the rendezvous.
+    #[schemars(extend("minimum" = 1))]
+    pub control_size: Bytes,
+}
+
+impl Default for IdealNicSpec {
+    fn default() -> Self {
+        Self { send_overhead: Time(0), receive_overhead: Time(0), eager_limit: None, control_size: Bytes(32) }
+    }
 }
 
 /// Who sends what, and when.
@@ -147,6 +167,8 @@ pub enum WorkloadSpec {
     Exchange(ExchangeSpec),
     /// An application's task graph: one step, phase by phase.
     Application(ApplicationSpec),
+    /// A benchmark of message latency: ranks send and receive.
+    Benchmark(RanksSpec),
 }
 
 /// Synthetic traffic.
@@ -209,6 +231,18 @@ pub struct ApplicationSpec {
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,
+    /// Size of a packet, and of the largest that a buffer is measured in.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default = "default_packet")]
+    pub packet_size: Bytes,
+}
+
+/// Ranks that run a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RanksSpec {
+    /// Who exchanges messages with whom.
+    pub benchmark: BenchmarkSpec,
     /// Size of a packet, and of the largest that a buffer is measured in.
     #[schemars(extend("minimum" = 1))]
     #[serde(default = "default_packet")]

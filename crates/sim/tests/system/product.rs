@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use sim::{PointResult, Progress, RunError, RunOptions, SectionDoc, System, reference, run};
+use sim::{Closed, PointResult, Progress, RunError, RunOptions, SectionDoc, System, reference, run};
+use workload::benchmarks::Benchmark;
 
 use crate::common::{build, idle_ns, mean_distance};
 
@@ -111,8 +112,13 @@ fn cells() -> Vec<String> {
 }
 
 /// The keys of every closed workload that the product has.
-const CLOSED: &[(&str, &str)] =
-    &[("exchange", "dims = [4, 4], volume = \"2 KiB\""), ("application", "graph = \"random:16,bytes=3000\"")];
+const CLOSED: &[(&str, &str)] = &[
+    ("exchange", "dims = [4, 4], volume = \"2 KiB\""),
+    ("application", "graph = \"random:16,bytes=3000\""),
+    ("benchmark", "benchmark = { kind = \"wocon\", master = 3, message_size = \"600 B\" }"),
+    ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"random\", messages = 3, message_size = \"600 B\" }"),
+    ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"near-neighbour\", message_size = \"600 B\" }"),
+];
 
 /// Closed workloads on every topology and router, tasks in order and mapped.
 fn closed_cells() -> Vec<String> {
@@ -121,7 +127,7 @@ fn closed_cells() -> Vec<String> {
         for router in kinds("router").iter().map(kind) {
             for (workload, settings) in CLOSED {
                 for strategy in ["contiguous", "random", "greedy"] {
-                    if *workload == "exchange" && strategy == "greedy" {
+                    if *workload != "application" && strategy == "greedy" {
                         continue;
                     }
                     cells.push(format!(
@@ -145,12 +151,16 @@ fn closed_workloads_end_on_every_topology_and_router() {
     // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link.
     let check = |text: &String| {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let closed = system.closed.clone().unwrap();
+        let point = run(&system, &RunOptions { threads: 1, progress: Progress::new() });
+        let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = point.closed.clone().unwrap();
+        let closed = match system.closed.clone().unwrap() {
+            Closed::Volumes(closed) => closed,
+            Closed::Benchmark(benchmark) => return check_benchmark(text, &benchmark, &point),
+        };
         let nodes = system.topology.nodes();
         let phases = 0..closed.phases();
         let flows: Vec<_> = phases.map(|phase| closed.flows(phase, &system.placement, nodes)).collect();
-        let found = run(&system, &RunOptions { threads: 1, progress: Progress::new() });
-        let found = found.unwrap_or_else(|error| panic!("{text}\n{error}")).closed.unwrap();
         for (phase, flows) in found.phases.iter().zip(&flows) {
             let sent = |flows: &Vec<sim::traffic::Flow>| flows.iter().map(|flow| flow.left).sum::<u64>();
             assert_eq!(phase.bytes, flows.iter().map(sent).sum::<u64>(), "{text}");
@@ -159,6 +169,16 @@ fn closed_workloads_end_on_every_topology_and_router() {
         }
     };
     closed_cells().par_iter().for_each(check);
+}
+
+/// Every message arrives whole, and no sooner than its bytes take on the way in.
+fn check_benchmark(text: &str, benchmark: &Benchmark, point: &PointResult) {
+    let found = point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap();
+    // Messages of 600 bytes: two packets of 256, and one of 88.
+    assert_eq!(point.packets, benchmark.schedule.messages().count() as u64 * 3, "{text}");
+    assert_eq!(found.pairs.len(), benchmark.pairs.len(), "{text}");
+    let least = 600.0 * 0.8 + 2.0 * 20.0;
+    assert!(found.pairs.iter().all(|pair| pair.hops > 0 && pair.time_min_ns.unwrap() >= least), "{text}\n{found:?}");
 }
 
 /// What became of a cell: it ran, or the key because of which it is refused; or what is wrong.
@@ -237,7 +257,7 @@ fn the_product_has_every_variant_of_every_catalogue() {
     }
     let mut cells: Vec<String> = cells().into_iter().filter(|text| build(text).is_ok()).collect();
     cells.extend(closed_cells());
-    for section in ["router", "routing", "workload.pattern", "workload"] {
+    for section in ["router", "routing", "workload.pattern", "workload.benchmark", "workload"] {
         for doc in kinds(section) {
             assert!(cells.iter().any(|cell| cell.contains(&format!("kind = \"{}\"", kind(&doc)))), "{doc:?}");
             let words = doc.keys.iter().flat_map(|key| key.values.iter().map(|value| (&key.key, &value.name)));

@@ -1,0 +1,379 @@
+//! The executor of schedules: one for each partition of a run, with the ranks of its nodes.
+//!
+//! An operation starts as soon as what it requires has ended (or begun), and
+//! - a *calculation* takes its rank's processor for its time, after those before it;
+//! - a *send* hands its message over to the node's network interface after the send overhead, and ends;
+//! - a *receive* ends when the message has arrived and the receive overhead has passed since both that and its start.
+//!
+//! A message of more than the eager limit asks its receiver first (rendezvous): a control message goes there, is answered
+//! when the receive has started, and only then does the data leave and the send end. A control message takes both overheads
+//! as any other. What ranks of one node send one another does not enter the network: it takes the overheads alone.
+//! Overheads are latency: they keep neither the processor nor the interface busy.
+//!
+//! Everything lies in flat arrays indexed by operation; a message is known by its send. Of one instant, what happens is
+//! handled in ascending order of messages and operations.
+
+use std::sync::Arc;
+
+use workload::schedule::{OpKind, Schedule};
+
+use crate::queues::Queues;
+
+/// The time of an operation that has not started, or not ended.
+pub const UNTOUCHED: u64 = u64::MAX;
+
+/// What a network interface adds. Times in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// From a message's handing over to its first packet's.
+    pub send_overhead: u64,
+    /// From a message's arrival to its end.
+    pub receive_overhead: u64,
+    /// Messages of more bytes wait for their receivers; none: no message does.
+    pub eager_limit: Option<u64>,
+    /// Bytes of a control message.
+    pub control: u32,
+    /// Bytes of the largest packet.
+    pub packet: u32,
+    /// The time of such a packet on a node's link.
+    pub pace: u64,
+    /// Picoseconds of a tick, in which calculations are counted.
+    pub tick: u64,
+}
+
+/// The ranks and nodes of a run, and which of them are this executor's.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// By rank, its node.
+    pub node_of: Arc<[u32]>,
+    /// This executor's nodes, by their number there.
+    pub nodes: Vec<u32>,
+    /// The number of nodes of the machine.
+    pub machine: u32,
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What it is to be known by on arrival.
+    pub origin: u32,
+    /// The node that it is for.
+    pub dst: u32,
+    /// Its bytes.
+    pub bytes: u32,
+    /// When it was born, in ticks.
+    pub birth: u64,
+}
+
+/// What an alarm is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alarm {
+    /// An operation ends.
+    End,
+    /// A message's data are handed over.
+    Data,
+    /// A message's control message is handed over: by its sender, or the answer by its receiver.
+    Request,
+    /// The answer to a request is handed over.
+    Answer,
+    /// A control message has been read: the request by the receiver.
+    Requested,
+    /// The answer by the sender.
+    Answered,
+}
+
+impl Alarm {
+    const ALL: [Self; 6] = [Self::End, Self::Data, Self::Request, Self::Answer, Self::Requested, Self::Answered];
+
+    /// Its number, for whoever keeps alarms.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The alarm of a number.
+    pub fn of(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+}
+
+/// What an executor asks of whoever owns the network.
+pub trait Surroundings {
+    /// Asks a node of this executor, by its number there, for its next packet.
+    fn wake(&mut self, node: u32);
+    /// Sets an alarm for an operation at a time after the present.
+    fn alarm(&mut self, at: u64, op: u32, what: Alarm);
+}
+
+/// What a packet is part of, as the lowest bits of its origin.
+const DATA: u32 = 0;
+const REQUEST: u32 = 1;
+const ANSWER: u32 = 2;
+const PART_BITS: u32 = 2;
+
+/// Who a message waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Inbox {
+    /// All of it has arrived, or its request has.
+    arrived: bool,
+    /// Its receive has started.
+    wanted: bool,
+}
+
+/// The ranks of some nodes, in motion.
+#[derive(Debug)]
+pub struct Executor {
+    schedule: Arc<Schedule>,
+    interface: Interface,
+    placed: Placed,
+    /// By node of the machine, its number here, or `u32::MAX`.
+    local: Vec<u32>,
+    /// By operation, what it still waits for.
+    waits: Vec<u32>,
+    started: Vec<u64>,
+    ended: Vec<u64>,
+    /// By send, at its receiver: packets' bytes that have not arrived.
+    missing: Vec<u64>,
+    /// By send, at its receiver.
+    inbox: Vec<Inbox>,
+    /// By rank, when its processor is free.
+    free_at: Vec<u64>,
+    queues: Queues,
+    /// Operations that may start, kept for its memory.
+    ready: Vec<u32>,
+    /// This executor's operations that have not ended.
+    open: u64,
+}
+
+impl Executor {
+    /// The ranks of some nodes, about to start.
+    pub fn new(schedule: Arc<Schedule>, interface: Interface, placed: Placed) -> Self {
+        let (operations, ranks) = (schedule.len(), schedule.ranks());
+        let mut local = vec![u32::MAX; placed.machine as usize];
+        for (number, &node) in (0..).zip(&placed.nodes) {
+            local[node as usize] = number;
+        }
+        let own = (0..ranks).filter(|&rank| local[placed.node_of[rank as usize] as usize] != u32::MAX);
+        let open = own.map(|rank| schedule.of(rank).len() as u64).sum();
+        // A message of no bytes is a packet of one.
+        let bytes = |op: u32| if schedule.kind(op) == OpKind::Send { schedule.size(op).max(1) } else { 0 };
+        Self {
+            waits: schedule.waits().to_vec(),
+            started: vec![UNTOUCHED; operations],
+            ended: vec![UNTOUCHED; operations],
+            missing: (0..operations as u32).map(bytes).collect(),
+            inbox: vec![Inbox::default(); operations],
+            free_at: vec![0; ranks as usize],
+            queues: Queues::new(placed.nodes.len(), operations),
+            ready: Vec::new(),
+            open,
+            schedule,
+            interface,
+            placed,
+            local,
+        }
+    }
+
+    /// Starts what waits for nothing, at time 0.
+    pub fn begin(&mut self, around: &mut impl Surroundings) {
+        for rank in 0..self.schedule.ranks() {
+            if self.number_of(rank).is_some() {
+                let own = self.schedule.of(rank).rev();
+                self.ready.extend(own.filter(|&op| self.schedule.waits()[op as usize] == 0));
+                self.start_ready(0, around);
+            }
+        }
+    }
+
+    /// The next packet of a node, by its number here; none if there is nothing to send.
+    #[inline]
+    pub fn next(&mut self, node: usize) -> Option<Outgoing> {
+        let (entry, bytes, birth) = self.queues.take(node, self.interface.packet, self.interface.pace)?;
+        // A send's own entry carries its request or its data; the entry of its receive carries the answer.
+        let (message, part) = match self.schedule.kind(entry) {
+            OpKind::Recv => (self.schedule.partner(entry), ANSWER),
+            _ if self.is_request(entry) => (entry, REQUEST),
+            _ => (entry, DATA),
+        };
+        let to = self.schedule.partner(entry);
+        let dst = self.placed.node_of[self.schedule.rank(to) as usize];
+        Some(Outgoing { origin: message << PART_BITS | part, dst, bytes, birth })
+    }
+
+    /// The node that sends the packets that are known by `origin`.
+    pub fn source(&self, origin: u32) -> u32 {
+        let send = origin >> PART_BITS;
+        let op = if origin & ((1 << PART_BITS) - 1) == ANSWER { self.schedule.partner(send) } else { send };
+        self.placed.node_of[self.schedule.rank(op) as usize]
+    }
+
+    /// A packet of so many bytes at most has arrived.
+    pub fn arrived(&mut self, origin: u32, now: u64, around: &mut impl Surroundings) {
+        let send = origin >> PART_BITS;
+        let overhead = self.interface.receive_overhead;
+        match origin & ((1 << PART_BITS) - 1) {
+            REQUEST => self.later(now + overhead, send, Alarm::Requested, now, around),
+            ANSWER => self.later(now + overhead, send, Alarm::Answered, now, around),
+            _ => {
+                let missing = &mut self.missing[send as usize];
+                *missing = missing.saturating_sub(u64::from(self.interface.packet));
+                if *missing == 0 {
+                    self.all_arrived(send, now, around);
+                }
+            }
+        }
+        self.start_ready(now, around);
+    }
+
+    /// The time of an alarm has come.
+    pub fn alarm(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+        self.act(op, what, now, around);
+        self.start_ready(now, around);
+    }
+
+    /// Operations of this executor that have not ended.
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// By operation of the schedule, when it started and ended, in ticks; `UNTOUCHED` if it has not, or is not here.
+    pub fn times(&self) -> (&[u64], &[u64]) {
+        (&self.started, &self.ended)
+    }
+
+    /// A rank's node, by its number here.
+    #[inline]
+    fn number_of(&self, rank: u32) -> Option<u32> {
+        Some(self.local[self.placed.node_of[rank as usize] as usize]).filter(|&local| local != u32::MAX)
+    }
+
+    /// Whether a message waits for its receiver before its data go.
+    #[inline]
+    fn waits_for_receiver(&self, send: u32) -> bool {
+        self.interface.eager_limit.is_some_and(|limit| self.schedule.size(send) > limit) && !self.stays(send)
+    }
+
+    /// Whether what a send has handed over is a request: its data go when it has ended.
+    #[inline]
+    fn is_request(&self, send: u32) -> bool {
+        self.ended[send as usize] == UNTOUCHED
+    }
+
+    /// Whether a message stays in its node.
+    #[inline]
+    fn stays(&self, send: u32) -> bool {
+        let node = |op: u32| self.placed.node_of[self.schedule.rank(op) as usize];
+        node(send) == node(self.schedule.partner(send))
+    }
+
+    /// Does something now if its time is now, and sets an alarm if it is not.
+    #[inline]
+    fn later(&mut self, at: u64, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+        if at > now {
+            around.alarm(at, op, what);
+        } else {
+            self.act(op, what, now, around);
+        }
+    }
+
+    fn start_ready(&mut self, now: u64, around: &mut impl Surroundings) {
+        while let Some(op) = self.ready.pop() {
+            self.start(op, now, around);
+        }
+    }
+
+    fn start(&mut self, op: u32, now: u64, around: &mut impl Surroundings) {
+        self.started[op as usize] = now;
+        self.release(op, false);
+        match self.schedule.kind(op) {
+            OpKind::Calc => {
+                let rank = self.schedule.rank(op) as usize;
+                let end = self.free_at[rank].max(now) + self.schedule.size(op).div_ceil(self.interface.tick);
+                self.free_at[rank] = end;
+                self.later(end, op, Alarm::End, now, around);
+            }
+            OpKind::Send => {
+                let what = if self.waits_for_receiver(op) { Alarm::Request } else { Alarm::Data };
+                self.later(now + self.interface.send_overhead, op, what, now, around);
+            }
+            OpKind::Recv => {
+                let send = self.schedule.partner(op);
+                self.inbox[send as usize].wanted = true;
+                if self.inbox[send as usize].arrived {
+                    self.meet(send, now, around);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+        match what {
+            Alarm::End => self.end(op, now),
+            Alarm::Data => {
+                self.end(op, now);
+                if self.stays(op) {
+                    self.all_arrived(op, now, around);
+                } else {
+                    self.hand_over(op, self.schedule.size(op).max(1), now, around);
+                }
+            }
+            Alarm::Request => self.hand_over(op, u64::from(self.interface.control), now, around),
+            Alarm::Answer => {
+                let recv = self.schedule.partner(op);
+                self.hand_over(recv, u64::from(self.interface.control), now, around);
+            }
+            Alarm::Requested => {
+                self.inbox[op as usize].arrived = true;
+                if self.inbox[op as usize].wanted {
+                    self.meet(op, now, around);
+                }
+            }
+            Alarm::Answered => self.later(now + self.interface.send_overhead, op, Alarm::Data, now, around),
+        }
+    }
+
+    /// Queues bytes of an operation at its own node's interface.
+    fn hand_over(&mut self, op: u32, bytes: u64, now: u64, around: &mut impl Surroundings) {
+        if let Some(node) = self.number_of(self.schedule.rank(op)) {
+            self.queues.push(node as usize, op, bytes, now);
+            around.wake(node);
+        }
+    }
+
+    /// All of a message's data have arrived.
+    fn all_arrived(&mut self, send: u32, now: u64, around: &mut impl Surroundings) {
+        let inbox = &mut self.inbox[send as usize];
+        self.missing[send as usize] = 0;
+        inbox.arrived = true;
+        if inbox.wanted {
+            self.meet(send, now, around);
+        }
+    }
+
+    /// A message, or its request, has met its receive.
+    fn meet(&mut self, send: u32, now: u64, around: &mut impl Surroundings) {
+        if self.missing[send as usize] == 0 {
+            let recv = self.schedule.partner(send);
+            self.later(now + self.interface.receive_overhead, recv, Alarm::End, now, around);
+        } else {
+            self.later(now + self.interface.send_overhead, send, Alarm::Answer, now, around);
+        }
+    }
+
+    fn end(&mut self, op: u32, now: u64) {
+        self.ended[op as usize] = now;
+        self.open -= 1;
+        self.release(op, true);
+    }
+
+    /// Lets go those that have waited for an operation's end, or its start.
+    fn release(&mut self, op: u32, is_end: bool) {
+        let Self { schedule, waits, ready, .. } = self;
+        let followers = if is_end { schedule.after_end(op) } else { schedule.after_start(op) };
+        for &next in followers.iter().rev() {
+            waits[next as usize] -= 1;
+            if waits[next as usize] == 0 {
+                ready.push(next);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What network interfaces still have to send: for each node a ring of messages, served packet by packet in turn.
+
+/// No message.
+const NONE: u32 = u32::MAX;
+
+/// What waits to be sent, linked through flat arrays: by node the ring, by entry its rest and the entry behind it.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    head: Vec<u32>,
+    tail: Vec<u32>,
+    next: Vec<u32>,
+    /// Bytes of each entry that are not yet in packets.
+    left: Vec<u64>,
+    /// When each entry was handed over.
+    since: Vec<u64>,
+    /// By node, when its next packet may be born: a link's time after the last, so that routers that serve the oldest
+    /// packet first hold back whoever is ahead.
+    birth: Vec<u64>,
+}
+
+impl Queues {
+    /// Empty queues of so many nodes, for so many entries.
+    pub fn new(nodes: usize, entries: usize) -> Self {
+        Self {
+            head: vec![NONE; nodes],
+            tail: vec![NONE; nodes],
+            next: vec![NONE; entries],
+            left: vec![0; entries],
+            since: vec![0; entries],
+            birth: vec![0; nodes],
+        }
+    }
+
+    /// Adds an entry that is in no queue.
+    #[inline]
+    pub fn push(&mut self, node: usize, entry: u32, bytes: u64, now: u64) {
+        self.left[entry as usize] = bytes;
+        self.since[entry as usize] = now;
+        self.append(node, entry);
+    }
+
+    #[inline]
+    fn append(&mut self, node: usize, entry: u32) {
+        self.next[entry as usize] = NONE;
+        match self.tail[node] {
+            NONE => self.head[node] = entry,
+            tail => self.next[tail as usize] = entry,
+        }
+        self.tail[node] = entry;
+    }
+
+    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its birth. `pace` is the time
+    /// of a whole packet on the node's link.
+    #[inline]
+    pub fn take(&mut self, node: usize, packet: u32, pace: u64) -> Option<(u32, u32, u64)> {
+        let entry = self.head[node];
+        if entry == NONE {
+            return None;
+        }
+        self.head[node] = self.next[entry as usize];
+        if self.head[node] == NONE {
+            self.tail[node] = NONE;
+        }
+        let bytes = self.left[entry as usize].min(u64::from(packet));
+        self.left[entry as usize] -= bytes;
+        if self.left[entry as usize] > 0 {
+            self.append(node, entry);
+        }
+        let birth = self.birth[node].max(self.since[entry as usize]);
+        self.birth[node] = birth + (pace * bytes).div_ceil(u64::from(packet));
+        Some((entry, bytes as u32, birth))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_take_turns_and_none_is_lost() {
+        // Would catch a ring that drops its rest, or serves one message to its end.
+        let mut queues = Queues::new(2, 4);
+        queues.push(0, 3, 250, 7);
+        queues.push(0, 1, 100, 9);
+        queues.push(1, 0, 1, 0);
+        let taken: Vec<_> = std::iter::from_fn(|| queues.take(0, 100, 10)).collect();
+        assert_eq!(taken, [(3, 100, 7), (1, 100, 17), (3, 100, 27), (3, 50, 37)]);
+        assert_eq!(queues.take(1, 100, 10), Some((0, 1, 0)));
+        queues.push(0, 1, 5, 100);
+        assert_eq!(queues.take(0, 100, 10), Some((1, 5, 100)));
+        assert_eq!(queues.take(0, 100, 10), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! The executor on a network that delivers every packet after a fixed time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host::{Alarm, Executor, Interface, Placed, Surroundings};
+use workload::schedule::{OpId, Schedule, ScheduleBuilder};
+
+const WAY: u64 = 1000;
+
+/// What waits to happen, by time: alarms and arrivals.
+#[derive(Default)]
+struct World {
+    alarms: BTreeMap<u64, Vec<(u32, Alarm)>>,
+    woken: Vec<u32>,
+}
+
+impl Surroundings for World {
+    fn wake(&mut self, node: u32) {
+        self.woken.push(node);
+    }
+
+    fn alarm(&mut self, at: u64, op: u32, what: Alarm) {
+        self.alarms.entry(at).or_default().push((op, what));
+    }
+}
+
+const INTERFACE: Interface = Interface {
+    send_overhead: 30,
+    receive_overhead: 7,
+    eager_limit: Some(500),
+    control: 32,
+    packet: 100,
+    pace: 10,
+    tick: 2,
+};
+
+/// Runs a schedule, a rank on each node, and returns when each operation has started and ended.
+fn run(schedule: &Schedule, interface: Interface) -> (Vec<u64>, Vec<u64>) {
+    let ranks = schedule.ranks();
+    let placed = Placed { node_of: (0..ranks).collect(), nodes: (0..ranks).collect(), machine: ranks };
+    let mut executor = Executor::new(Arc::new(schedule.clone()), interface, placed);
+    let mut world = World::default();
+    let mut arrivals: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    executor.begin(&mut world);
+    let mut now = 0;
+    loop {
+        for node in std::mem::take(&mut world.woken) {
+            while let Some(packet) = executor.next(node as usize) {
+                assert!(packet.bytes <= interface.packet && packet.birth >= now);
+                assert_eq!(executor.source(packet.origin), node);
+                arrivals.entry(now + WAY).or_default().push(packet.origin);
+            }
+        }
+        let first = [world.alarms.keys().next(), arrivals.keys().next()].into_iter().flatten().min();
+        let Some(&next) = first else { break };
+        now = next;
+        for origin in arrivals.remove(&now).unwrap_or_default() {
+            executor.arrived(origin, now, &mut world);
+        }
+        for (op, what) in world.alarms.remove(&now).unwrap_or_default() {
+            executor.alarm(op, what, now, &mut world);
+        }
+    }
+    assert_eq!(executor.open(), 0, "every operation ends");
+    let (started, ended) = executor.times();
+    (started.to_vec(), ended.to_vec())
+}
+
+fn times(builder: ScheduleBuilder, ops: &[OpId]) -> Vec<(u64, u64)> {
+    let schedule = builder.build().unwrap();
+    let (started, ended) = run(&schedule, INTERFACE);
+    ops.iter().map(|&op| schedule.number(op) as usize).map(|op| (started[op], ended[op])).collect()
+}
+
+#[test]
+fn requirements_order_ends_and_starts() {
+    // Would catch `irequires` taken for `requires`, and calculations of one rank side by side.
+    let mut builder = ScheduleBuilder::new(2);
+    let first = builder.calc(0, 200);
+    let beside = builder.calc(0, 100);
+    let after = builder.calc(0, 50);
+    let with = builder.send(0, 1, 10, 0);
+    builder.requires(after, first);
+    builder.irequires(with, first);
+    let other = builder.calc(1, 30);
+    let recv = builder.recv(1, 0, 10, 0);
+    builder.requires(recv, other);
+    // 200 ps are 100 ticks. `beside` is ready at 0 and takes its turn behind `first`; `after` behind both.
+    let found = times(builder, &[first, beside, after, with, other, recv]);
+    assert_eq!(found, [(0, 100), (0, 150), (100, 175), (0, 30), (0, 15), (15, 30 + WAY + 7)]);
+}
+
+#[test]
+fn a_receive_ends_after_both_its_start_and_the_arrival() {
+    // Would catch a message that is lost because nobody waits for it yet.
+    let mut builder = ScheduleBuilder::new(2);
+    let late = builder.calc(1, 8000);
+    let send = builder.send(0, 1, 450, 0);
+    let recv = builder.recv(1, 0, 450, 0);
+    builder.requires(recv, late);
+    assert_eq!(times(builder, &[send, recv]), [(0, 30), (4000, 4007)]);
+}
+
+#[test]
+fn a_large_message_waits_for_its_receive() {
+    // Would catch data that are sent unasked, and a send that ends before its data have gone.
+    let mut builder = ScheduleBuilder::new(2);
+    let late = builder.calc(1, 8000);
+    let send = builder.send(0, 1, 501, 0);
+    let recv = builder.recv(1, 0, 501, 0);
+    builder.requires(recv, late);
+    let answered = 4000 + 30 + WAY + 7 + 30;
+    assert_eq!(times(builder, &[send, recv]), [(0, answered), (4000, answered + WAY + 7)]);
+}
+
+#[test]
+fn a_message_of_no_bytes_is_a_message() {
+    // Would catch an empty message that never arrives.
+    let mut builder = ScheduleBuilder::new(2);
+    let send = builder.send(0, 1, 0, 0);
+    let recv = builder.recv(1, 0, 0, 0);
+    assert_eq!(times(builder, &[send, recv]), [(0, 30), (0, 30 + WAY + 7)]);
+}
+
+#[test]
+fn without_overheads_a_chain_takes_its_ways_alone() {
+    // Would catch what should happen at one instant and takes an alarm.
+    let mut builder = ScheduleBuilder::new(4);
+    let mut last = None;
+    for rank in 0..3 {
+        let send = builder.send(rank, rank + 1, 64, 0);
+        if let Some(before) = last {
+            builder.requires(send, before);
+        }
+        last = Some(builder.recv(rank + 1, rank, 64, 0));
+    }
+    let schedule = builder.build().unwrap();
+    let idle = Interface { send_overhead: 0, receive_overhead: 0, ..INTERFACE };
+    let (_, ended) = run(&schedule, idle);
+    assert_eq!(ended.iter().max(), Some(&(3 * WAY)));
+}

@@ -1,0 +1,82 @@
+//! Traffic of ranks that run schedules: the executor on one side, the fabric on the other.
+
+use std::sync::Arc;
+
+use engine::{Owner, Stream};
+use fabric::{Calls, Demand, Happening, Traffic};
+use host::{Alarm, Executor, Surroundings};
+use routing::Routing;
+use units::NodeId;
+
+/// The ranks of one partition's nodes.
+#[derive(Debug)]
+pub struct ScheduledTraffic {
+    executor: Executor,
+    routing: Arc<dyn Routing>,
+    /// By node, by its number in the partition.
+    nodes: Vec<NodeId>,
+    streams: Vec<Stream>,
+}
+
+impl ScheduledTraffic {
+    /// The executor's ranks, on its nodes.
+    pub fn new(executor: Executor, routing: &Arc<dyn Routing>, seed: u64, nodes: &[u32]) -> Self {
+        Self {
+            executor,
+            routing: Arc::clone(routing),
+            nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
+            streams: nodes.iter().map(|&node| Stream::new(seed, Owner::Node(node))).collect(),
+        }
+    }
+
+    /// The ranks, as far as they have come.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+/// What an executor asks for, handed to the fabric.
+struct Asking<'a>(&'a mut Calls);
+
+impl Surroundings for Asking<'_> {
+    fn wake(&mut self, node: u32) {
+        self.0.wake(node);
+    }
+
+    fn alarm(&mut self, at: u64, op: u32, what: Alarm) {
+        self.0.alarm(at, op, what.number());
+    }
+}
+
+impl Traffic for ScheduledTraffic {
+    fn next(&mut self, node: usize, _now: u64) -> Option<Demand> {
+        let packet = self.executor.next(node)?;
+        let dst = NodeId(packet.dst);
+        let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
+        Some(Demand { birth: packet.birth, dst, bytes: packet.bytes, state, origin: packet.origin })
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, calls: &mut Calls) {
+        self.executor.begin(&mut Asking(calls));
+    }
+
+    fn happen(&mut self, what: Happening, now: u64, calls: &mut Calls) {
+        let around = &mut Asking(calls);
+        match what {
+            Happening::Arrival { origin } => self.executor.arrived(origin, now, around),
+            Happening::Alarm { target, purpose } => {
+                if let Some(what) = Alarm::of(purpose) {
+                    self.executor.alarm(target, what, now, around);
+                }
+            }
+        }
+    }
+
+    fn source(&self, origin: u32) -> NodeId {
+        NodeId(self.executor.source(origin))
+    }
+}

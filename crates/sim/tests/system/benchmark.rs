@@ -1,0 +1,172 @@
+//! Ranks that send and receive, on whole systems: times to the picosecond, and the same bytes for any number of threads.
+
+use crate::common::{build, digest, result};
+use sim::{BenchmarkResult, PointResult};
+
+/// Delays of nodes, channels, routers and overheads are different primes; 100 bytes at 4 Gb/s are 200 ns.
+fn experiment(topology: &str, benchmark: &str, rest: &str) -> String {
+    format!(
+        r#"
+        topology = {topology}
+        router = {{ kind = "output-queued", delay = "13 ns", buffer = "4 packets" }}
+        workload = {{ kind = "benchmark", packet_size = "100 B", benchmark = {benchmark} }}
+        {rest}
+        [link]
+        bandwidth = "4 Gb/s"
+        delay = "7 ns"
+        injection = {{ delay = "5 ns" }}
+        ejection = {{ delay = "11 ns" }}
+        "#
+    )
+}
+
+const OVERHEADS: &str = "nic = { send_overhead = \"1009 ns\", receive_overhead = \"503 ns\" }";
+const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
+
+/// What a way of so many channels between routers takes a packet, without its length, in nanoseconds.
+fn way(hops: u32) -> f64 {
+    5.0 + 11.0 + 7.0 * f64::from(hops) + 13.0 * f64::from(hops + 1)
+}
+
+fn benchmark(point: &PointResult) -> BenchmarkResult {
+    point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap()
+}
+
+fn near(one: f64, other: f64) {
+    assert!((one - other).abs() < 1e-6, "{one} {other}");
+}
+
+#[test]
+fn a_message_alone_takes_overheads_way_and_length() {
+    // Would catch a packet counted twice, an overhead forgotten, packets of a message that do not follow one another.
+    for (size, length) in [("1 B", 2.0), ("100 B", 200.0), ("1 KiB", 2048.0)] {
+        let wocon = format!("{{ kind = \"wocon\", master = 7, messages = 2, message_size = \"{size}\" }}");
+        let point = result(&experiment(TORUS, &wocon, OVERHEADS));
+        let found = benchmark(&point);
+        assert_eq!(found.pairs.len(), 59);
+        for pair in &found.pairs {
+            assert_eq!((pair.rank, pair.messages), (7, 2));
+            let exact = 1009.0 + 503.0 + way(pair.hops) + length;
+            near(pair.time_min_ns.unwrap(), exact);
+            near(pair.time_max_ns.unwrap(), exact);
+        }
+        // The diameter is 2 + 2 + 1; neighbours are one hop apart.
+        let spread = 4.0 * 20.0 / (1009.0 + 503.0 + way(1) + length);
+        near(found.message_time_spread.unwrap(), spread);
+        // One at a time: all round trips together.
+        let sum: f64 = found.pairs.iter().map(|pair| 4.0 * pair.time_mean_ns.unwrap()).sum();
+        near(point.closed.unwrap().time_ns.unwrap() / sum, 1.0);
+    }
+}
+
+#[test]
+fn a_large_message_asks_first() {
+    // Would catch data that go before the answer, and control messages that cost nothing.
+    let wocon = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
+    let nic = "nic = { send_overhead = \"1009 ns\", receive_overhead = \"503 ns\", eager_limit = \"1023 B\", control_size = \"50 B\" }";
+    for pair in benchmark(&result(&experiment(TORUS, wocon, nic))).pairs {
+        near(pair.time_mean_ns.unwrap(), 3.0 * (1512.0 + way(pair.hops)) + 2.0 * 100.0 + 2048.0);
+    }
+    // A message of just the limit does not.
+    let same = nic.replace("1023 B", "1 KiB");
+    let eager = benchmark(&result(&experiment(TORUS, wocon, &same)));
+    near(eager.message_time_min_ns.unwrap(), 1512.0 + way(1) + 2048.0);
+}
+
+#[test]
+fn messages_within_a_node_take_the_overheads_alone() {
+    // Would catch messages of one node that go through its router.
+    let placement = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
+    let both = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
+    let found = benchmark(&result(&experiment(TORUS, both, &format!("{OVERHEADS}\n{placement}"))));
+    let own = &found.pairs[0];
+    assert_eq!((own.partner, own.hops), (1, 0));
+    near(own.time_mean_ns.unwrap(), 1512.0);
+    assert!(found.pairs[1..].iter().all(|pair| pair.hops > 0));
+}
+
+#[test]
+fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
+    // Would catch another order of ranks than XYZT, a rank with two partners, and pairs that do not depend on the seed.
+    let torus = r#"{ kind = "torus", dims = [4, 4, 4] }"#;
+    let rest = |seed: u64| {
+        format!("{OVERHEADS}\nseed = {seed}\nplacement = {{ strategy = \"round-robin\", processes_per_node = 3 }}")
+    };
+    let of = |pairs: &str, seed| {
+        let wicon = format!("{{ kind = \"wicon\", pairs = \"{pairs}\", messages = 2, message_size = \"2 KiB\" }}");
+        benchmark(&result(&experiment(torus, &wicon, &rest(seed))))
+    };
+    let (near, random) = (of("near-neighbour", 1), of("random", 1));
+    assert!(near.pairs.iter().all(|pair| pair.hops == 1 && pair.partner == pair.rank + 1));
+    let mut ranks: Vec<u32> = random.pairs.iter().flat_map(|pair| [pair.rank, pair.partner]).collect();
+    ranks.sort_unstable();
+    assert_eq!(ranks, (0..192).collect::<Vec<_>>());
+    assert!(random.pairs.iter().all(|pair| pair.rank < pair.partner));
+    // Three on each dimension's four: a mean of 1 each.
+    assert!((random.pair_hops_mean - 3.0).abs() < 0.5, "{}", random.pair_hops_mean);
+    let partners = |found: &BenchmarkResult| found.pairs.iter().map(|pair| pair.partner).collect::<Vec<_>>();
+    assert_ne!(partners(&random), partners(&of("random", 2)));
+    // Three ranks of a node share its link: their six packets at least, one way.
+    assert!(near.message_time_mean_ns.unwrap() > 1512.0 + 2.0 * 2048.0, "{near:?}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    // Would catch happenings of one instant in an order that depends on partitions, and an operation that none or two own.
+    let machines = [TORUS, r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, r#"{ kind = "fat-tree", k = 4, n = 3 }"#];
+    for topology in machines {
+        for benchmark in [
+            "{ kind = \"wocon\", message_size = \"700 B\" }",
+            "{ kind = \"wicon\", pairs = \"random\", messages = 4, message_size = \"2100 B\" }",
+            "{ kind = \"wicon\", messages = 4, message_size = \"700 B\" }",
+        ] {
+            for nic in ["", OVERHEADS, "nic = { receive_overhead = \"3 ns\", eager_limit = \"1 KiB\" }"] {
+                let rest = format!("{nic}\nplacement = {{ strategy = \"random\", processes_per_node = 2 }}");
+                let text = experiment(topology, benchmark, &rest);
+                let one = digest(&text, 1);
+                for threads in [2, 3] {
+                    assert_eq!(digest(&text, threads), one, "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_short_says_what_it_has() {
+    // Would catch a time of a benchmark that has not ended, and a loop that does not end.
+    let wocon = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
+    let found = result(&experiment(TORUS, wocon, "measure = { max_time = \"20 us\" }"));
+    assert!(!found.drained && !found.steady);
+    let closed = found.closed.unwrap();
+    assert_eq!(closed.time_ns, None);
+    let pairs = closed.benchmark.unwrap().pairs;
+    assert!(pairs[0].time_mean_ns.is_some() && pairs.last().unwrap().time_mean_ns.is_none());
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_its_key() {
+    // Would catch a panic, or a run of something else than what was asked for.
+    let wocon = "{ kind = \"wocon\" }";
+    let cases = [
+        (TORUS, "{ kind = \"wocon\", master = 60 }", "", "workload.benchmark.master"),
+        (TORUS, "{ kind = \"wicon\", message_size = \"2 GiB\" }", "", "workload.benchmark.message_size"),
+        (TORUS, wocon, "nic = { control_size = \"101 B\" }", "nic.control_size"),
+        (TORUS, wocon, "nic = { send_overhead = \"2000 s\" }", "nic.send_overhead"),
+        (TORUS, wocon, "placement = { strategy = \"greedy\" }", "placement.strategy"),
+        (
+            r#"{ kind = "torus", dims = [128, 128] }"#,
+            "{ kind = \"wocon\", messages = 1000000 }",
+            "",
+            "workload.benchmark.messages",
+        ),
+    ];
+    for (topology, benchmark, rest, key) in cases {
+        let error = build(&experiment(topology, benchmark, rest)).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+        assert!(!error.message.is_empty());
+    }
+    let traffic = "topology = { kind = \"single-switch\", ports = 4 }\nlink = { bandwidth = \"1 Gb/s\", delay = \"1 ns\" }\n\
+                   workload = { kind = \"traffic\", load = 0.5 }\nnic = { eager_limit = \"1 KiB\" }";
+    assert_eq!(build(traffic).unwrap_err().key, "nic.eager_limit");
+}

@@ -1,0 +1,69 @@
+//! WICON: all ranks exchange messages in pairs, at once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Draw};
+
+use super::{Benchmark, finish, round_trips};
+use crate::PatternError;
+use crate::schedule::ScheduleBuilder;
+use crate::stream::Stream;
+
+/// Messages with contention.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WiconSpec {
+    /// Who is whose partner.
+    pub pairs: PairsSpec,
+    /// Round trips of each pair.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub messages: u32,
+    /// Size of a message.
+    #[schemars(extend("minimum" = 1))]
+    pub message_size: Bytes,
+}
+
+/// Who is whose partner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PairsSpec {
+    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one hop apart.
+    #[default]
+    NearNeighbour,
+    /// Drawn from the experiment's seed.
+    Random,
+}
+
+/// The name in the experiment file.
+pub(super) const KIND: &str = "wicon";
+
+impl Default for WiconSpec {
+    fn default() -> Self {
+        Self { pairs: PairsSpec::default(), messages: 10, message_size: Bytes(1024) }
+    }
+}
+
+/// The benchmark among so many ranks; of an odd number, the last has no partner and does nothing.
+///
+/// # Errors
+/// Fewer than two ranks, or too many messages.
+pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
+    super::catalogue::check_size(u64::from(ranks / 2), ranks, spec.messages)?;
+    let mut order: Vec<u32> = (0..ranks).collect();
+    if spec.pairs == PairsSpec::Random {
+        let mut draw = Stream::new(seed, "wicon");
+        for last in (1..ranks).rev() {
+            order.swap(last as usize, draw.below(last + 1) as usize);
+        }
+    }
+    // The smaller rank of a pair begins.
+    let mut pairs: Vec<_> = order.chunks_exact(2).map(|pair| (pair[0].min(pair[1]), pair[0].max(pair[1]))).collect();
+    pairs.sort_unstable();
+    let mut builder = ScheduleBuilder::new(ranks);
+    let mut measured = Vec::new();
+    for &pair in &pairs {
+        let trips = round_trips(&mut builder, pair, (spec.messages, spec.message_size.0), (None, None));
+        measured.extend(trips.measured);
+    }
+    finish(builder, spec.message_size.0, pairs, &measured)
+}

@@ -1,0 +1,54 @@
+//! WOCON: one rank exchanges messages with every other, one at a time, on an idle network.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::{Benchmark, finish, round_trips};
+use crate::PatternError;
+use crate::schedule::ScheduleBuilder;
+
+/// Messages without contention.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WoconSpec {
+    /// The rank that exchanges messages with every other one.
+    pub master: u32,
+    /// Round trips with each.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub messages: u32,
+    /// Size of a message.
+    #[schemars(extend("minimum" = 1))]
+    pub message_size: Bytes,
+}
+
+/// The name in the experiment file.
+pub(super) const KIND: &str = "wocon";
+
+impl Default for WoconSpec {
+    fn default() -> Self {
+        Self { master: 0, messages: 1, message_size: Bytes(1024) }
+    }
+}
+
+/// The benchmark among so many ranks.
+///
+/// # Errors
+/// A master that does not exist, fewer than two ranks, or too many messages.
+pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, PatternError> {
+    if spec.master >= ranks {
+        let last = ranks.saturating_sub(1);
+        return Err(PatternError::new("master", format!("there is no rank {}: 0 to {last} are allowed", spec.master)));
+    }
+    super::catalogue::check_size(u64::from(ranks.saturating_sub(1)), ranks, spec.messages)?;
+    let mut builder = ScheduleBuilder::new(ranks);
+    let pairs: Vec<_> = (0..ranks).filter(|&rank| rank != spec.master).map(|rank| (spec.master, rank)).collect();
+    let mut measured = Vec::new();
+    let mut last = None;
+    for &pair in &pairs {
+        let trips = round_trips(&mut builder, pair, (spec.messages, spec.message_size.0), (last, None));
+        last = trips.ends.map(|ends| ends.1);
+        measured.extend(trips.measured);
+    }
+    finish(builder, spec.message_size.0, pairs, &measured)
+}
