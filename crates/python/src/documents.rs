@@ -4,11 +4,12 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// The lists of `cutthrough list`, and the sections whose kinds they name.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("topologies", "topology"),
     ("routers", "router"),
     ("routings", "routing"),
     ("patterns", "workload.pattern"),
+    ("benchmarks", "workload.benchmark"),
     ("nics", "nic"),
 ];
 
@@ -28,6 +29,16 @@ pub fn catalogue() -> String {
     }
     lists.insert("injections".to_owned(), Value::Array(words(&sections, "workload", "injection")));
     Value::Object(lists).to_string()
+}
+
+/// Equation 1 of Bhatele: what the way and what the length of a message take, in nanoseconds, of a message of `length` bytes over
+/// `links` links of so many bytes per second, with flits of `flit` bytes. None if a time is too long to count.
+#[pyfunction]
+pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> Option<(f64, f64)> {
+    let bandwidth = units::Bandwidth(bytes_per_s.checked_mul(8)?);
+    let latency =
+        workload::benchmarks::latency::message_latency(units::Bytes(flit), bandwidth, links, units::Bytes(length))?;
+    Some((latency.distance.as_ns(), latency.length.as_ns()))
 }
 
 /// JSON: the documentation of every section of the experiment file and of its keys.

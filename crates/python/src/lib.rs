@@ -13,7 +13,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::documents::{catalogue, reference, schema};
+    use crate::documents::{catalogue, message_latency, reference, schema};
     #[pymodule_export]
     use crate::errors::{Cancelled, ExperimentError, RunError};
     #[pymodule_export]

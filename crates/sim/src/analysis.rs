@@ -33,6 +33,9 @@ pub struct Analysis {
     /// What the model of load imbalance inside groups says, of valiant-group routing on a dragonfly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_model: Option<Imbalance>,
+    /// How far an application's bytes travel, of one.
+    #[serde(flatten)]
+    pub mapping: Option<crate::application::MappingFigures>,
     /// The load of each channel as a share of its own bandwidth, per unit of offered load; by `ChannelId`, 0 of what is
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
@@ -108,6 +111,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         binding_channels: binding.iter().take(NAMED).map(describe).collect(),
         binding_channels_total: binding.len(),
         imbalance_model: imbalance(system),
+        mapping: crate::application::figures(system),
         channel_loads: relative(&loads, &capacity),
         exact: !system.routing.adaptive(),
         wall_s: watch.seconds(),

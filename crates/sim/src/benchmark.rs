@@ -78,6 +78,7 @@ pub(crate) fn run(system: &System, benchmark: &Benchmark, options: &RunOptions) 
         bandwidth_bytes_per_s: if time > 0 { counts.bytes as f64 / ns(time) * 1e9 } else { 0.0 },
         per_rank: (0..benchmark.schedule.ranks()).map(|rank| ns(times.end_of(benchmark, rank))).collect(),
         phases: Vec::new(),
+        application: None,
         benchmark: Some(measured(system, benchmark, &times)),
     };
     Ok(totals.point(system, closed, watch.seconds()))

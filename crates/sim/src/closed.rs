@@ -5,8 +5,8 @@
 //! packets of its tasks in turn. A phase begins when the one before has ended everywhere: the barrier between them takes
 //! no time, and finds the network empty, so that each phase is a run of its own.
 //!
-//! A step of an application goes through the phases of its task graph in the same way. Computing takes no time; what tasks
-//! of one node send one another stays there; a multicast sends one copy to each node that has members, and a reduction one
+//! A step of an application goes through the phases of its task graph in the same way, after every node has computed its
+//! tasks' loads. What tasks of one node send one another stays there; a multicast sends one copy to each node that has members, and a reduction one
 //! from each.
 
 use std::collections::BTreeSet;
@@ -19,6 +19,7 @@ use units::NodeId;
 use workload::Placement;
 use workload::tasks::{GroupKind, Phase};
 
+use crate::application::{self, ApplicationResult, computation};
 use crate::benchmark::BenchmarkResult;
 use crate::clock::Stopwatch;
 use crate::machine;
@@ -58,6 +59,9 @@ pub struct ClosedResult {
     pub per_rank: Vec<f64>,
     /// The phases, in order; none of ranks that send and receive.
     pub phases: Vec<PhaseResult>,
+    /// What an application has besides.
+    #[serde(flatten)]
+    pub application: Option<ApplicationResult>,
     /// What a benchmark has besides.
     #[serde(flatten)]
     pub benchmark: Option<BenchmarkResult>,
@@ -81,7 +85,9 @@ struct Counted {
 /// Runs phases of volumes to their end.
 pub(crate) fn run(system: &System, closed: &Volumes, options: &RunOptions) -> Result<PointResult, RunError> {
     let watch = Stopwatch::start();
-    let mut left = system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / system.plan.tick().0);
+    let compute = (computation(system) / system.plan.tick().0 as f64).ceil() as u64;
+    let longest = system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / system.plan.tick().0);
+    let mut left = longest.saturating_sub(compute);
     let mut phases = Vec::new();
     for done in 0..closed.phases() {
         let share = |part: f64| (done as f64 + part) / closed.phases() as f64;
@@ -94,7 +100,7 @@ pub(crate) fn run(system: &System, closed: &Volumes, options: &RunOptions) -> Re
         }
     }
     options.progress.set(Doing::Done, 1.0);
-    Ok(result(system, closed, &phases, watch.seconds()))
+    Ok(result(system, closed, (compute.min(longest), &phases), watch.seconds()))
 }
 
 impl Volumes {
@@ -206,7 +212,8 @@ fn phase(
     })
 }
 
-fn result(system: &System, closed: &Volumes, phases: &[Counted], wall_s: f64) -> PointResult {
+/// The result of so much computation and the phases after it.
+fn result(system: &System, closed: &Volumes, (compute, phases): (u64, &[Counted]), wall_s: f64) -> PointResult {
     let ns = |ticks: u64| ticks as f64 * system.plan.tick().0 as f64 / 1e3;
     // Bytes that a sender's link takes in a tick.
     let rate = f64::from(system.packets().packet) / system.slot() as f64;
@@ -214,12 +221,12 @@ fn result(system: &System, closed: &Volumes, phases: &[Counted], wall_s: f64) ->
         0 => 0.0,
         time => phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate),
     };
-    let total: u64 = phases.iter().map(|phase| phase.time).sum();
+    let total: u64 = compute + phases.iter().map(|phase| phase.time).sum::<u64>();
     let finished = phases.len() == closed.phases() && phases.iter().all(|phase| phase.finished);
     let mut counts = Batch::default();
     phases.iter().for_each(|phase| counts.add(&phase.counts));
     let capacity: f64 = phases.iter().map(|phase| phase.time as f64 * phase.senders as f64 * rate).sum();
-    let of_node = |node: NodeId| phases.iter().map(|phase| phase.arrivals[node.index()]).sum();
+    let of_node = |node: NodeId| compute + phases.iter().map(|phase| phase.arrivals[node.index()]).sum::<u64>();
     let tasks = match closed {
         Volumes::Exchange(_) => system.placement.len(),
         Volumes::Application(graph) => graph.tasks(),
@@ -246,6 +253,8 @@ fn result(system: &System, closed: &Volumes, phases: &[Counted], wall_s: f64) ->
                 throughput: throughput(phase),
             })
             .collect(),
+        application: application::graph(system)
+            .map(|_| ApplicationResult { compute_ns: ns(compute), mapping: application::figures(system) }),
         benchmark: None,
     };
     totals.point(system, closed, wall_s)

@@ -4,6 +4,7 @@
 //! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
 mod analysis;
+mod application;
 mod benchmark;
 mod clock;
 mod closed;
@@ -22,6 +23,7 @@ mod system;
 pub mod traffic;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
+pub use application::{ApplicationResult, MappingFigures};
 pub use benchmark::{BenchmarkResult, PairResult};
 pub use closed::{ClosedResult, PhaseResult};
 pub use experiment::*;

@@ -330,6 +330,10 @@ fn application_of(
         );
         return Err(SystemError::new("placement.processes_per_node", message));
     }
+    if spec.time_per_load.0 as f64 * graph.loads.iter().sum::<f64>() > LONGEST_OVERHEAD.0 as f64 {
+        let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
+        return Err(SystemError::new("workload.time_per_load", message));
+    }
     Ok((as_backlog(PatternSpec::default(), spec.packet_size), Some(Closed::Volumes(Volumes::Application(graph)))))
 }
 

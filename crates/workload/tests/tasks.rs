@@ -53,6 +53,10 @@ fn namd_has_the_papers_patches_and_computes() {
     let multicast = build("namd:6x6x4,multicast=true");
     assert_eq!((arcs(&multicast), members(&multicast)), (0, 2 * 144 * 27));
     assert_eq!(multicast.total_bytes(), graph.total_bytes());
+    // Two patches away there are 5^3 - 1 partners.
+    let halved = build("namd:12x12x8,away=2");
+    assert_eq!((halved.tasks(), arcs(&halved)), (1152 * (2 + 62), 2 * 1152 * 125));
+    assert!((0..1152).all(|patch| halved.phases[0].arcs.of(patch).count() == 125));
 }
 
 #[test]
@@ -101,6 +105,9 @@ fn spec_errors_say_what_is_allowed() {
     assert!(error("openatom:water-32,block=7").contains("divides"));
     assert!(error("openatom:wter-32").contains("water-32"));
     assert!(error("namd:2x6x4").contains('3'));
+    assert!(error("namd:6x6x4,away=2").contains('5'));
+    assert!(error("namd:9x9x9,away=4").contains("1 to 3"));
+    assert!(error("openatom:water-32,pair_load=-1").contains("negative"));
     assert!(error("missing.graph").contains("missing.graph"));
     assert!(error("random:1").contains("two"));
     assert!(error("stencil:4x4,bytes=0").contains("`bytes` is 0"));

@@ -228,6 +228,9 @@ pub struct ApplicationSpec {
     /// The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file (METIS, Matrix
     /// Market, edges, matrix).
     pub graph: String,
+    /// Time that a node takes for a unit of its tasks' loads. All compute before the first phase.
+    #[serde(default)]
+    pub time_per_load: Time,
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,

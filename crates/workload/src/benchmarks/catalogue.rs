@@ -47,29 +47,6 @@ impl BenchmarkSpec {
     }
 }
 
-/// One line of `cutthrough list benchmarks`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BenchmarkEntry {
-    /// The name as the experiment file writes it.
-    pub name: String,
-    /// What the benchmark does, in one sentence.
-    pub summary: String,
-}
-
-/// All benchmarks, in the order of their definition; the summaries are the documentation of the variants above.
-pub fn list() -> Vec<BenchmarkEntry> {
-    let schema = schemars::schema_for!(BenchmarkSpec);
-    let variants = schema.get("oneOf").and_then(|variants| variants.as_array()).into_iter().flatten();
-    variants
-        .filter_map(|variant| {
-            Some(BenchmarkEntry {
-                name: variant.pointer("/properties/kind/const")?.as_str()?.to_owned(),
-                summary: variant.get("description")?.as_str()?.to_owned(),
-            })
-        })
-        .collect()
-}
-
 /// Refuses what is too little to measure or too much to hold: a round trip is four operations.
 pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
     if pairs == 0 {

@@ -9,7 +9,7 @@ pub mod latency;
 mod wicon;
 mod wocon;
 
-pub use catalogue::{BenchmarkEntry, BenchmarkSpec, list};
+pub use catalogue::BenchmarkSpec;
 pub use wicon::{PairsSpec, WiconSpec};
 pub use wocon::WoconSpec;
 

@@ -1,24 +1,41 @@
-//! OpenAtom (paper, section 3.3.1): the torus is divided into prisms along its longest dimension, one for each plane of
+//! OpenAtom (paper, section 3.3.1): the torus is divided into prisms along one of its dimensions, one for each plane of
 //! GSpace, and the states of a plane are laid out along its prism. The states of RealSpace go to the slabs across, which
 //! hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of states, in
 //! the plane's prism.
 //!
-//! What the paper leaves open: prisms take consecutive columns in a winding order of the cross section, several planes share
-//! a column where there are more planes than columns, and among the processors that qualify the least loaded is taken.
+//! What the paper leaves open: each dimension is tried for the prisms' axis and the one that gives the fewest hop-bytes is
+//! taken, the longest of equals; a prism's cross section is the most compact box there is of its size (consecutive columns in
+//! a winding order, if there is none); several planes share a column where there are more planes than columns; and among the
+//! processors that qualify the least loaded is taken.
 
 use workload::tasks::TaskArray;
 
 use super::super::repair::repair;
 use super::array;
-use crate::{GridHops, Hops, Mapping, MappingError, Problem};
+use crate::{Hops, Mapping, MappingError, Problem, measure};
 
 /// `prisms`.
 pub(crate) fn prisms(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let graph = problem.graph;
     let (gspace, real) = (array(graph, "gspace", "prisms")?, array(graph, "realspace", "prisms")?);
     let pairs = array(graph, "paircalculators", "prisms")?;
-    let shape = Shape::of(problem)?;
     let room = problem.room()?;
+    let mut best: Option<(f64, Mapping)> = None;
+    for axis in Shape::axes(problem)? {
+        let shape = Shape::along(problem, axis, gspace.dims[1])?;
+        let mut mapping = along(problem, &shape, (gspace, real, pairs));
+        repair(problem, room, &mut mapping);
+        let cost = measure(graph, problem.machine, &mapping).multicast_hop_bytes;
+        if best.as_ref().is_none_or(|&(least, _)| cost < least) {
+            best = Some((cost, mapping));
+        }
+    }
+    best.map(|(_, mapping)| mapping).ok_or_else(refused)
+}
+
+/// The mapping with prisms along an axis.
+fn along(problem: &Problem<'_>, shape: &Shape, (gspace, real, pairs): (&TaskArray, &TaskArray, &TaskArray)) -> Mapping {
+    let graph = problem.graph;
     let mut filling = Filling {
         loads: &graph.loads,
         load: vec![0.0; problem.machine.places() as usize],
@@ -33,11 +50,14 @@ pub(crate) fn prisms(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
                 .put(gspace.first + state + states * plane, columns.clone().map(|column| shape.place(column, level)));
         }
     }
-    put_real(&shape, real, &mut filling);
-    put_pairs(&shape, pairs, planes, &mut filling);
-    let mut mapping = Mapping { place_of: filling.place_of };
-    repair(problem, room, &mut mapping);
-    Ok(mapping)
+    put_real(shape, real, &mut filling);
+    put_pairs(shape, pairs, planes, &mut filling);
+    Mapping { place_of: filling.place_of }
+}
+
+fn refused() -> MappingError {
+    let message = "`prisms` is for tori and meshes, with an allocation that is a box (`auto` is for any)";
+    MappingError::unfit("strategy", message)
 }
 
 /// RealSpace: the planes of a state over the slab of that state.
@@ -52,18 +72,18 @@ fn put_real(shape: &Shape, real: &TaskArray, filling: &mut Filling<'_>) {
     }
 }
 
-/// PairCalculators: between their two blocks of states, in the prism of their plane.
+/// PairCalculators: in the prism of their plane, in the order of the middles of their two blocks of states. More of them
+/// have theirs near the middle of the prism than at its ends, so each level takes an equal share of that order.
 fn put_pairs(shape: &Shape, pairs: &TaskArray, planes: u32, filling: &mut Filling<'_>) {
     let blocks = pairs.dims[0];
     for plane in 0..pairs.dims[2] {
         let columns = shape.prism(plane, planes);
-        for number in 0..blocks * blocks {
-            let (one, other) = (number % blocks, number / blocks);
-            // The middle of a block b of B is at (2 b + 1) / (2 B) of the axis; that of two blocks between them.
-            let level = shape.level(one + other + 1, 2 * blocks).min(shape.long - 1);
-            let near = [level, (level + 1) % shape.long, (level + shape.long - 1) % shape.long];
+        let mut order: Vec<u32> = (0..blocks * blocks).collect();
+        order.sort_by_key(|number| number % blocks + number / blocks);
+        for (rank, number) in (0..).zip(order) {
+            let level = shape.level(rank, blocks * blocks);
             let task = pairs.first + number + blocks * blocks * plane;
-            filling.put(task, columns.clone().flat_map(|column| near.map(|level| shape.place(column, level))));
+            filling.put(task, columns.clone().map(|column| shape.place(column, level)));
         }
     }
 }
@@ -90,33 +110,53 @@ impl Filling<'_> {
     }
 }
 
-/// A box of a torus or mesh as columns along its longest dimension.
+/// A box of a torus or mesh as columns along one of its dimensions.
 struct Shape {
-    /// The extent of the longest dimension.
+    /// The extent of that dimension.
     long: u32,
-    /// The columns, neighbours in the cross section after one another.
+    /// The columns, those of a prism after one another.
     columns: Vec<Vec<u32>>,
 }
 
 impl Shape {
-    fn of(problem: &Problem<'_>) -> Result<Self, MappingError> {
+    /// The dimensions of a machine, the longest first.
+    fn axes(problem: &Problem<'_>) -> Result<Vec<usize>, MappingError> {
         let machine = problem.machine;
-        let refused = || {
-            let message = "`prisms` is for tori and meshes, with an allocation that is a box (`auto` is for any)";
-            MappingError::unfit("strategy", message)
-        };
-        let Hops::Grid(grid) = machine.hops() else { return Err(refused()) };
+        if !matches!(machine.hops(), Hops::Grid(_)) {
+            return Err(refused());
+        }
         let bounds = machine.bounds();
         let points: u64 = bounds.iter().map(|&(_, extent)| u64::from(extent)).product();
         if points != u64::from(machine.places()) {
             return Err(refused());
         }
-        let axis = (0..bounds.len()).max_by_key(|&dim| (bounds[dim].1, std::cmp::Reverse(dim))).unwrap_or(0);
+        let mut axes: Vec<usize> = (0..bounds.len()).collect();
+        axes.sort_by_key(|&axis| std::cmp::Reverse(bounds[axis].1));
+        Ok(axes)
+    }
+
+    /// The columns along an axis, for so many prisms.
+    fn along(problem: &Problem<'_>, axis: usize, prisms: u32) -> Result<Self, MappingError> {
+        let machine = problem.machine;
+        let Hops::Grid(grid) = machine.hops() else { return Err(refused()) };
+        let bounds = machine.bounds();
         let long = bounds[axis].1;
-        let mut columns: Vec<Vec<u32>> = vec![vec![0; long as usize]; (points / u64::from(long)) as usize];
+        let across: Vec<(usize, (u32, u32))> =
+            bounds.iter().copied().enumerate().filter(|&(dim, _)| dim != axis).collect();
+        let extents: Vec<u32> = across.iter().map(|&(_, (_, extent))| extent).collect();
+        let count: u32 = extents.iter().product();
+        let section = section(&extents, if count.is_multiple_of(prisms) { count / prisms } else { 1 });
+        let sections: Vec<u32> = extents.iter().zip(&section).map(|(extent, side)| extent / side).collect();
+        let mut columns: Vec<Vec<u32>> = vec![vec![0; long as usize]; count as usize];
         for place in 0..machine.places() {
-            let at = (u32::from(grid.of(place)[axis]) - bounds[axis].0) as usize;
-            columns[winding(grid, place, &bounds, axis)][at] = place;
+            let at = |&(dim, (low, _)): &(usize, (u32, u32))| u32::from(grid.of(place)[dim]) - low;
+            let at: Vec<u32> = across.iter().map(at).collect();
+            let part = |rest: bool| -> Vec<u32> {
+                at.iter().zip(&section).map(|(at, side)| if rest { at % side } else { at / side }).collect()
+            };
+            let size: u32 = section.iter().product();
+            let column = winding(&part(false), &sections) * size as usize + winding(&part(true), &section);
+            columns[column][(u32::from(grid.of(place)[axis]) - bounds[axis].0) as usize] = place;
         }
         Ok(Self { long, columns })
     }
@@ -139,12 +179,29 @@ impl Shape {
     }
 }
 
-/// The number of a place's column: dimension by dimension, every other row backwards.
-fn winding(grid: &GridHops, place: u32, bounds: &[(u32, u32)], axis: usize) -> usize {
+/// The most compact box of a size whose sides divide some extents; sides of 1 if there is none.
+fn section(extents: &[u32], size: u32) -> Vec<u32> {
+    let mut best: Option<Vec<u32>> = None;
+    let mut open = vec![(Vec::new(), size)];
+    while let Some((sides, rest)) = open.pop() {
+        let Some(&extent) = extents.get(sides.len()) else {
+            let sum = |sides: &Vec<u32>| sides.iter().sum::<u32>();
+            if rest == 1 && best.as_ref().is_none_or(|kept| sum(&sides) < sum(kept)) {
+                best = Some(sides);
+            }
+            continue;
+        };
+        for side in (1..=extent).filter(|&side| extent.is_multiple_of(side) && rest.is_multiple_of(side)) {
+            open.push(([sides.as_slice(), &[side]].concat(), rest / side));
+        }
+    }
+    best.unwrap_or_else(|| vec![1; extents.len()])
+}
+
+/// The number of a point in a winding order: dimension by dimension from the last, every other row backwards.
+fn winding(at: &[u32], extents: &[u32]) -> usize {
     let mut number = 0_usize;
-    for dim in (0..bounds.len()).rev().filter(|&dim| dim != axis) {
-        let (low, extent) = bounds[dim];
-        let at = u32::from(grid.of(place)[dim]) - low;
+    for (&at, &extent) in at.iter().zip(extents).rev() {
         let turned = if number.is_multiple_of(2) { at } else { extent - 1 - at };
         number = number * extent as usize + turned as usize;
     }

@@ -12,10 +12,15 @@ use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, Task
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamdSpec {
-    /// Patches in each of three dimensions, periodic, each at least 3. ApoA1 has 6x6x4.
+    /// Patches in each of three dimensions, periodic, each at least twice `away` and one. ApoA1 has 6x6x4.
     #[serde(default = "apoa1")]
     #[schemars(length(min = 3, max = 3), inner(range(min = 3)))]
     pub patches: Vec<u32>,
+    /// How far apart, in patches, two patches may be that have a compute. NAMD halves its patches (then 2) where there
+    /// are too few of them for a machine.
+    #[serde(default = "next_to")]
+    #[schemars(range(min = 1, max = 3))]
+    pub away: u32,
     /// Atoms of the system. ApoA1 has 92,227.
     #[serde(default = "atoms")]
     #[schemars(range(min = 1))]
@@ -41,6 +46,10 @@ fn apoa1() -> Vec<u32> {
     vec![6, 6, 4]
 }
 
+fn next_to() -> u32 {
+    1
+}
+
 fn atoms() -> u64 {
     92_227
 }
@@ -57,6 +66,7 @@ impl Default for NamdSpec {
     fn default() -> Self {
         Self {
             patches: apoa1(),
+            away: next_to(),
             atoms: atoms(),
             atom_bytes: atom_bytes(),
             multicast: false,
@@ -70,10 +80,15 @@ impl NamdSpec {
     /// The graph: patches first, then their own computes, then those of pairs.
     ///
     /// # Errors
-    /// If there are not three extents of at least 3, too many patches, or a negative load.
+    /// If there are not three extents that are large enough, too many patches, or a negative load.
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
-        if self.patches.len() != 3 || self.patches.iter().any(|&size| size < 3) {
-            return Err(GraphError::key("patches", "`patches` has three extents of at least 3, such as 6x6x4"));
+        if !(1..=3).contains(&self.away) {
+            return Err(GraphError::key("away", format!("`away` is {}; 1 to 3 are allowed", self.away)));
+        }
+        let least = 2 * self.away + 1;
+        if self.patches.len() != 3 || self.patches.iter().any(|&size| size < least) {
+            let message = format!("`patches` has three extents of at least {least}, such as 6x6x4");
+            return Err(GraphError::key("patches", message));
         }
         for (key, load) in [("patch_load", self.patch_load), ("self_load", self.self_load)] {
             if !(load >= 0.0 && load.is_finite()) {
@@ -83,8 +98,8 @@ impl NamdSpec {
         positive(self.atoms, "atoms")?;
         positive(self.atom_bytes, "atom_bytes")?;
         let patches = tasks_of(&self.patches, 3, "patches")?;
-        // A self compute and 13 of the 26 neighbours each: every pair once.
-        let tasks = tasks_of(&[patches, 15], 2, "patches")?;
+        // A self compute and half of the neighbours each (13 of 26): every pair once.
+        let tasks = tasks_of(&[patches, 2 + (least.pow(3) - 1) / 2], 2, "patches")?;
         let mut graph = self.wire(patches, tasks);
         graph.loads = (0..tasks).map(|task| self.load(task, patches)).collect();
         let array = |name: &str, first, dims, ring| TaskArray { name: name.into(), first, dims, periodic: ring };
@@ -135,15 +150,16 @@ impl NamdSpec {
         TaskGraph::new("namd", arcs.build())
     }
 
-    /// One of each two opposite neighbours among the 26.
+    /// One of each two opposite neighbours.
     fn half_shell(&self, patch: u32) -> Vec<u32> {
         let [x, y, z] = [self.patches[0], self.patches[1], self.patches[2]];
         let at = [patch % x, patch / x % y, patch / x / y];
+        let side = 2 * self.away + 1;
         let offset = |code: u32| {
-            let step = |axis: usize, size: u32, digit: u32| (at[axis] + size + digit - 1) % size;
-            step(0, x, code % 3) + x * (step(1, y, code / 3 % 3) + y * step(2, z, code / 9))
+            let step = |axis: usize, size: u32, digit: u32| (at[axis] + size + digit - self.away) % size;
+            step(0, x, code % side) + x * (step(1, y, code / side % side) + y * step(2, z, code / side / side))
         };
-        // Code 13 is the patch itself; those above are the opposites of those below.
-        (14..27).map(offset).collect()
+        // The code in the middle is the patch itself; those above are the opposites of those below.
+        (side.pow(3) / 2 + 1..side.pow(3)).map(offset).collect()
     }
 }

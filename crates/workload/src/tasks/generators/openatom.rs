@@ -51,6 +51,9 @@ pub struct OpenAtomSpec {
     /// Bytes of a multicast to PairCalculators, and of a reduction.
     #[schemars(range(min = 1))]
     pub pair_bytes: u64,
+    /// Load of a PairCalculator, where elements of GSpace and RealSpace have 1.
+    #[schemars(range(min = 0.0))]
+    pub pair_load: f64,
 }
 
 impl Default for OpenAtomSpec {
@@ -63,6 +66,7 @@ impl Default for OpenAtomSpec {
             block: None,
             transpose_bytes: 512,
             pair_bytes: 4096,
+            pair_load: 1.0,
         }
     }
 }
@@ -108,6 +112,9 @@ impl OpenAtomSpec {
         tasks_of(&[tasks], 1, "states")?;
         positive(self.transpose_bytes, "transpose_bytes")?;
         positive(self.pair_bytes, "pair_bytes")?;
+        if !(self.pair_load >= 0.0 && self.pair_load.is_finite()) {
+            return Err(GraphError::key("pair_load", format!("`pair_load` is {}; it is not negative", self.pair_load)));
+        }
         arcs_fit(&[2, u64::from(gspace), u64::from(real_planes)], "planes")?;
         arcs_fit(&[4, u64::from(gspace), u64::from(blocks)], "block")?;
         let mut transpose = ArcList::new(tasks);
@@ -120,6 +127,7 @@ impl OpenAtomSpec {
         graph.phases[0].name = "transpose".into();
         let groups = self.groups(&Sizes { states, planes, real_planes, block }, gspace + realspace);
         graph.phases.push(Phase { groups, ..Phase::of("pairs", ArcList::new(tasks).build()) });
+        graph.loads[(gspace + realspace) as usize..].fill(self.pair_load);
         let array = |name: &str, first, dims: Vec<u32>| {
             let periodic = vec![false; dims.len()];
             TaskArray { name: name.into(), first, dims, periodic }
@@ -131,8 +139,8 @@ impl OpenAtomSpec {
         ];
         graph.assumed.push(format!(
             "{states} states, {planes} planes of GSpace, {real_planes} of RealSpace, blocks of {block} states, messages of {} and {} \
-             bytes, and equal loads; the paper gives none of them.",
-            self.transpose_bytes, self.pair_bytes
+             bytes, and loads of 1 and {} of a PairCalculator; the paper gives none of them.",
+            self.transpose_bytes, self.pair_bytes, self.pair_load
         ));
         Ok(graph)
     }

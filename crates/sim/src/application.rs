@@ -1,0 +1,70 @@
+//! What is said of an application on its placement: its computation, and the figures of its mapping.
+
+use std::sync::Arc;
+
+use mapping::{Machine, MachineSpec, Mapping};
+use serde::Serialize;
+use units::NodeId;
+use workload::tasks::TaskGraph;
+
+use crate::experiment::WorkloadSpec;
+use crate::system::{Closed, System, Volumes};
+
+/// What an application has besides, of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ApplicationResult {
+    /// Computation before the first phase: that of the node with most of it.
+    pub compute_ns: f64,
+    /// How far its bytes travel.
+    #[serde(flatten)]
+    pub mapping: Option<MappingFigures>,
+}
+
+/// The figures of a mapping. None where the machine has too many routers for a table of hops.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MappingFigures {
+    /// Bytes times links, summed over messages; of a multicast or reduction once for each member.
+    pub hop_bytes: f64,
+    /// Links that a mean byte crosses.
+    pub hops_per_byte: f64,
+    /// Hop-bytes where a multicast reaches every node once, and a reduction leaves it once.
+    pub multicast_hop_bytes: f64,
+    /// Pairs of a multicast or reduction and a node other than its root's.
+    pub proxies: u64,
+    /// The largest load of a node over the mean.
+    pub imbalance: f64,
+}
+
+/// The application of a system, if it runs one.
+pub(crate) fn graph(system: &System) -> Option<&Arc<TaskGraph>> {
+    match &system.closed {
+        Some(Closed::Volumes(Volumes::Application(graph))) => Some(graph),
+        _ => None,
+    }
+}
+
+/// Computation of the busiest node before the first phase, in picoseconds; 0 of what is no application.
+pub(crate) fn computation(system: &System) -> f64 {
+    let (Some(graph), WorkloadSpec::Application(spec)) = (graph(system), &system.spec.workload) else { return 0.0 };
+    if spec.time_per_load.0 == 0 {
+        return 0.0;
+    }
+    let tasks = |node: u32| system.placement.tasks(NodeId(node)).iter().filter(|&&task| task < graph.tasks());
+    let load = |node: u32| tasks(node).map(|&task| graph.loads[task as usize]).sum::<f64>();
+    (0..system.topology.nodes()).map(load).fold(0.0, f64::max) * spec.time_per_load.0 as f64
+}
+
+/// The figures of an application's mapping.
+pub(crate) fn figures(system: &System) -> Option<MappingFigures> {
+    let graph = graph(system)?;
+    let machine = Machine::new(Arc::clone(&system.topology), MachineSpec::default()).ok()?;
+    let place_of = (0..graph.tasks()).map(|task| system.placement.node(task).0).collect();
+    let measures = mapping::measure(graph, &machine, &Mapping { place_of });
+    Some(MappingFigures {
+        hop_bytes: measures.hop_bytes,
+        hops_per_byte: measures.hops_per_byte,
+        multicast_hop_bytes: measures.multicast_hop_bytes,
+        proxies: measures.proxies,
+        imbalance: measures.imbalance,
+    })
+}
