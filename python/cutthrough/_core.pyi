@@ -203,6 +203,9 @@ def mapping_catalogue() -> str:
 def catalogue() -> str:
     """JSON: for each kind of part, the variants that an experiment file can name."""
 
+def message_latency(flit: int, bytes_per_s: int, links: int, length: int) -> tuple[float, float] | None:
+    """The two terms of equation 1 of Bhatele in nanoseconds, for sizes in bytes; None if a time is too long."""
+
 def schema() -> str:
     """The JSON Schema of the experiment file."""
 

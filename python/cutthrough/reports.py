@@ -46,6 +46,18 @@ SHOWN_CLOSED = (
     ("accepted_load", "throughput", "{:.4f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
+#: The same of a benchmark of message latency.
+SHOWN_BENCHMARK = (
+    ("message_size_B", "bytes", "{:,}"),
+    ("pair_hops_mean", "hops", "{:.2f}"),
+    ("message_time_mean_ns", "mean ns", "{:,.1f}"),
+    ("message_time_min_ns", "fastest ns", "{:,.1f}"),
+    ("message_time_max_ns", "slowest ns", "{:,.1f}"),
+    ("message_time_spread", "spread", "{:.1%}"),
+    ("time_ns", "time ns", "{:,.0f}"),
+)
+#: What an application's step has besides.
+SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
 #: What the columns of a table of channels are called.
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
 
@@ -80,12 +92,11 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
 def points_table(results: Results) -> Table:
     """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads."""
     table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    axes = [axis for axis in results.axes if axis != "workload.load"]
+    shown = _shown(results)
+    axes = [axis for axis in results.axes if axis not in {"workload.load", "workload.benchmark.message_size"}]
     for axis in axes:
         table.add_column(axis.rsplit(".", 1)[-1])
-    closed = any("phases" in point for point in results)
     phases = range(max((len(point.get("phases", ())) for point in results), default=0))
-    shown = SHOWN_CLOSED if closed else SHOWN
     for _, heading, _ in shown:
         table.add_column(heading, justify="right")
     for phase in phases:
@@ -185,6 +196,16 @@ def sensitivity_table(claims: Sequence[Claim]) -> Table:
     for claim in (claim for claim in claims if claim.sensitivity):
         table.add_row(claim.id, *(_cell(claim.sensitivity.get(variant), "{:.4g}") for variant in variants))
     return table
+
+
+def _shown(results: Results) -> tuple[tuple[str, str, str], ...]:
+    """The quantities that suit what was run."""
+    keys = {key for point in results for key in point}
+    if "pairs" in keys:
+        return SHOWN_BENCHMARK
+    if "phases" not in keys:
+        return SHOWN
+    return SHOWN_CLOSED + tuple(shown for shown in SHOWN_APPLICATION if shown[0] in keys)
 
 
 def _scaled(point: Mapping[str, Any], key: str) -> Any:

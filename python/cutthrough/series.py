@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Series", "label_of", "pick_axis", "split"]
 
 LOAD = "workload.load"
+MESSAGE = "workload.benchmark.message_size"
+#: Swept keys that points have as measured quantities too, by those.
+MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,12 @@ class Series:
 
 
 def pick_axis(results: Results) -> Axis:
-    """The load if it was swept, else the first key with numbers, else the first key with its values as names."""
+    """The load or the size of messages if it was swept, else the first key with numbers, else the first with names."""
     keys = [key for key in results.axes if any(key in point for point in results.points)]
     if LOAD in keys or not keys:
         return Axis("offered_load", "Offered load (share of the injection bandwidth)")
+    if MESSAGE in keys:
+        return Axis("message_size_B", "Message (bytes)")
     numeric = [key for key in keys if all(_is_number(point.get(key)) for point in results.points)]
     if numeric:
         return Axis(numeric[0], numeric[0])
@@ -63,7 +68,7 @@ def pick_axis(results: Results) -> Axis:
 
 def split(results: Results, axis: Axis) -> list[Series]:
     """One series for each combination of the keys that are not the axis, in the order of the sweep."""
-    used = LOAD if axis.key == "offered_load" else axis.key
+    used = MEASURED.get(axis.key, axis.key)
     keys = [key for key in results.axes if key != used]
     groups: dict[tuple[str, ...], list[Point]] = {}
     for point in results.points:

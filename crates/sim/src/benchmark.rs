@@ -3,7 +3,7 @@
 use fabric::Batch;
 use host::{Executor, Interface, Placed, UNTOUCHED};
 use serde::Serialize;
-use units::{NodeId, Time};
+use units::Time;
 use workload::benchmarks::Benchmark;
 
 use crate::clock::Stopwatch;
@@ -12,7 +12,7 @@ use crate::experiment::NicSpec;
 use crate::machine::{self, Machine};
 use crate::progress::Phase as Doing;
 use crate::result::PointResult;
-use crate::run::{RunError, RunOptions, STANDSTILL, deadlock};
+use crate::run::{RunError, RunOptions, STANDSTILL, deadlock, weights};
 use crate::scheduled::ScheduledTraffic;
 use crate::system::System;
 use crate::traffic::NodeTraffic;
@@ -24,7 +24,7 @@ pub struct BenchmarkResult {
     /// Bytes of a message.
     #[serde(rename = "message_size_B")]
     pub message_size_bytes: u64,
-    /// Time of a message: the mean over pairs.
+    /// Time of a message: the mean over pairs. Here and below, of those on different nodes.
     pub message_time_mean_ns: Option<f64>,
     /// That of the fastest pair, by its mean.
     pub message_time_min_ns: Option<f64>,
@@ -66,11 +66,8 @@ pub(crate) fn run(system: &System, benchmark: &Benchmark, options: &RunOptions) 
     let longest = longest(system);
     let finished = times.ended.iter().all(|&end| end != UNTOUCHED);
     let time = if finished { times.ended.iter().copied().max().unwrap_or(0) } else { longest };
-    let mut sends: Vec<NodeId> = benchmark.schedule.messages().map(|(from, ..)| system.placement.node(from)).collect();
-    sends.sort_unstable();
-    sends.dedup();
     let rate = f64::from(system.packets().packet) / system.slot() as f64;
-    let capacity = time as f64 * sends.len() as f64 * rate;
+    let capacity = time as f64 * rate * weights(system).iter().sum::<f64>();
     let totals = Totals { time, finished, counts, capacity, channels: machine.channel_bytes() };
     let ns = |ticks: u64| ticks as f64 * system.plan.tick().0 as f64 / 1e3;
     let closed = ClosedResult {
@@ -191,9 +188,10 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
         }
     };
     let pairs: Vec<PairResult> = benchmark.pairs.iter().zip(benchmark.trips.chunks(per_pair)).map(pair).collect();
-    let means: Vec<f64> = pairs.iter().filter_map(|pair| pair.time_mean_ns).collect();
+    let apart = || pairs.iter().filter(|pair| pair.hops > 0);
+    let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
     let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
-    let hops: Vec<f64> = pairs.iter().map(|pair| f64::from(pair.hops)).collect();
+    let hops: Vec<f64> = apart().map(|pair| f64::from(pair.hops)).collect();
     BenchmarkResult {
         message_size_bytes: benchmark.message_size,
         message_time_mean_ns: mean(&means),

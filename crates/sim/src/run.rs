@@ -368,7 +368,7 @@ fn batch_length(system: &System) -> u64 {
     wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
 }
 
-fn weights(system: &System) -> Vec<f64> {
+pub(crate) fn weights(system: &System) -> Vec<f64> {
     (0..system.topology.nodes()).map(|node| system.pattern.weight(NodeId(node))).collect()
 }
 

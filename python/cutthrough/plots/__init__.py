@@ -9,6 +9,7 @@ from matplotlib import style
 
 from cutthrough.channels import Stored
 from cutthrough.plots import bars, curves, heat
+from cutthrough.plots import messages as message_times
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ FIGURES: dict[str, Callable[[Results], Figure]] = {
     "latency": curves.latency,
     "throughput": curves.throughput,
     "completion": bars.completion,
+    "messages": message_times.messages,
 }
 
 
@@ -36,7 +38,7 @@ def figure(results: Results, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of a closed workload, `completion`.
+        quantity: `latency` or `throughput`; of a closed workload, `completion`; of a benchmark, `messages`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -80,12 +82,18 @@ def save(
         places: The points whose channels are drawn; without it, of every line the one with the hottest channel.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    closed = any("phases" in point for point in results)
-    names = ["completion"] if closed else ["latency", "throughput"]
-    paths = [path for name in names for path in write(figure(results, name), directory / name, formats)]
+    paths = [path for name in _names(results) for path in write(figure(results, name), directory / name, formats)]
     for place in results.shown_places() if places is None else places:
         paths += write(channels(results, place), Stored.path(directory, place, ""), formats)
     return paths
+
+
+def _names(results: Results) -> list[str]:
+    """The figures that suit what was run."""
+    keys = {key for point in results for key in point}
+    if "pairs" in keys:
+        return ["messages"]
+    return ["completion"] if "phases" in keys else ["latency", "throughput"]
 
 
 def _title(results: Results, place: int) -> str:

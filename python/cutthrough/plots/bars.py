@@ -24,7 +24,9 @@ def completion(results: Results) -> Figure:
     places = range(len(results))
     largest = max((point.get("time_ns") or 0.0 for point in results), default=0.0)
     unit, scale = ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)
-    bottom = [0.0] * len(results)
+    bottom = [scale * (point.get("compute_ns") or 0.0) for point in results]
+    if any(bottom):
+        axes.bar(places, bottom, color="#bbbbbb", width=0.6, label="computation")
     for number in range(max((len(point.get("phases", ())) for point in results), default=0)):
         phases = [point.get("phases", ())[number : number + 1] for point in results]
         heights = [scale * (phase[0]["time_ns"] or 0.0) if phase else 0.0 for phase in phases]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from cutthrough.series import Axis, Series
 
-__all__ = ["latency", "throughput"]
+__all__ = ["latency", "log_scale", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
@@ -44,7 +44,7 @@ def latency(results: Results) -> Figure:
             axes.plot(x, p99, color=colour, linestyle=(0, (4, 2)), linewidth=1.1, label="99th percentile")
     values = [v * scale for line in series for v in line.column("latency_mean_ns") if v > 0]
     if values and max(values) > LOG_RATIO * min(values):
-        _set_log_scale(axes)
+        log_scale(axes)
     elif values:
         axes.set_ylim(bottom=0)
     axes.set_ylabel(f"Latency, generation to delivery ({unit})")
@@ -97,7 +97,7 @@ def _draw(axes: Axes, line: Series, data: tuple[list[float], list[float]], numbe
     return colour
 
 
-def _set_log_scale(axes: Axes) -> None:
+def log_scale(axes: Axes) -> None:
     """A logarithmic y axis with plain numbers at 1, 2 and 5."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

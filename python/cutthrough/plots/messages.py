@@ -1,0 +1,109 @@
+"""The figures of message latency: over the size of the message, and over the links between the two ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from cutthrough.plots.curves import log_scale
+from cutthrough.series import Axis, label_of, split
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cutthrough.results import Point, Results
+
+__all__ = ["draw_spread", "messages", "size_axis"]
+
+#: Markers of lines.
+MARKERS = "osD^vPX*"
+
+
+def messages(results: Results) -> Figure:
+    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the links."""
+    figure = Figure()
+    axes = figure.add_subplot()
+    title = f"{results.title}: message latency" if results.title else "Message latency"
+    axes.set_title(title)
+    sizes = {point["message_size_B"] for point in results}
+    lines = split(results, Axis("message_size_B", ""))
+    for number, line in enumerate(lines):
+        if len(sizes) > 1:
+            _over_sizes(axes, line.points, line.label, number)
+        else:
+            _over_hops(axes, line.points[0], line.label, number)
+    if len(sizes) > 1:
+        size_axis(axes, sorted(sizes))
+        log_scale(axes)
+    else:
+        axes.set_xlabel("Links between the two ranks")
+    axes.set_ylabel("Half of a round trip (µs)")
+    if len(lines) > 1:
+        axes.legend()
+    return figure
+
+
+def size_axis(axes: Axes, sizes: list[int]) -> None:
+    """A logarithmic axis of bytes, marked at the sizes."""
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [_bytes(size) for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("Message")
+
+
+def draw_spread(axes: Axes, points: list[Point], title: str) -> None:
+    """The paper's figure of WOCON: the time of every pair, and how far the slowest is above the fastest."""
+    from matplotlib.axes import Axes as Plain
+
+    points = sorted(points, key=lambda point: int(point["message_size_B"]))
+    for point in points:
+        times = sorted({round(pair["time_mean_ns"] * 1e-3, 4) for pair in point["pairs"] if pair["time_mean_ns"]})
+        axes.plot([point["message_size_B"]] * len(times), times, "o", markersize=3, markerfacecolor="none", color="C0")
+    log_scale(axes)
+    size_axis(axes, [int(point["message_size_B"]) for point in points])
+    axes.tick_params(axis="x", labelsize="small", rotation=60)
+    axes.set_ylabel("Message time (µs)")
+    other = axes.twinx()
+    assert isinstance(other, Plain)  # noqa: S101  (what `twinx` gives)
+    spread = [100 * point["message_time_spread"] for point in points]
+    other.plot([point["message_size_B"] for point in points], spread, color="C1", marker="s", markersize=4)
+    other.set_ylim(bottom=0)
+    other.set_ylabel("Slowest above fastest (%)", color="C1")
+    other.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    other.grid(visible=False)
+    axes.set_title(title)
+
+
+def _over_sizes(axes: Axes, points: list[Point], label: str, number: int) -> None:
+    x = [point["message_size_B"] for point in points]
+    mean, low, high = (
+        [(point[f"message_time_{part}_ns"] or float("nan")) * 1e-3 for point in points]
+        for part in ("mean", "min", "max")
+    )
+    colour = f"C{number % 8}"
+    axes.plot(x, mean, color=colour, marker=MARKERS[number % len(MARKERS)], label=label or "mean")
+    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _over_hops(axes: Axes, point: Point, label: str, number: int) -> None:
+    pairs = [pair for pair in point["pairs"] if pair["time_mean_ns"] is not None]
+    times = [pair["time_mean_ns"] * 1e-3 for pair in pairs]
+    axes.plot(
+        [pair["hops"] for pair in pairs],
+        times,
+        linestyle="none",
+        marker=MARKERS[number % len(MARKERS)],
+        markersize=4,
+        markerfacecolor="none",
+        color=f"C{number % 8}",
+        label=label or label_of(point["message_size_B"]),
+    )
+
+
+def _bytes(size: int) -> str:
+    for unit, factor in (("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor} {unit}B"
+    return f"{size} B"
