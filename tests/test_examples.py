@@ -31,7 +31,9 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     assert results.title
     results.save(tmp_path)
     names = [path.name for path in results.save_plots(tmp_path)]
-    curves = ["completion"] if "phases" in results.points[0] else ["latency", "throughput"]
+    keys = results.points[0]
+    closed = ["messages"] if "pairs" in keys else ["completion"]
+    curves = closed if "phases" in keys else ["latency", "throughput"]
     assert names[: 2 * len(curves)] == [f"{curve}.{form}" for curve in curves for form in ("png", "svg")]
     assert any(name.startswith("channels-") for name in names)
 

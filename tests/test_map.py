@@ -315,3 +315,35 @@ def test_what_stays_within_nodes_is_not_simulated() -> None:
     mapping = ct.evaluate_places(ct.TaskGraph("stencil:3"), ct.Machine("torus:4"), [1, 1, 1])
     with pytest.raises(ct.ExperimentError, match="nothing crosses"):
         mapping.simulate()
+
+
+def test_graphs_are_combined_by_weight_and_set_beside(cutthrough: Callable[..., Any]) -> None:
+    """Catches a weight that is not counted, and tasks of one application that take the numbers of another's."""
+    ring, chords = (
+        ct.TaskGraph("stencil:8"),
+        ct.TaskGraph.from_arcs(8, range(8), [(i + 4) % 8 for i in range(8)], [512] * 8),
+    )
+    both = ct.TaskGraph.combine([ring, chords], [3, 1])
+    assert both.total_bytes == ring.total_bytes + chords.total_bytes
+    assert [phase["weight"] for phase in both.about["phases"]] == [3, 1]
+    assert list(both.loads) == [2.0] * 8
+    two = ct.TaskGraph.beside([ring, ct.TaskGraph("stencil:5")])
+    assert two.tasks == 13
+    assert two.arcs()["source"].max() == 12
+    for wrong in (
+        lambda: ct.TaskGraph.combine([ring, two]),
+        lambda: ct.TaskGraph.combine([ring], [-1.0]),
+        lambda: ct.TaskGraph.combine([]),
+    ):
+        with pytest.raises(ct.ExperimentError):
+            wrong()
+    # Whichever graph weighs more has its neighbours near.
+    machine = ("-m", "mesh:16", "--json", "--tasks-per-node", "1", "-s", "annealing", "--budget", "0.5")
+    for weights in (("100", "1"), ("1", "100")):
+        ran = cutthrough(
+            "map", "-g", "stencil:16", "--weight", weights[0], "-g", "random:16", "--weight", weights[1], *machine
+        )
+        assert ran.status == 0, ran.err
+    ran = cutthrough("map", "-g", "stencil:16", "-g", "random:16", "--weight", "1", "-m", "mesh:16")
+    assert ran.status == 2
+    assert "weights" in ran.err

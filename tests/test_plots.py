@@ -109,7 +109,7 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    with pytest.raises(ValueError, match="latency, throughput, completion and channels"):
+    with pytest.raises(ValueError, match="latency, throughput, completion, messages and channels"):
         plots.figure(results([], [point(0.1)]), "colour")
 
 

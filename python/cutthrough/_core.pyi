@@ -126,6 +126,12 @@ class TaskGraph:
         """The loads of the tasks, as 64-bit floats."""
     def shuffled(self, seed: int) -> TaskGraph:
         """The same with its tasks numbered at random."""
+    @staticmethod
+    def combine(graphs: list[TaskGraph], weights: list[float]) -> TaskGraph:
+        """Several graphs over the same tasks as one, each with a weight. Raises ExperimentError."""
+    @staticmethod
+    def beside(graphs: list[TaskGraph]) -> TaskGraph:
+        """Several applications beside one another as one graph. Raises ExperimentError."""
     def metis(self) -> str:
         """The graph in METIS's format."""
 

@@ -63,7 +63,10 @@ class Bar:
 
 def map_(
     graph: Annotated[
-        str, typer.Option("--graph", "-g", metavar="GRAPH", help="A task graph: a file or `stencil:...`.")
+        list[str],
+        typer.Option(
+            "--graph", "-g", metavar="GRAPH", help="A task graph: a file or `stencil:...`; several of the same tasks."
+        ),
     ],
     machine: Annotated[
         str, typer.Option("--machine", "-m", metavar="MACHINE", help="`torus:8x8x8`, a preset or a file.")
@@ -86,6 +89,9 @@ def map_(
     tasks_per_node: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="The most tasks of a node.")] = None,
     budget: Annotated[float | None, typer.Option(min=0.0, help="Nominal seconds of search.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of all that is drawn.")] = 1,
+    weight: Annotated[
+        list[float] | None, typer.Option("--weight", help="How critical a graph is, of several: one for each.")
+    ] = None,
     shuffle: Annotated[
         int | None,
         typer.Option(min=0, max=LARGEST_SEED, help="Number the tasks at random first, by this seed."),
@@ -128,10 +134,11 @@ def map_(
     - `cutthrough map -g stencil:8x8 -m mesh:8x8 -o ranks.txt --format openmpi-rankfile`
     - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --plots pictures`
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
+    - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
 
     `cutthrough list strategies`, `list machines` and `list graphs` name what there is.
     """
-    tasks = TaskGraph(graph, seed)
+    tasks = _graph(graph, weight, seed)
     if shuffle is not None:
         tasks = tasks.shuffled(shuffle)
     where = Machine(machine, cores=cores, rank_order=rank_order, allocation=allocation, node=node)
@@ -170,6 +177,13 @@ def map_(
         _print(best, points, output)
     if pictures is not None:
         _draw(best, default, pictures, quiet=json_output)
+
+
+def _graph(graphs: list[str], weights: list[float] | None, seed: int) -> TaskGraph:
+    """The graph, or one of several."""
+    if len(graphs) == 1 and not weights:
+        return TaskGraph(graphs[0], seed)
+    return TaskGraph.combine([TaskGraph(graph, seed) for graph in graphs], weights)
 
 
 def _step(mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:

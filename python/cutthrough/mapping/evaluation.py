@@ -89,7 +89,8 @@ def _write(graph: TaskGraph, directory: Path) -> str:
     """Writes the arcs of a graph as a list of edges; returns the path."""
     if any(phase["groups"] for phase in graph.about["phases"]):
         message = (
-            "error: a graph with multicasts that was numbered anew twice cannot be simulated; name it by a generator"
+            "error: a graph with multicasts that was combined or numbered anew twice cannot be simulated; "
+            "name it by a generator"
         )
         raise ExperimentError(message)
     arcs = graph.arcs()

@@ -11,6 +11,7 @@ from cutthrough import _core
 from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Self
 
@@ -89,6 +90,29 @@ class TaskGraph:
         sources, targets = np.nonzero(held)
         return cls.from_arcs(len(held), sources, targets, held[sources, targets])
 
+    @classmethod
+    def combine(cls, graphs: Sequence[TaskGraph], weights: Sequence[float] | None = None) -> Self:
+        """One graph of several over the same tasks: their phases follow one another, and loads add up.
+
+        Args:
+            graphs: The graphs.
+            weights: How critical each is: strategies count its bytes so many times. Without it, all 1.
+
+        Raises:
+            ExperimentError: They differ in the number of tasks, or weights are not one positive number each.
+        """
+        given = [1.0] * len(graphs) if weights is None else [float(weight) for weight in weights]
+        return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given))
+
+    @classmethod
+    def beside(cls, graphs: Sequence[TaskGraph]) -> Self:
+        """One graph of several applications: the tasks of each follow those of the one before, their phases coincide.
+
+        Raises:
+            ExperimentError: There are too many tasks, or phases that would happen at once differ in weight.
+        """
+        return cls._of(_core.TaskGraph.beside([graph._core for graph in graphs]))
+
     def __repr__(self) -> str:
         return f"<{self.name}: {self.tasks} tasks, {self._core.total_bytes:,} bytes a step>"
 
@@ -131,7 +155,7 @@ class TaskGraph:
 
     @property
     def source(self) -> dict[str, Any] | None:
-        """How an experiment file names the graph: `graph`, `seed` and `shuffle`; None if it was made from arrays."""
+        """How an experiment file names the graph: `graph`, `seed`, `shuffle`; None of arrays or of other graphs."""
         return self._source
 
     def to_metis(self) -> str:

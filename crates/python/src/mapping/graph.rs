@@ -19,6 +19,10 @@ fn raise(error: &GraphError) -> PyErr {
     wrong_at(error.key.filter(|_| error.file.is_none()), error)
 }
 
+fn copies(graphs: &[PyRef<'_, TaskGraph>]) -> Vec<tasks::TaskGraph> {
+    graphs.iter().map(|graph| graph.inner.clone()).collect()
+}
+
 #[pymethods]
 impl TaskGraph {
     /// From a shorthand or a file.
@@ -101,6 +105,19 @@ impl TaskGraph {
     /// The same with its tasks numbered at random.
     fn shuffled(&self, seed: u64) -> Self {
         Self { inner: tasks::shuffled(&self.inner, seed) }
+    }
+
+    /// Several graphs over the same tasks as one, each with a weight.
+    #[staticmethod]
+    fn combine(graphs: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
+        let inner = tasks::combine(&copies(&graphs), &weights);
+        inner.map(|inner| Self { inner }).map_err(|error| raise(&error))
+    }
+
+    /// Several applications beside one another as one graph.
+    #[staticmethod]
+    fn beside(graphs: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        tasks::beside(&copies(&graphs)).map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
     /// The graph in METIS's format.
