@@ -147,7 +147,7 @@ class Results:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`.
+            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         from cutthrough import plots

@@ -27,6 +27,7 @@ pub struct Tally {
     pub total_delivered: u64,
     /// By destination, the last arrival of a tail, in ticks, if arrivals are noted; else empty.
     arrivals: Vec<u64>,
+    nodes: u32,
 }
 
 /// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
@@ -65,12 +66,13 @@ impl Tally {
             measured_in_flight: 0,
             total_delivered: 0,
             arrivals: Vec::new(),
+            nodes,
         }
     }
 
     /// Notes from now on when packets arrive.
     pub fn note_arrivals(&mut self) {
-        self.arrivals = vec![0; self.by_source.len()];
+        self.arrivals = vec![0; self.nodes as usize];
     }
 
     /// By destination, the last arrival of a tail since `note_arrivals`, in ticks; 0 if there was none.
@@ -125,6 +127,7 @@ impl Tally {
         self.batch.bytes += u64::from(packet.bytes);
         self.batch.latency += latency;
         self.batch.hops += u64::from(packet.hops);
+        debug_assert!(self.by_source.is_empty() || (packet.origin as usize) < self.by_source.len(), "no such source");
         if let Some(bytes) = self.by_source.get_mut(packet.origin as usize) {
             *bytes += u64::from(packet.bytes);
         }

@@ -10,8 +10,8 @@
 //! as any other. What ranks of one node send one another does not enter the network: it takes the overheads alone.
 //! Overheads are latency: they keep neither the processor nor the interface busy.
 //!
-//! Everything lies in flat arrays indexed by operation; a message is known by its send. Of one instant, what happens is
-//! handled in ascending order of messages and operations.
+//! Everything lies in flat arrays indexed by operation; a message is known by its send. Of one instant,
+//! arrivals are handled first, then alarms, each in ascending order; what takes no time follows at once.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub enum Alarm {
     End,
     /// A message's data are handed over.
     Data,
-    /// A message's control message is handed over: by its sender, or the answer by its receiver.
+    /// A message's request is handed over.
     Request,
     /// The answer to a request is handed over.
     Answer,
@@ -109,6 +109,7 @@ const DATA: u32 = 0;
 const REQUEST: u32 = 1;
 const ANSWER: u32 = 2;
 const PART_BITS: u32 = 2;
+const _: () = assert!(Schedule::MOST <= 1 << (32 - PART_BITS), "a message and its part are one number");
 
 /// Who a message waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,7 +207,7 @@ impl Executor {
         self.placed.node_of[self.schedule.rank(op) as usize]
     }
 
-    /// A packet of so many bytes at most has arrived.
+    /// A packet has arrived.
     pub fn arrived(&mut self, origin: u32, now: u64, around: &mut impl Surroundings) {
         let send = origin >> PART_BITS;
         let overhead = self.interface.receive_overhead;

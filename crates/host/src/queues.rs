@@ -67,7 +67,11 @@ impl Queues {
             self.append(node, entry);
         }
         let birth = self.birth[node].max(self.since[entry as usize]);
-        self.birth[node] = birth + (pace * bytes).div_ceil(u64::from(packet));
+        let time = match bytes == u64::from(packet) {
+            true => pace,
+            false => (u128::from(pace) * u128::from(bytes) / u128::from(packet)) as u64,
+        };
+        self.birth[node] = birth + time;
         Some((entry, bytes as u32, birth))
     }
 }

@@ -177,8 +177,18 @@ pub fn hops_between(topology: &dyn Topology, from: NodeId, to: NodeId) -> u32 {
     if from == to {
         return 0;
     }
-    let alone = topology.grid().is_some() && topology.nodes() == topology.routers();
-    topology.distance(topology.attachment(from).0, topology.attachment(to).0) + if alone { 0 } else { 2 }
+    let between = topology.distance(topology.attachment(from).0, topology.attachment(to).0);
+    between + grid(topology).map_or(2, |_| ends(topology))
+}
+
+/// The extents of a machine that answers from coordinates.
+fn grid(topology: &dyn Topology) -> Option<Vec<u32>> {
+    topology.grid().filter(|dims| dims.iter().all(|&size| size <= u32::from(u16::MAX)))
+}
+
+/// Hops from a node of a grid to its router and back: none where each node has a router of its own.
+fn ends(topology: &dyn Topology) -> u32 {
+    if topology.nodes() == topology.routers() { 0 } else { 2 }
 }
 
 impl Hops {
@@ -197,19 +207,13 @@ impl Hops {
     /// If the allocation is spread over more than `MAX_TABLE_ROUTERS` routers of a machine that is not a grid.
     pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, MachineError> {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
-        let alone = topology.nodes() == topology.routers();
-        match topology.grid() {
-            Some(dims) if dims.iter().all(|&size| size <= u32::from(u16::MAX)) => {
+        match grid(topology) {
+            Some(dims) => {
                 let coordinates = home.iter().flat_map(|&router| topology.coordinates(router)).map(|c| c as u16);
                 let wraps = vec![topology.kind() == "torus"; dims.len()];
-                Ok(Self::Grid(GridHops {
-                    dims,
-                    wraps,
-                    coordinates: coordinates.collect(),
-                    ends: if alone { 0 } else { 2 },
-                }))
+                Ok(Self::Grid(GridHops { dims, wraps, coordinates: coordinates.collect(), ends: ends(topology) }))
             }
-            _ => table(topology, &home).map(Self::Table),
+            None => table(topology, &home).map(Self::Table),
         }
     }
 }

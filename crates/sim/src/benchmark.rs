@@ -1,5 +1,7 @@
 //! Benchmarks of message latency: ranks run schedules, and round trips are timed.
 
+use std::sync::Arc;
+
 use fabric::Batch;
 use host::{Executor, Interface, Placed, UNTOUCHED};
 use serde::Serialize;
@@ -7,12 +9,13 @@ use units::Time;
 use workload::benchmarks::Benchmark;
 
 use crate::clock::Stopwatch;
-use crate::closed::{ClosedResult, LOOK, Totals};
+use crate::closed::{ClosedResult, Totals};
 use crate::experiment::NicSpec;
+use crate::looks::Looks;
 use crate::machine::{self, Machine};
 use crate::progress::Phase as Doing;
 use crate::result::PointResult;
-use crate::run::{RunError, RunOptions, STANDSTILL, deadlock, weights};
+use crate::run::{RunError, RunOptions, weights};
 use crate::scheduled::ScheduledTraffic;
 use crate::system::System;
 use crate::traffic::NodeTraffic;
@@ -94,14 +97,13 @@ fn traffic(system: &System, benchmark: &Benchmark) -> impl Fn(&[u32]) -> NodeTra
         send_overhead: ticks(nic.send_overhead),
         receive_overhead: ticks(nic.receive_overhead),
         eager_limit: nic.eager_limit.map(|limit| limit.0),
-        control: nic.control_size.0 as u32,
+        control: nic.control().0.min(u64::from(system.packets().packet)) as u32,
         packet: system.packets().packet,
         pace: system.slot(),
         tick: system.plan.tick().0,
     };
-    let schedule = std::sync::Arc::new(benchmark.schedule.clone());
-    let node_of: std::sync::Arc<[u32]> =
-        (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(rank).0).collect();
+    let schedule = Arc::clone(&benchmark.schedule);
+    let node_of: Arc<[u32]> = (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(rank).0).collect();
     let (machine, seed, routing) = (system.topology.nodes(), system.spec.seed, system.routing.clone());
     move |nodes: &[u32]| {
         let placed = Placed { node_of: node_of.clone(), nodes: nodes.to_vec(), machine };
@@ -117,27 +119,16 @@ fn to_the_end(
     machine: &mut dyn Machine,
     options: &RunOptions,
 ) -> Result<Batch, RunError> {
-    let step = LOOK * system.slot().max(1);
-    let (all, longest) = (benchmark.schedule.len().max(1) as f64, longest(system));
-    let (mut now, mut still, mut counts) = (0, 0, Batch::default());
+    let all = benchmark.schedule.len().max(1) as f64;
+    let mut looks = Looks::new(system, longest(system), &options.progress);
     loop {
         let open: u64 = machine.executors().iter().map(|ranks| ranks.open()).sum();
         options.progress.set(Doing::Measuring, 1.0 - open as f64 / all);
-        if open == 0 || now >= longest {
+        if open == 0 || looks.is_over() {
             options.progress.set(Doing::Done, 1.0);
-            return Ok(counts);
+            return Ok(looks.counts);
         }
-        if options.progress.is_cancelled() {
-            return Err(RunError::Cancelled);
-        }
-        now = longest.min(now.saturating_add(step));
-        machine.advance(now);
-        let batch = machine.take_batch();
-        still = if batch.packets == 0 && machine.in_flight() > 0 { still + 1 } else { 0 };
-        if still > STANDSTILL {
-            return Err(deadlock(system, machine, now));
-        }
-        counts.add(&batch);
+        looks.next(machine)?;
     }
 }
 

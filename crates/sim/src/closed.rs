@@ -6,8 +6,8 @@
 //! no time, and finds the network empty, so that each phase is a run of its own.
 //!
 //! A step of an application goes through the phases of its task graph in the same way, after every node has computed its
-//! tasks' loads. What tasks of one node send one another stays there; a multicast sends one copy to each node that has members, and a reduction one
-//! from each.
+//! tasks' loads. What tasks of one node send one another stays there; a multicast sends one copy to each node that has
+//! members, and a reduction one from each.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,13 @@ use workload::tasks::{GroupKind, Phase};
 use crate::application::{self, ApplicationResult, computation};
 use crate::benchmark::BenchmarkResult;
 use crate::clock::Stopwatch;
+use crate::looks::Looks;
 use crate::machine;
 use crate::progress::Phase as Doing;
 use crate::result::{Measured, PointResult};
-use crate::run::{RunError, RunOptions, STANDSTILL, deadlock};
+use crate::run::{RunError, RunOptions};
 use crate::system::{System, Volumes};
 use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
-
-/// Slots between looks at a run.
-pub(crate) const LOOK: u64 = 256;
 
 /// One phase of a closed workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,7 +53,8 @@ pub struct ClosedResult {
     /// Bytes delivered over that time, of all nodes together.
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: f64,
-    /// By task, when it has received all that its node has to receive: the sum over phases, in nanoseconds.
+    /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
+    /// nanoseconds. Of ranks, when each has done its last operation.
     pub per_rank: Vec<f64>,
     /// The phases, in order; none of ranks that send and receive.
     pub phases: Vec<PhaseResult>,
@@ -180,22 +179,12 @@ fn phase(
     };
     let mut machine = machine::build(system, options.threads.max(1), traffic);
     machine.note_arrivals();
-    let step = LOOK * system.slot().max(1);
-    let (mut now, mut still, mut counts) = (0, 0, Batch::default());
-    while counts.bytes < volume && now < longest {
-        if options.progress.is_cancelled() {
-            return Err(RunError::Cancelled);
-        }
-        now = longest.min(now.saturating_add(step));
-        machine.advance(now);
-        let batch = machine.take_batch();
-        still = if batch.packets == 0 && machine.in_flight() > 0 { still + 1 } else { 0 };
-        if still > STANDSTILL {
-            return Err(deadlock(system, &mut *machine, now));
-        }
-        counts.add(&batch);
-        options.progress.set(Doing::Measuring, share(counts.bytes as f64 / volume.max(1) as f64));
+    let mut looks = Looks::new(system, longest, &options.progress);
+    while looks.counts.bytes < volume && !looks.is_over() {
+        looks.next(&mut *machine)?;
+        options.progress.set(Doing::Measuring, share(looks.counts.bytes as f64 / volume.max(1) as f64));
     }
+    let counts = looks.counts;
     let arrivals = machine.arrivals();
     let finished = counts.bytes == volume;
     let last = arrivals.iter().copied().max().unwrap_or(0);
@@ -266,7 +255,7 @@ pub(crate) struct Totals {
     pub time: u64,
     pub finished: bool,
     pub counts: Batch,
-    /// Bytes that the links of those that send could have taken.
+    /// Bytes that those that send could have sent, in what analyses take the workload for.
     pub capacity: f64,
     pub channels: Vec<(ChannelSource, u64)>,
 }

@@ -9,6 +9,7 @@ mod benchmark;
 mod clock;
 mod closed;
 mod experiment;
+mod looks;
 mod machine;
 mod memory;
 mod point;

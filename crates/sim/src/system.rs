@@ -27,8 +27,11 @@ const LARGEST: u64 = 1 << 30;
 /// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
 
-/// The longest overhead of a network interface.
-const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000_000);
+/// The longest overhead of a network interface: a second.
+const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000);
+
+/// The longest computation of a step, in picoseconds: a thousand seconds.
+const LONGEST_COMPUTATION: f64 = 1e15;
 
 /// Why a system cannot be built or run as asked: a dotted key of the experiment file, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -330,7 +333,7 @@ fn application_of(
         );
         return Err(SystemError::new("placement.processes_per_node", message));
     }
-    if spec.time_per_load.0 as f64 * graph.loads.iter().sum::<f64>() > LONGEST_OVERHEAD.0 as f64 {
+    if spec.time_per_load.0 as f64 * graph.loads.iter().sum::<f64>() > LONGEST_COMPUTATION {
         let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
         return Err(SystemError::new("workload.time_per_load", message));
     }
@@ -350,14 +353,13 @@ fn benchmark_of(
         return Err(wrong("workload.benchmark.message_size", message));
     }
     let NicSpec::Ideal(nic) = &spec.nic;
-    if nic.control_size > own.packet_size || nic.control_size.0 == 0 {
-        let message =
-            format!("{} is not within a packet of {}: a control message is one", nic.control_size, own.packet_size);
+    if let Some(size) = nic.control_size.filter(|&size| size > own.packet_size || size.0 == 0) {
+        let message = format!("{size} is not within a packet of {}: a control message is one", own.packet_size);
         return Err(wrong("nic.control_size", message));
     }
     for (key, time) in [("send_overhead", nic.send_overhead), ("receive_overhead", nic.receive_overhead)] {
         if time > LONGEST_OVERHEAD {
-            let message = format!("{time} is too long: at most 1000 s");
+            let message = format!("{time} is too long: at most 1 s");
             return Err(wrong(&format!("nic.{key}"), message));
         }
     }
@@ -413,7 +415,8 @@ fn rests(spec: &ExperimentSpec, traffic: &TrafficSpec, closed: Option<&Closed>, 
         (WorkloadSpec::Exchange(exchange), _) => vec![exchange.volume.0 % packet],
         (_, Some(Closed::Benchmark(benchmark))) => {
             let NicSpec::Ideal(nic) = &spec.nic;
-            vec![benchmark.message_size % packet, nic.control_size.0 % packet]
+            let control = nic.eager_limit.map(|_| nic.control().0 % packet);
+            std::iter::once(benchmark.message_size % packet).chain(control).collect()
         }
         (_, Some(Closed::Volumes(closed))) => {
             let nodes = placement.nodes();

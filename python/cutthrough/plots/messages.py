@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -22,7 +23,15 @@ MARKERS = "osD^vPX*"
 
 
 def messages(results: Results) -> Figure:
-    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the links."""
+    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the links.
+
+    Raises:
+        ValueError: The points are of no benchmark.
+    """
+    results = replace(results, points=[point for point in results if point.get("pairs")])
+    if not results.points:
+        message = "no benchmark of messages among the points"
+        raise ValueError(message)
     figure = Figure()
     axes = figure.add_subplot()
     title = f"{results.title}: message latency" if results.title else "Message latency"
@@ -59,7 +68,7 @@ def draw_spread(axes: Axes, points: list[Point], title: str) -> None:
 
     points = sorted(points, key=lambda point: int(point["message_size_B"]))
     for point in points:
-        times = sorted({round(pair["time_mean_ns"] * 1e-3, 4) for pair in point["pairs"] if pair["time_mean_ns"]})
+        times = sorted({round(pair["time_mean_ns"] * 1e-3, 4) for pair in _apart(point)})
         axes.plot([point["message_size_B"]] * len(times), times, "o", markersize=3, markerfacecolor="none", color="C0")
     log_scale(axes)
     size_axis(axes, [int(point["message_size_B"]) for point in points])
@@ -67,7 +76,7 @@ def draw_spread(axes: Axes, points: list[Point], title: str) -> None:
     axes.set_ylabel("Message time (µs)")
     other = axes.twinx()
     assert isinstance(other, Plain)  # noqa: S101  (what `twinx` gives)
-    spread = [100 * point["message_time_spread"] for point in points]
+    spread = [100 * (point["message_time_spread"] or 0.0) for point in points]
     other.plot([point["message_size_B"] for point in points], spread, color="C1", marker="s", markersize=4)
     other.set_ylim(bottom=0)
     other.set_ylabel("Slowest above fastest (%)", color="C1")
@@ -88,7 +97,7 @@ def _over_sizes(axes: Axes, points: list[Point], label: str, number: int) -> Non
 
 
 def _over_hops(axes: Axes, point: Point, label: str, number: int) -> None:
-    pairs = [pair for pair in point["pairs"] if pair["time_mean_ns"] is not None]
+    pairs = _apart(point)
     times = [pair["time_mean_ns"] * 1e-3 for pair in pairs]
     axes.plot(
         [pair["hops"] for pair in pairs],
@@ -100,6 +109,11 @@ def _over_hops(axes: Axes, point: Point, label: str, number: int) -> None:
         color=f"C{number % 8}",
         label=label or label_of(point["message_size_B"]),
     )
+
+
+def _apart(point: Point) -> list[Point]:
+    """The pairs on different nodes whose round trips have ended."""
+    return [pair for pair in point["pairs"] if pair["hops"] > 0 and pair["time_mean_ns"] is not None]
 
 
 def _bytes(size: int) -> str:

@@ -67,6 +67,10 @@ impl ExperimentSpec {
                            have them";
             return Some(("nic.eager_limit", message.to_owned()));
         }
+        if nic.control_size.is_some() && nic.eager_limit.is_none() {
+            let message = "`nic.control_size` is of messages that ask first; it goes with `nic.eager_limit`";
+            return Some(("nic.control_size", message.to_owned()));
+        }
         let WorkloadSpec::Traffic(traffic) = &self.workload else { return None };
         let error = traffic.injection.check(traffic.load).err()?;
         Some(("workload.load", error.to_string()))
@@ -134,7 +138,7 @@ impl Default for NicSpec {
 }
 
 /// A network interface that adds latency and nothing else.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IdealNicSpec {
     /// Added to a message's latency at its sender.
@@ -145,14 +149,16 @@ pub struct IdealNicSpec {
     /// it, none does. Of ranks that send and receive only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<Bytes>,
-    /// Size of a control message of the rendezvous.
+    /// Size of a control message of the rendezvous; without it, 32 bytes, or a packet if that is less.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
-    pub control_size: Bytes,
+    pub control_size: Option<Bytes>,
 }
 
-impl Default for IdealNicSpec {
-    fn default() -> Self {
-        Self { send_overhead: Time(0), receive_overhead: Time(0), eager_limit: None, control_size: Bytes(32) }
+impl IdealNicSpec {
+    /// Size of a control message, if a packet holds it.
+    pub fn control(&self) -> Bytes {
+        self.control_size.unwrap_or(Bytes(32))
     }
 }
 
@@ -245,6 +251,7 @@ pub struct ApplicationSpec {
 #[serde(deny_unknown_fields)]
 pub struct RanksSpec {
     /// Who exchanges messages with whom.
+    #[serde(default)]
     pub benchmark: BenchmarkSpec,
     /// Size of a packet, and of the largest that a buffer is measured in.
     #[schemars(extend("minimum" = 1))]

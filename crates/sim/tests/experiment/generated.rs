@@ -14,6 +14,10 @@ struct Case {
 impl Case {
     fn new(section: SectionDoc) -> Self {
         let mut case = Self { section, file: BASE.parse().unwrap() };
+        if case.section.section.starts_with("workload.benchmark") {
+            let ranks = Table::from_iter([("kind".to_owned(), Value::from("benchmark"))]);
+            case.file.insert("workload".to_owned(), ranks.into());
+        }
         let mut table = Table::new();
         if let Some((tag, kind)) = case.section.kind.clone() {
             table.insert(tag, kind.into());

@@ -83,6 +83,11 @@ fn messages_within_a_node_take_the_overheads_alone() {
     assert_eq!((own.partner, own.hops), (1, 0));
     near(own.time_mean_ns.unwrap(), 1512.0);
     assert!(found.pairs[1..].iter().all(|pair| pair.hops > 0));
+    // Nor does it ask first.
+    let asking = OVERHEADS.replace(" }", ", eager_limit = \"1 B\" }");
+    let found = benchmark(&result(&experiment(TORUS, both, &format!("{asking}\n{placement}"))));
+    near(found.pairs[0].time_mean_ns.unwrap(), 1512.0);
+    near(found.pairs[1].time_mean_ns.unwrap(), 3.0 * (1512.0 + way(1)) + 2.0 * 64.0 + 2048.0);
 }
 
 #[test]
@@ -93,7 +98,7 @@ fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
         format!("{OVERHEADS}\nseed = {seed}\nplacement = {{ strategy = \"round-robin\", processes_per_node = 3 }}")
     };
     let of = |pairs: &str, seed| {
-        let wicon = format!("{{ kind = \"wicon\", pairs = \"{pairs}\", messages = 2, message_size = \"2 KiB\" }}");
+        let wicon = format!("{{ kind = \"wicon\", pairs = \"{pairs}\", messages = 1, message_size = \"2 KiB\" }}");
         benchmark(&result(&experiment(torus, &wicon, &rest(seed))))
     };
     let (near, random) = (of("near-neighbour", 1), of("random", 1));
@@ -106,8 +111,10 @@ fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
     assert!((random.pair_hops_mean - 3.0).abs() < 0.5, "{}", random.pair_hops_mean);
     let partners = |found: &BenchmarkResult| found.pairs.iter().map(|pair| pair.partner).collect::<Vec<_>>();
     assert_ne!(partners(&random), partners(&of("random", 2)));
-    // Three ranks of a node share its link: their six packets at least, one way.
-    assert!(near.message_time_mean_ns.unwrap() > 1512.0 + 2.0 * 2048.0, "{near:?}");
+    // Three ranks of a node share its link packet by packet: their messages end together, but for two packets of 200 ns.
+    let alone = 1512.0 + way(1) + 4096.0;
+    let shared = near.message_time_mean_ns.unwrap() - alone;
+    assert!((2.0 * 4096.0 - 2.0 * 200.0..=2.0 * 4096.0).contains(&shared), "{shared}");
 }
 
 #[test]
@@ -123,7 +130,10 @@ fn any_number_of_threads_gives_the_same_bytes() {
             let nics = ["", OVERHEADS, "nic = { receive_overhead = \"3 ns\", eager_limit = \"1 KiB\" }"];
             for nic in if topology == TORUS { &nics[..] } else { &nics[2..] } {
                 let rest = format!("{nic}\nplacement = {{ strategy = \"random\", processes_per_node = 2 }}");
-                let text = experiment(topology, benchmark, &rest);
+                // Ten times the delays: windows as long, and a tenth as many.
+                let text = [5, 7, 11].iter().fold(experiment(topology, benchmark, &rest), |text, delay| {
+                    text.replace(&format!("\"{delay} ns\""), &format!("\"{delay}0 ns\""))
+                });
                 let one = digest(&text, 1);
                 for threads in [2, 3] {
                     assert_eq!(digest(&text, threads), one, "{text}");
@@ -146,13 +156,40 @@ fn a_run_that_is_cut_short_says_what_it_has() {
 }
 
 #[test]
+fn a_way_longer_than_many_packets_is_no_deadlock() {
+    // Would catch a watchdog that counts a packet on its way as one that does not move.
+    let text = experiment(TORUS, "{ kind = \"wocon\", message_size = \"1 B\" }", "").replace("\"7 ns\"", "\"900 us\"");
+    let found = benchmark(&result(&text));
+    near(found.message_time_min_ns.unwrap(), way(1) - 7.0 + 900_000.0 + 2.0);
+}
+
+#[test]
+fn contention_gives_the_numbers_that_it_gave() {
+    // Would catch any unintended change of who is served when: random pairs, several ranks a node, by rendezvous.
+    let wicon = "{ kind = \"wicon\", pairs = \"random\", messages = 3, message_size = \"1500 B\" }";
+    let rest = format!(
+        "{}\nseed = 4\nplacement = {{ strategy = \"round-robin\", processes_per_node = 2 }}",
+        OVERHEADS.replace(" }", ", eager_limit = \"1 KiB\" }")
+    );
+    let point = result(&experiment(TORUS, wicon, &rest));
+    let found = benchmark(&point);
+    let times = [point.closed.unwrap().time_ns, found.message_time_mean_ns, found.message_time_max_ns];
+    assert_eq!(times.map(|time| time.unwrap().round() as u64), PINNED);
+    assert_eq!(point.packets, 60 * 3 * 2 * 17);
+}
+
+/// The time of the run above, and of its messages: the mean and the slowest pair's, in nanoseconds.
+const PINNED: [u64; 3] = [70_159, 9_684, 11_693];
+
+#[test]
 fn what_cannot_be_is_refused_at_its_key() {
     // Would catch a panic, or a run of something else than what was asked for.
     let wocon = "{ kind = \"wocon\" }";
     let cases = [
         (TORUS, "{ kind = \"wocon\", master = 60 }", "", "workload.benchmark.master"),
         (TORUS, "{ kind = \"wicon\", message_size = \"2 GiB\" }", "", "workload.benchmark.message_size"),
-        (TORUS, wocon, "nic = { control_size = \"101 B\" }", "nic.control_size"),
+        (TORUS, wocon, "nic = { control_size = \"101 B\", eager_limit = \"1 KiB\" }", "nic.control_size"),
+        (TORUS, wocon, "nic = { control_size = \"32 B\" }", "nic.control_size"),
         (TORUS, wocon, "nic = { send_overhead = \"2000 s\" }", "nic.send_overhead"),
         (TORUS, wocon, "placement = { strategy = \"greedy\" }", "placement.strategy"),
         (

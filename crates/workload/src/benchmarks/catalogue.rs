@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Benchmark, wicon, wocon};
 use crate::PatternError;
-use crate::schedule::Schedule;
 
 /// A benchmark of message latency, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +15,12 @@ pub enum BenchmarkSpec {
     Wocon(wocon::WoconSpec),
     /// With contention: all ranks exchange messages in pairs, at once.
     Wicon(wicon::WiconSpec),
+}
+
+impl Default for BenchmarkSpec {
+    fn default() -> Self {
+        Self::Wocon(wocon::WoconSpec::default())
+    }
 }
 
 impl BenchmarkSpec {
@@ -47,13 +52,16 @@ impl BenchmarkSpec {
     }
 }
 
+/// The most operations of a benchmark: each takes some 150 bytes to build, and 50 of every thread that runs it.
+const MOST: u64 = 1 << 24;
+
 /// Refuses what is too little to measure or too much to hold: a round trip is four operations.
 pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
     if pairs == 0 {
         let message = format!("a benchmark needs two ranks, and there is {ranks}");
         return Err(PatternError::new("kind", message));
     }
-    let most = Schedule::MOST as u64 / (4 * pairs);
+    let most = MOST / (4 * pairs);
     if u64::from(messages) > most {
         let message = format!("{messages} round trips of {pairs} pairs are too many: up to {most} are supported");
         return Err(PatternError::new("messages", message));

@@ -12,13 +12,6 @@ pub struct MessageLatency {
     pub length: Time,
 }
 
-impl MessageLatency {
-    /// Their sum.
-    pub fn total(self) -> Time {
-        self.distance + self.length
-    }
-}
-
 /// Equation 1, L_f / B * D + L / B: a message of L bytes over D links of bandwidth B, where a flit of L_f bytes has to be in
 /// a link's sender before it goes on. None if a time is longer than can be counted.
 pub fn message_latency(flit: Bytes, bandwidth: Bandwidth, links: u32, length: Bytes) -> Option<MessageLatency> {
@@ -39,7 +32,6 @@ mod tests {
             let latency = message_latency(Bytes(32), bandwidth, 8, Bytes(1024)).unwrap();
             let ratio = latency.distance.0 as f64 / latency.length.0 as f64;
             assert!((ratio - 0.25).abs() < 1e-3, "{ratio}");
-            assert_eq!(latency.total(), latency.distance + latency.length);
         }
         assert_eq!(message_latency(Bytes(u64::MAX), Bandwidth(1), 2, Bytes(1)), None);
     }

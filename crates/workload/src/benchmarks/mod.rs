@@ -13,13 +13,15 @@ pub use catalogue::BenchmarkSpec;
 pub use wicon::{PairsSpec, WiconSpec};
 pub use wocon::WoconSpec;
 
+use std::sync::Arc;
+
 use crate::schedule::{OpId, Schedule, ScheduleBuilder};
 
 /// A benchmark: its schedule, and which of its operations are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Benchmark {
     /// What every rank does.
-    pub schedule: Schedule,
+    pub schedule: Arc<Schedule>,
     /// Bytes of a message.
     pub message_size: u64,
     /// The pairs of ranks, the one that begins first.
@@ -75,5 +77,5 @@ fn finish(
 ) -> Result<Benchmark, crate::PatternError> {
     let schedule = builder.build().map_err(|error| crate::PatternError::new("messages", error.to_string()))?;
     let trips = trips.iter().map(|&(send, recv)| (schedule.number(send), schedule.number(recv))).collect();
-    Ok(Benchmark { schedule, message_size, pairs, trips })
+    Ok(Benchmark { schedule: Arc::new(schedule), message_size, pairs, trips })
 }

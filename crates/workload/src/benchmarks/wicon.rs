@@ -27,7 +27,8 @@ pub struct WiconSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairsSpec {
-    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one hop apart.
+    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one hop apart, if its
+    /// first dimension is even.
     #[default]
     NearNeighbour,
     /// Drawn from the experiment's seed.

@@ -108,7 +108,7 @@ pub enum ScheduleError {
         received: u64,
     },
     /// An operation that waits, by way of others, for itself.
-    #[error("operation {index} of rank {rank} ({what}) would never end: it waits in a circle")]
+    #[error("operation {index} of rank {rank} ({what}) would never end: it waits in a circle, or for what does")]
     Circle {
         /// The rank.
         rank: u32,
@@ -128,7 +128,7 @@ pub enum ScheduleError {
 }
 
 impl Schedule {
-    /// The most operations of all ranks together: messages are numbered in 30 bits.
+    /// The most operations of all ranks together.
     pub const MOST: usize = 1 << 28;
 
     /// The number of ranks.

@@ -3,7 +3,7 @@
 //! hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of states, in
 //! the plane's prism.
 //!
-//! What the paper leaves open: each dimension is tried for the prisms' axis and the one that gives the fewest hop-bytes is
+//! What the paper leaves open: each dimension is tried for the prisms' axis and the one that gives the fewest hop-bytes (of multicasts once a node) is
 //! taken, the longest of equals; a prism's cross section is the most compact box there is of its size (consecutive columns in
 //! a winding order, if there is none); several planes share a column where there are more planes than columns; and among the
 //! processors that qualify the least loaded is taken.
