@@ -58,6 +58,18 @@ def test_samples_of_a_real_machine_fit_as_well() -> None:
     assert cost.per_byte_ns == pytest.approx(0.5)
 
 
+def test_samples_that_are_none_are_refused() -> None:
+    """Catches a division by zero, a fit of times below zero, a wrong complaint about results without messages."""
+    for samples in ([(1, 2, 0), (2, 3, 4)], [(1, 2, -1.0), (2, 3, -3.0)], [(1, 2, float("inf")), (1, 3, 1)]):
+        with pytest.raises(ValueError, match="above 0"):
+            fit(samples)
+    machine = {**MACHINE, "nic": {}}
+    traffic = ct.run(**machine, workload={"kind": "traffic", "load": 0.1}, measure={"max_time": "20 us"})
+    for use in (fit_message_cost, lambda results: results.plot("messages")):
+        with pytest.raises(ValueError, match="no benchmark"):
+            use(traffic)
+
+
 def test_equation_1_says_a_quarter_and_refuses_nonsense() -> None:
     """Catches terms that are swapped, and an overflow that comes out as a number."""
     distance, length = equation_1(flit=32, bytes_per_s=400_000_000, links=8, length=1024)

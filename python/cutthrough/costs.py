@@ -58,6 +58,9 @@ def fit_message_cost(results: Results, low: float = 0.0, high: float = float("in
     Raises:
         ValueError: There are no pairs, or all messages have one size.
     """
+    if not any(point.get("pairs") for point in results):
+        message = "no benchmark of messages among the points"
+        raise ValueError(message)
     return fit(
         (pair["hops"], point["message_size_B"], pair["time_mean_ns"])
         for point in results
@@ -71,7 +74,7 @@ def fit(samples: Iterable[Sample]) -> MessageCost:
     """Fits samples of links, bytes and nanoseconds.
 
     Raises:
-        ValueError: There are fewer than two sizes.
+        ValueError: There are fewer than two sizes, or a time is not above 0.
     """
     table = np.array(list(samples), dtype=float).reshape(-1, 3)
     links, sizes, times = table.T
@@ -79,6 +82,9 @@ def fit(samples: Iterable[Sample]) -> MessageCost:
         message = "a cost per byte needs messages of two sizes at least"
         raise ValueError(message)
     far = len(np.unique(links)) > 1
+    if not (np.isfinite(table).all() and (times > 0).all()):
+        message = "samples are finite, and their times above 0"
+        raise ValueError(message)
     columns = [np.ones_like(sizes), sizes, *([links] if far else [])]
     weighted = np.stack(columns, axis=1) / times[:, None]
     found = np.linalg.lstsq(weighted, np.ones_like(times))[0]

@@ -6,4 +6,6 @@
 mod executor;
 mod queues;
 
+pub use queues::time_of;
+
 pub use executor::{Alarm, Executor, Interface, Outgoing, Placed, Surroundings, UNTOUCHED};

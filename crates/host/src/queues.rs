@@ -3,6 +3,15 @@
 /// No message.
 const NONE: u32 = u32::MAX;
 
+/// The time that bytes of a packet take, where a whole one of so many bytes takes `pace`, rounded down.
+#[inline]
+pub fn time_of(bytes: u64, packet: u32, pace: u64) -> u64 {
+    match bytes == u64::from(packet) {
+        true => pace,
+        false => (u128::from(pace) * u128::from(bytes) / u128::from(packet)) as u64,
+    }
+}
+
 /// What waits to be sent, linked through flat arrays: by node the ring, by entry its rest and the entry behind it.
 #[derive(Debug)]
 pub(crate) struct Queues {
@@ -67,11 +76,7 @@ impl Queues {
             self.append(node, entry);
         }
         let birth = self.birth[node].max(self.since[entry as usize]);
-        let time = match bytes == u64::from(packet) {
-            true => pace,
-            false => (u128::from(pace) * u128::from(bytes) / u128::from(packet)) as u64,
-        };
-        self.birth[node] = birth + time;
+        self.birth[node] = birth + time_of(bytes, packet, pace);
         Some((entry, bytes as u32, birth))
     }
 }

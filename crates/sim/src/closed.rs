@@ -26,7 +26,7 @@ use crate::looks::Looks;
 use crate::machine;
 use crate::progress::Phase as Doing;
 use crate::result::{Measured, PointResult};
-use crate::run::{RunError, RunOptions};
+use crate::run::{RunError, RunOptions, weights};
 use crate::system::{System, Volumes};
 use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
 
@@ -214,7 +214,7 @@ fn result(system: &System, closed: &Volumes, (compute, phases): (u64, &[Counted]
     let finished = phases.len() == closed.phases() && phases.iter().all(|phase| phase.finished);
     let mut counts = Batch::default();
     phases.iter().for_each(|phase| counts.add(&phase.counts));
-    let capacity: f64 = phases.iter().map(|phase| phase.time as f64 * phase.senders as f64 * rate).sum();
+    let capacity = total as f64 * rate * weights(system).iter().sum::<f64>();
     let of_node = |node: NodeId| compute + phases.iter().map(|phase| phase.arrivals[node.index()]).sum::<u64>();
     let tasks = match closed {
         Volumes::Exchange(_) => system.placement.len(),

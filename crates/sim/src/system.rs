@@ -17,7 +17,8 @@ use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, RanksSpec, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, PlaceSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use crate::traffic::{OpenTrafficSpec, Packets};
 
@@ -117,7 +118,9 @@ impl System {
         };
         let (shape, placement) = place(spec, &topology, graph.as_deref(), base)?;
         let (traffic, closed) = match (&spec.workload, graph) {
-            (WorkloadSpec::Application(application), Some(graph)) => application_of(application, graph, &placement)?,
+            (WorkloadSpec::Application(application), Some(graph)) => {
+                application_of(application, graph, (&spec.placement, &placement))?
+            }
             (WorkloadSpec::Exchange(exchange), _) => as_traffic(exchange, &shape)?,
             (WorkloadSpec::Traffic(traffic), _) => (traffic.clone(), None),
             (WorkloadSpec::Benchmark(ranks), _) => benchmark_of(spec, ranks, &shape)?,
@@ -136,7 +139,9 @@ impl System {
             }
         };
         let pattern = workload::placed(pattern, &placement);
-        if !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
+        // What an application does on one node is a step too; to exchange nothing, or to offer it, is a mistake.
+        let may_stay = matches!(closed, Some(Closed::Benchmark(_) | Closed::Volumes(Volumes::Application(_))));
+        if !may_stay && !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
             let message = "all that is sent stays within a node: nothing crosses the network";
             return Err(SystemError::new("placement.processes_per_node", message));
         }
@@ -306,8 +311,14 @@ fn mapped(
 /// The graph of an application.
 fn graph_of(spec: &ApplicationSpec, seed: u64, base: &Path) -> Result<Arc<TaskGraph>, SystemError> {
     let wrong = |message: String| SystemError::new("workload.graph", message);
-    let graph = spec.graph.parse::<GraphSpec>().and_then(|graph| graph.build(base, seed));
-    let mut graph = graph.map_err(|error| wrong(error.to_string()))?;
+    let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(base, seed));
+    let mut graph = build(&spec.graph).map_err(|error| wrong(error.to_string()))?;
+    if !spec.next_graphs.is_empty() {
+        let next: Result<Vec<TaskGraph>, _> = spec.next_graphs.iter().map(build).collect();
+        let all = next.map(|next| std::iter::once(graph).chain(next).collect::<Vec<_>>());
+        let combined = all.and_then(|all| workload::tasks::combine(&all, &vec![1.0; all.len()]));
+        graph = combined.map_err(|error| SystemError::new("workload.next_graphs", error))?;
+    }
     if let Some(seed) = spec.shuffle {
         graph = workload::tasks::shuffled(&graph, seed);
     }
@@ -322,11 +333,18 @@ fn graph_of(spec: &ApplicationSpec, seed: u64, base: &Path) -> Result<Arc<TaskGr
 fn application_of(
     spec: &ApplicationSpec,
     graph: Arc<TaskGraph>,
-    placement: &Placement,
+    (place, placement): (&PlaceSpec, &Placement),
 ) -> Result<(TrafficSpec, Option<Closed>), SystemError> {
+    if let PlaceSpec::File(file) = place
+        && graph.tasks() != placement.len()
+    {
+        let (path, placed) = (file.path.display(), placement.len());
+        let message = format!("{path}: it places {placed} tasks, and the graph has {}", graph.tasks());
+        return Err(SystemError::new("placement.path", message));
+    }
     if graph.tasks() > placement.len() {
         let message = format!(
-            "the graph has {} tasks, and {} are placed; set `placement.processes_per_node`, or place each by a file or a \
+            "the graph has {} tasks, and there is room for {}; set `placement.processes_per_node`, or place each by a file or a \
              mapping strategy",
             graph.tasks(),
             placement.len()

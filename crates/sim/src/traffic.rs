@@ -180,7 +180,7 @@ impl Traffic for VolumeTraffic {
         }
         let state = self.routing.start(sender.node, dst, &mut sender.stream);
         let birth = sender.birth;
-        sender.birth += self.slot;
+        sender.birth += host::time_of(bytes, self.packet, self.slot);
         Some(Demand { birth, dst, bytes: bytes as u32, state, origin: sender.node.0 })
     }
 }

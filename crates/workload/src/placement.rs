@@ -193,9 +193,9 @@ impl Placement {
         &self.tasks[self.first[node.index()] as usize..self.first[node.index() + 1] as usize]
     }
 
-    /// Whether task i is on node i.
+    /// Whether task i is on node i, of all nodes.
     fn is_identity(&self) -> bool {
-        self.node_of.iter().copied().eq(0..self.len())
+        self.len() == self.nodes() && self.node_of.iter().copied().eq(0..self.len())
     }
 }
 

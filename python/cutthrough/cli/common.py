@@ -42,9 +42,9 @@ ThreadsOption = Annotated[
 ]
 
 #: For people: progress and errors.
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 #: For people too, but the answer itself; wide enough for a table where there is no terminal.
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+out = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
 
 
 def complain(message: str) -> None:

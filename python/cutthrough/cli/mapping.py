@@ -161,18 +161,19 @@ def map_(
             ]
             # Tasks in order do not depend on the objective, and nothing but `auto` takes another.
             default = map_tasks(tasks, where, "identity", fixed=pinned, **options | {"objective": None})
+            beside = [] if "identity" in strategy else [default]
             links = Links(bandwidth, delay, packet_size)
-            steps = [_step(mapping, links, bar) for mapping in (*found, default)] if evaluate else []
+            steps = [_step(mapping, links, bar) for mapping in (*found, *beside)] if evaluate else []
     except KeyboardInterrupt:
         complain("interrupted: nothing was written")
         raise typer.Exit(INTERRUPTED) from None
     best = min(found, key=lambda mapping: _goodness(mapping, objective))
-    points = [mapping.to_dict() for mapping in (*found, default)]
+    points = [mapping.to_dict() for mapping in (*found, *beside)]
     points = [{**point, **step} for point, step in zip(points, steps or [{}] * len(points), strict=True)]
     if output is not None:
         best.save(output, form)
     if json_output:
-        print_json({"version": _core.__version__, "points": points if evaluate else points[:-1]})
+        print_json({"version": _core.__version__, "points": points if evaluate else points[: len(found)]})
     else:
         _print(best, points, output)
     if pictures is not None:
@@ -199,7 +200,8 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
     out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
     out.print(reports.mapping_table(points))
     for point in points:
-        if hottest := point.get("step_hottest_channels"):
+        hottest = point.get("step_hottest_channels")
+        if hottest and point["step_time_ns"]:
             where, used = hottest[0]["channel"], hottest[0]["utilization"]
             line = f"Hottest channel of {point['strategy']}: {where}, used {used:.0%} of the step"
             out.print(line, markup=False, soft_wrap=True)

@@ -59,8 +59,9 @@ def experiment(mapping: MappingResult, directory: Path, links: Links = Links()) 
         topology = {"kind": "file", "path": str((directory / "machine.edges").resolve())}
     placement = mapping.save(directory / "placement.txt")
     source = mapping.graph.source or {"graph": _write(mapping.graph, directory)}
-    graph = source["graph"]
-    named = {"graph": str(Path(graph).resolve()) if Path(graph).is_file() else graph}
+    named: dict[str, Any] = {"graph": _resolved(source["graph"])}
+    if source.get("next_graphs"):
+        named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
     named |= {key: source[key] for key in ("shuffle",) if key in source}
     return {
         "title": f"{mapping.graph.name}, {mapping.strategy}",
@@ -78,19 +79,25 @@ def simulate(mapping: MappingResult, links: Links = Links()) -> Results:
     The point of the results has `time_ns`, the time of the step, `phases`, and `hottest_channels`.
 
     Raises:
-        ExperimentError: Nothing crosses the network, or the experiment is wrong.
+        ExperimentError: The experiment is wrong.
         RunError: The simulation ended without a result.
     """
     with tempfile.TemporaryDirectory(prefix="cutthrough-") as folder:
         return api.run(**experiment(mapping, Path(folder), links))
 
 
+def _resolved(graph: str) -> str:
+    """A graph's name, with the whole path if it is a file."""
+    return str(Path(graph).resolve()) if Path(graph).is_file() else graph
+
+
 def _write(graph: TaskGraph, directory: Path) -> str:
     """Writes the arcs of a graph as a list of edges; returns the path."""
-    if any(phase["groups"] for phase in graph.about["phases"]):
+    phases = graph.about["phases"]
+    if len(phases) > 1 or any(phase["groups"] for phase in phases):
         message = (
-            "error: a graph with multicasts that was combined or numbered anew twice cannot be simulated; "
-            "name it by a generator"
+            "error: a graph of several phases or with multicasts can be simulated only where it is named, by "
+            "generators or files, and numbered anew once at most"
         )
         raise ExperimentError(message)
     arcs = graph.arcs()

@@ -29,7 +29,7 @@ def write(mapping: MappingResult, form: str) -> str:
     if form not in FORMATS:
         near = difflib.get_close_matches(form, FORMATS, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: format: `{form}` is none{hint} There are {', '.join(FORMATS)}"
+        message = f"error: format: there is no `{form}`{hint}\n   = allowed: {', '.join(FORMATS)}"
         raise ExperimentError(message)
     return FORMATS[form](mapping)
 

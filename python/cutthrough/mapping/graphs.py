@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskGraph"]
 
+#: The most tasks of a graph, and the most bytes of a step.
+MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
+
 
 class TaskGraph:
     """What the tasks of an application send to one another in a step, and how much each computes.
@@ -68,8 +71,16 @@ class TaskGraph:
         if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
             message = "error: sources, targets and sizes are arrays of one dimension and of the same length"
             raise ExperimentError(message)
-        if any(len(column) and (column.min() < 0 or (column != column.astype(np.int64)).any()) for column in columns):
+        if any(len(column) and (not np.isfinite(column).all() or column.min() < 0) for column in columns) or any(
+            len(column) and (column != column.astype(np.int64)).any() for column in columns
+        ):
             message = "error: sources, targets and sizes are whole numbers, and not negative"
+            raise ExperimentError(message)
+        if not 0 < tasks <= MOST_TASKS:
+            message = f"error: {tasks} tasks; 1 to {MOST_TASKS} are supported"
+            raise ExperimentError(message)
+        if float(columns[2].sum(dtype=np.float64)) > MOST_BYTES:
+            message = "error: the graph sends more than 2^50 bytes a step"
             raise ExperimentError(message)
         given = b"" if loads is None else np.asarray(loads, np.float64).tobytes()
         one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
@@ -102,7 +113,7 @@ class TaskGraph:
             ExperimentError: They differ in the number of tasks, or weights are not one positive number each.
         """
         given = [1.0] * len(graphs) if weights is None else [float(weight) for weight in weights]
-        return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given))
+        return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given), _named(graphs))
 
     @classmethod
     def beside(cls, graphs: Sequence[TaskGraph]) -> Self:
@@ -161,3 +172,13 @@ class TaskGraph:
     def to_metis(self) -> str:
         """The graph in METIS's format; what goes both ways is averaged."""
         return self._core.metis()
+
+
+def _named(graphs: Sequence[TaskGraph]) -> dict[str, Any] | None:
+    """How an experiment names several graphs over the same tasks; None if it cannot."""
+    sources = [graph.source for graph in graphs]
+    plain = [source for source in sources if source and set(source) == {"graph", "seed"}]
+    if len(plain) < len(sources) or len({source["seed"] for source in plain}) != 1:
+        return None
+    first, *others = (source["graph"] for source in plain)
+    return {"graph": first, "next_graphs": others, "seed": plain[0]["seed"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ import numpy as np
 
 from cutthrough import _core
 from cutthrough.errors import ExperimentError
+from cutthrough.mapping.graphs import TaskGraph
+from cutthrough.mapping.machines import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
-    from cutthrough.mapping.graphs import TaskGraph
-    from cutthrough.mapping.machines import Machine
     from cutthrough.results import Results
 
     Integers = npt.NDArray[np.uint32]
@@ -105,6 +106,9 @@ class MappingResult:
     def save(self, path: str | Path, form: str = "nodes") -> Path:
         """Writes the mapping to a file; by default line i (from 0) is the node of task i."""
         target = Path(path)
+        if not target.name or target.is_dir():
+            message = f"error: {path}: the mapping goes to a file, and this is a folder"
+            raise ExperimentError(message)
         text = self.export(form)
         unfinished = target.with_name(f".{target.name}.part")
         unfinished.write_text(text, encoding="utf-8")
@@ -117,7 +121,7 @@ class MappingResult:
             links: `bandwidth`, `delay` and `packet_size`, with their units.
 
         Raises:
-            ExperimentError: Nothing crosses the network, or a quantity is wrong.
+            ExperimentError: A quantity is wrong.
         """
         from cutthrough.mapping import evaluation
 
@@ -139,8 +143,8 @@ class MappingResult:
 
 
 def map_tasks(
-    graph: TaskGraph,
-    machine: Machine,
+    graph: TaskGraph | str,
+    machine: Machine | str,
     strategy: str = "auto",
     *,
     fixed: Mapping[int, int] | None = None,
@@ -151,8 +155,8 @@ def map_tasks(
     """Gives every task a node.
 
     Args:
-        graph: The tasks.
-        machine: Where they may run.
+        graph: The tasks, or what `TaskGraph` takes.
+        machine: Where they may run, or what `Machine` takes.
         strategy: One of `cutthrough list strategies`.
         fixed: Tasks that are where they are: task to place (index into the machine's allocated nodes).
         current: The places of the tasks now, for strategies that move few of them.
@@ -163,6 +167,11 @@ def map_tasks(
         ExperimentError: The tasks do not fit, or an option is wrong.
         KeyboardInterrupt: Ctrl-C was pressed; the search has stopped.
     """
+    graph = TaskGraph(graph) if isinstance(graph, str) else graph
+    machine = Machine(machine) if isinstance(machine, str) else machine
+    if not math.isfinite(options.get("budget") or 0.0):
+        message = "error: budget: it is a number of seconds, and not infinite"
+        raise ExperimentError(message)
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
     spec = {"strategy": strategy, **{key: value for key, value in options.items() if value is not None}}
@@ -182,7 +191,7 @@ def _check(key: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         near = difflib.get_close_matches(value, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: {key}: `{value}` is none{hint} There are {', '.join(known)}"
+        message = f"error: {key}: there is no `{value}`{hint}\n   = allowed: {', '.join(known)}"
         raise ExperimentError(message)
 
 

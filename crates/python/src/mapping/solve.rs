@@ -78,7 +78,11 @@ pub fn map_tasks<'py>(
     current: Option<&[u8]>,
     progress: &MapProgress,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let spec: MapSpec = serde_json::from_str(spec).map_err(|error| wrong(&error))?;
+    let spec: MapSpec = serde_json::from_str(spec).map_err(|error| {
+        // Where in the text that Python has written is of no use.
+        let text = error.to_string();
+        wrong(&text.split(" at line ").next().unwrap_or(&text))
+    })?;
     let current = current.map(|bytes| Mapping { place_of: words(bytes) });
     if let Some(current) = &current {
         check(current, graph, machine)?;

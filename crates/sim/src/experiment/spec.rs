@@ -234,6 +234,9 @@ pub struct ApplicationSpec {
     /// The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file (METIS, Matrix
     /// Market, edges, matrix).
     pub graph: String,
+    /// Further graphs of the same tasks, whose phases follow those of the first; loads add up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_graphs: Vec<String>,
     /// Time that a node takes for a unit of its tasks' loads. All compute before the first phase.
     #[serde(default)]
     pub time_per_load: Time,

@@ -86,6 +86,7 @@ fn right_value(key: &KeyDoc) -> Value {
         "number" => 0.5.into(),
         "true or false" => true.into(),
         "list of whole number" => vec![Value::from(number); 2].into(),
+        "list of string" => vec![Value::from("name"); 2].into(),
         other => panic!("add a right value of {other} for {}", key.key),
     }
 }
@@ -99,6 +100,7 @@ fn wrong_types(key: &KeyDoc) -> Vec<Value> {
         "whole number" => vec![text, fraction, boolean],
         "number" => vec![text, boolean],
         "true or false" => vec![text, whole, fraction],
+        "list of string" => vec![text, whole.clone(), boolean, vec![whole].into()],
         list if list.starts_with("list of") => vec![text.clone(), whole, boolean, vec![text].into()],
         _ => vec![text, whole, fraction, boolean],
     };

@@ -128,7 +128,7 @@ fn what_does_not_fit_is_refused_at_its_key() {
     assert_eq!(key("kind = \"application\"\ngraph = \"stensil:8\"", IN_ORDER), "workload.graph");
     assert_eq!(key("kind = \"application\"\ngraph = \"stencil:9\"", IN_ORDER), "placement.processes_per_node");
     assert_eq!(key(STENCIL, &bad.placement()), "placement.path");
-    assert_eq!(key(STENCIL, &short.placement()), "placement.processes_per_node");
+    assert_eq!(key(STENCIL, &short.placement()), "placement.path");
     assert_eq!(key(STENCIL, "strategy = \"file\"\npath = \"missing\""), "placement.path");
     let traffic = "kind = \"traffic\"\nload = 0.5";
     assert_eq!(key(traffic, "strategy = \"auto\""), "placement.strategy");
@@ -136,6 +136,54 @@ fn what_does_not_fit_is_refused_at_its_key() {
     let many = "kind = \"application\"\ngraph = \"stencil:32\"";
     assert_eq!(key(many, "strategy = \"greedy\"\ntasks_per_node = 2"), "placement.tasks_per_node");
     assert_eq!(key(traffic, &short.placement()), "placement.path");
-    let together = Held::new("together", "3\n".repeat(8).as_str());
-    assert_eq!(key(STENCIL, &together.placement()), "placement.processes_per_node");
+}
+
+#[test]
+fn a_short_message_takes_its_own_time_and_a_step_within_a_node_none() {
+    // Would catch packets that are paced as if all were whole, and a step that is refused because nothing crosses. Four neighbours
+    // get 1 byte each: all leave within four times its time of 0.8 ns, and arrive after a router and two links.
+    let torus = "kind = \"torus\"\ndims = [4, 4]";
+    let of = |bytes: u32, packet: &str| {
+        let workload = format!("kind = \"application\"\ngraph = \"stencil:4x4,bytes={bytes}\"");
+        let text = experiment(torus, &workload, IN_ORDER).replace("\"256 B\"", &format!("\"{packet}\""));
+        time(&text)
+    };
+    assert!(of(1, "256 B") < 260.0, "{}", of(1, "256 B"));
+    let ratio = of(1024, "64 KiB") / of(1024, "1 KiB");
+    assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+    let alone = "kind = \"application\"\ngraph = \"stencil:2x2\"\ntime_per_load = \"3 ns\"";
+    let found = result(&experiment(torus, alone, "strategy = \"contiguous\"\nprocesses_per_node = 4"));
+    let closed = found.closed.unwrap();
+    assert_eq!((closed.time_ns, found.packets, found.accepted_load), (Some(12.0), 0, 0.0));
+}
+
+#[test]
+fn a_few_tasks_on_the_first_nodes_are_a_step_too() {
+    // Would catch a pattern of tasks that is asked for nodes without any.
+    let torus = "kind = \"torus\"\ndims = [4, 4]";
+    let workload = "kind = \"application\"\ngraph = \"stencil:2x2\"";
+    let system = build(&experiment(torus, workload, "strategy = \"identity\"")).unwrap();
+    let analysis = sim::analyze(&system).unwrap();
+    assert!(analysis.throughput_bound > 0.0);
+    let error = build(&experiment(torus, workload, &Held::new("long", "0\n1\n2\n3\n4\n").placement())).unwrap_err();
+    assert_eq!(error.key, "placement.path");
+    let two = format!("{workload}\nnext_graphs = [\"random:4\"]");
+    let phases = result(&experiment(torus, &two, IN_ORDER)).closed.unwrap().phases;
+    assert_eq!(phases.len(), 2);
+    let unequal = format!("{workload}\nnext_graphs = [\"random:5\"]");
+    assert_eq!(build(&experiment(torus, &unequal, IN_ORDER)).unwrap_err().key, "workload.next_graphs");
+}
+
+#[test]
+fn used_and_exact_shares_agree_where_tasks_share_nodes_and_compute() {
+    // Would catch a throughput that counts other bytes or another time than the loads of channels do.
+    let workload = "kind = \"application\"\ngraph = \"stencil:8x8,bytes=4096\"\ntime_per_load = \"700 ns\"";
+    let text =
+        experiment("kind = \"mesh\"\ndims = [4, 4]", workload, "strategy = \"contiguous\"\nprocesses_per_node = 4");
+    let (system, found) = (build(&text).unwrap(), result(&text));
+    let analysis = sim::analyze(&system).unwrap();
+    for (exact, used) in analysis.channel_loads.iter().zip(&found.channel_utilization) {
+        let scaled = exact * found.accepted_load;
+        assert!((scaled - used).abs() < 1e-6, "{scaled} {used}");
+    }
 }

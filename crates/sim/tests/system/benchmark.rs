@@ -164,6 +164,23 @@ fn a_way_longer_than_many_packets_is_no_deadlock() {
 }
 
 #[test]
+fn ranks_that_share_all_nodes_or_leave_some_without_any_run() {
+    // Would catch a benchmark that needs a network, and one that needs a rank on every node.
+    let wicon = "{ kind = \"wicon\", messages = 2 }";
+    let local = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
+    let found = benchmark(&result(&experiment(TORUS, wicon, &format!("{OVERHEADS}\n{local}"))));
+    assert_eq!((found.message_time_mean_ns, found.pairs.len()), (None, 60));
+    assert!(found.pairs.iter().all(|pair| pair.hops == 0 && pair.time_mean_ns == Some(1512.0)));
+    let path = std::env::temp_dir().join(format!("cutthrough-{}-ranks", std::process::id()));
+    std::fs::write(&path, "0\n1\n2\n").unwrap();
+    let few = format!("{OVERHEADS}\nplacement = {{ strategy = \"file\", path = '{}' }}", path.display());
+    let found = benchmark(&result(&experiment(TORUS, "{ kind = \"wocon\" }", &few)));
+    assert_eq!(found.pairs.len(), 2);
+    // What is left behind in the temporary folder harms nobody.
+    let _ = std::fs::remove_file(&path);
+}
+
+#[test]
 fn contention_gives_the_numbers_that_it_gave() {
     // Would catch any unintended change of who is served when: random pairs, several ranks a node, by rendezvous.
     let wicon = "{ kind = \"wicon\", pairs = \"random\", messages = 3, message_size = \"1500 B\" }";

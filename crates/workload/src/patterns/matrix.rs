@@ -46,20 +46,25 @@ impl Matrix {
     pub fn read(spec: &MatrixSpec, nodes: u32, base: &Path) -> Result<Self, PatternError> {
         let path = base.join(&spec.path);
         let entries = matrix_file::read(&path, nodes)?;
-        Self::new(&entries, nodes).map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
+        let matrix =
+            Self::new(&entries, nodes).and_then(|matrix| match matrix.weights.iter().any(|&weight| weight > 0.0) {
+                true => Ok(matrix),
+                false => Err("all weights are 0, so that no node sends".to_owned()),
+            });
+        matrix.map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
     }
 
     /// From weights of pairs of tasks below `tasks`, in ascending order of source and destination, each pair once. Weights
     /// are positive.
     ///
     /// # Errors
-    /// If there are none, or their sum is beyond all bounds.
+    /// If their sum is beyond all bounds.
     pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
         let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
         Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
     }
 
-    /// From entries in ascending order of source and destination, of positive weights.
+    /// From entries in ascending order of source and destination, of positive weights; without any, nobody sends.
     fn new(entries: &[Entry], nodes: u32) -> Result<Self, String> {
         let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };
         let mut rest = entries;
@@ -69,13 +74,12 @@ impl Matrix {
             matrix.add_row(row);
         }
         let largest = matrix.weights.iter().copied().fold(0.0, f64::max);
-        if largest == 0.0 {
-            return Err("all weights are 0, so that no node sends".to_owned());
-        }
         if largest.is_infinite() {
             return Err("the weights of a source add up to more than 1e308; scale them down".to_owned());
         }
-        matrix.weights.iter_mut().for_each(|weight| *weight /= largest);
+        if largest > 0.0 {
+            matrix.weights.iter_mut().for_each(|weight| *weight /= largest);
+        }
         Ok(matrix)
     }
 

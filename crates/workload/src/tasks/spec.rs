@@ -142,8 +142,26 @@ fn from_settings(kind: &str, first: &str, settings: &str) -> Result<GraphSpec, G
             }
         }
     }
-    serde_json::from_value(Value::Object(table))
-        .map_err(|error| GraphError::key("graph", format!("`{kind}:{}`: {error}", settings.escape_debug())))
+    serde_json::from_value(Value::Object(table)).map_err(|error| {
+        let words = in_words(&error.to_string());
+        GraphError::key("graph", format!("`{kind}:{}`: {words}", settings.escape_debug()))
+    })
+}
+
+/// What a reader of values complains of, without the names of types.
+fn in_words(complaint: &str) -> String {
+    let words = [
+        ("invalid type: string \"\", expected", "there is nothing, expected"),
+        ("invalid type: floating point", "not allowed:"),
+        ("invalid type: ", "not allowed: "),
+        ("invalid value: ", "not allowed: "),
+        ("missing field", "missing:"),
+        ("expected u64", "expected a whole number from 0"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected numbers with `x` between them"),
+    ];
+    words.iter().fold(complaint.to_owned(), |text, (of_types, plain)| text.replace(of_types, plain))
 }
 
 /// A setting's value: a number, true or false, numbers with `x` between them, or a word.
