@@ -524,18 +524,19 @@ def _draw_gains(found: Found, machine: str) -> Figure:
 
 
 def _draw_costs(found: Found) -> Figure:
-    """What a message costs alone, and between near and random pairs."""
+    """What a message (over the mean number of links) and a byte cost alone, between near and between random pairs."""
     figure, panels = _panels(2, 6.0)
     for axes, machine in zip(panels, (BGP, XT3), strict=True):
         runs = {"alone": ("wocon", machine, "8x8x8"), "near pairs": ("wicon", machine, "8x8x8", NEAR),
                 "random pairs": ("wicon", machine, "8x8x8", RANDOM)}  # fmt: skip
         costs = {name: _cost(found.of(*run), machine) for name, run in runs.items()}
-        places = range(len(costs))
-        axes.bar(places, [1 / cost.per_byte_ns for cost in costs.values()], color="C0", width=0.5)
+        hops = {name: float(found.of(*run)[0]["pair_hops_mean"]) for name, run in runs.items()}
+        axes.bar(range(len(costs)), [1 / cost.per_byte_ns for cost in costs.values()], color="C0", width=0.5)
         labels = [
-            f"{name}\n{cost.per_message_ns * 1e-3:.1f} µs + {cost.per_byte_ns:.2f} ns/B" for name, cost in costs.items()
+            f"{name}\n{cost.time_ns(0, hops[name]) * 1e-3:.1f} µs + {cost.per_byte_ns:.2f} ns/B"
+            for name, cost in costs.items()
         ]
-        axes.set_xticks(places, labels, fontsize="small")
+        axes.set_xticks(range(len(costs)), labels, fontsize="small")
         axes.grid(visible=False, axis="x")
         axes.set_ylabel("Bandwidth of a pair, 1 / cost of a byte (GB/s)")
         axes.set_title(f"Fitted costs, {NAMES[machine]}, 8x8x8")
