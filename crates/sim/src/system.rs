@@ -138,7 +138,7 @@ impl System {
                 built.map_err(|error| SystemError::new(format!("{at_pattern}{}", error.key), error.message))?
             }
         };
-        let pattern = workload::placed(pattern, &placement);
+        let pattern = workload::placed(pattern, &placement, closed.is_some());
         // What an application does on one node is a step too; to exchange nothing, or to offer it, is a mistake.
         let may_stay = matches!(closed, Some(Closed::Benchmark(_) | Closed::Volumes(Volumes::Application(_))));
         if !may_stay && !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {

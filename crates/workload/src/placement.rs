@@ -202,7 +202,9 @@ impl Placement {
 /// A pattern over tasks as one over nodes.
 ///
 /// A message's task is drawn from the node's, each for the share of its messages that leave the node.
-pub fn placed(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>) -> Arc<dyn Pattern> {
+///
+/// Where `full`, weights are scaled so that the node that sends most has weight 1, whatever its tasks send one another.
+pub fn placed(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Arc<dyn Pattern> {
     if placement.is_identity() {
         return pattern;
     }
@@ -219,7 +221,13 @@ pub fn placed(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>) -> Arc<dyn 
     };
     let leaving: Vec<f64> =
         (0..placement.len()).map(leaving).map(|share| if share < 1e-12 { 0.0 } else { share }).collect();
-    Arc::new(Placed { pattern, placement: Arc::clone(placement), leaving, alone })
+    let mut placed = Placed { pattern, placement: Arc::clone(placement), leaving, alone, scale: 1.0 };
+    let most = (0..placement.nodes()).map(|node| placed.weight(NodeId(node))).fold(0.0, f64::max);
+    if full && most > 0.0 {
+        placed.scale = 1.0 / most;
+        placed.leaving.iter_mut().for_each(|share| *share /= most);
+    }
+    Arc::new(placed)
 }
 
 #[derive(Debug)]
@@ -230,6 +238,8 @@ struct Placed {
     leaving: Vec<f64>,
     /// No node has more than one task.
     alone: bool,
+    /// What the tasks' weights are multiplied by.
+    scale: f64,
 }
 
 impl Placed {
@@ -280,7 +290,7 @@ impl Pattern for Placed {
         let total = self.total(src);
         let mut shares: Vec<(NodeId, f64)> = Vec::new();
         for &task in self.placement.tasks(src).iter().filter(|&&task| self.leaving[task as usize] > 0.0) {
-            let weight = self.pattern.weight(NodeId(task)) / total;
+            let weight = self.pattern.weight(NodeId(task)) * self.scale / total;
             let of_task = self.pattern.distribution(NodeId(task)).into_iter();
             let there = of_task.map(|(dst, share)| (self.placement.node(dst.0), share * weight));
             shares.extend(there.filter(|&(node, _)| self.alone || node != src));

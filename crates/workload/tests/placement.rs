@@ -126,7 +126,7 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
             let spec: PatternSpec = serde_json::from_str(spec).unwrap();
             let tasks = build(&spec, &*network, 3).unwrap();
             let place = Arc::new(placement.place(&*network, 1, Path::new(".")).unwrap());
-            let nodes = placed(Arc::clone(&tasks), &place);
+            let nodes = placed(Arc::clone(&tasks), &place, false);
             for src in (0..72).step_by(7).map(NodeId) {
                 let shares = nodes.distribution(src);
                 assert!(shares.is_sorted_by(|one, other| one.0 < other.0), "{shares:?}");

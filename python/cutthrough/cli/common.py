@@ -73,7 +73,22 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
 
 
-class Bar:
+class Live:
+    """What is shown while something goes on."""
+
+    _progress: Progress
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class Bar(Live):
     """A progress bar over all points, with the time left; silent where nobody watches."""
 
     def __init__(self) -> None:
@@ -88,15 +103,6 @@ class Bar:
         )
         self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self._task = self._progress.add_task("", total=1.0, phase="", points="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def update(self, done: float, total: int, phase: str) -> None:
         """Shows how far a run is (see `sweeps.Watcher`)."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cutthrough import _core, plots, reports
-from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
+from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, out, print_json
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
 from cutthrough.mapping.exports import FORMATS
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
 
 __all__ = ["register"]
 
@@ -39,22 +35,13 @@ def register(app: typer.Typer) -> None:
     app.command("map")(map_)
 
 
-class Bar:
+class Bar(Live):
     """A bar for a search; silent where nobody watches."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
         self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self._task = self._progress.add_task("", total=1.0)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def update(self, fraction: float, phase: str) -> None:
         """Shows how far a search is (see `solving.Watcher`)."""

@@ -182,6 +182,9 @@ fn used_and_exact_shares_agree_where_tasks_share_nodes_and_compute() {
         experiment("kind = \"mesh\"\ndims = [4, 4]", workload, "strategy = \"contiguous\"\nprocesses_per_node = 4");
     let (system, found) = (build(&text).unwrap(), result(&text));
     let analysis = sim::analyze(&system).unwrap();
+    // The node that sends most sends at full load, in analyses: so no more than that is accepted.
+    assert_eq!(analysis.class_loads[0].max, 1.0);
+    assert!(found.accepted_load < 1.0, "{}", found.accepted_load);
     for (exact, used) in analysis.channel_loads.iter().zip(&found.channel_utilization) {
         let scaled = exact * found.accepted_load;
         assert!((scaled - used).abs() < 1e-6, "{scaled} {used}");
