@@ -1,8 +1,7 @@
 //! Windows of lookahead: how the partitions of one run keep step.
 //!
-//! Partitions talk only through channels, and no channel is faster than the window is long: what is sent in one window
-//! is received in a later one. So all run one window, meet, and go on. The meeting is one barrier a window; what is sent
-//! goes to one of two sets of mailboxes in turn, so that nobody writes what another still reads.
+//! Partitions talk only through channels, and no channel between two of them is faster than the window is long: what is
+//! sent in one window is received in a later one. So all run one window, meet, and go on: one barrier a window.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -106,50 +105,37 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Runs every partition from `from` to `until` in windows of `length` ticks, one thread a partition.
+/// Moves every crew on through a span of time in windows of `length` ticks, one thread a crew. A crew is what one thread
+/// moves on: some partitions.
 ///
-/// `step(partition, window start, window end, parity)` runs one window: first it takes in what the others left in the
-/// mailboxes of the other parity, then it handles its events, leaving what it sends in the mailboxes of `parity`. What
-/// the last window leaves behind is taken in by the next call, whose `parity` continues; the parity to go on with is
-/// returned. With one partition there is one window, as long as the whole span.
-pub fn run_windows<P: Send>(
-    partitions: &mut [P],
+/// `step(crew, start, end)` runs one window: it takes in what has been left for the crew, handles its events, and leaves
+/// what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
+pub fn run_windows<C: Send>(
+    crews: &mut [C],
     span: std::ops::Range<u64>,
     length: u64,
-    parity: usize,
-    step: impl Fn(&mut P, u64, u64, usize) + Sync,
-) -> usize {
-    if let [only] = partitions {
-        step(only, span.start, span.end, parity);
-        return parity;
-    }
-    let barrier = SpinBarrier::new(partitions.len());
-    let run = |partition: &mut P| {
+    step: impl Fn(&mut C, u64, u64) + Sync,
+) {
+    let barrier = SpinBarrier::new(crews.len());
+    let run = |crew: &mut C| {
         let _guard = Guard(&barrier);
-        let (mut start, mut parity) = (span.start, parity);
+        let mut start = span.start;
         while start < span.end {
-            let end = span.end.min(start + length);
-            step(partition, start, end, parity);
+            let end = span.end.min(start.saturating_add(length));
+            step(crew, start, end);
             if !barrier.wait() {
                 break;
             }
             start = end;
-            parity ^= 1;
         }
-        parity
     };
+    let Some((first, rest)) = crews.split_first_mut() else { return };
     thread::scope(|scope| {
-        let mut parity = parity;
-        let mut rest = partitions.iter_mut();
-        let first = rest.next();
-        for partition in rest {
-            scope.spawn(|| run(partition));
+        for crew in rest {
+            scope.spawn(|| run(crew));
         }
-        if let Some(first) = first {
-            parity = run(first);
-        }
-        parity
-    })
+        run(first);
+    });
 }
 
 #[cfg(test)]
@@ -161,29 +147,29 @@ mod tests {
     fn more_threads_than_cores_get_through_and_a_dead_one_frees_the_others() {
         // Would catch a sleeper that is never woken, and a barrier that waits for a thread that has died.
         let mut many = vec![0_u64; 64];
-        run_windows(&mut many, 0..200, 1, 0, |count, _, _, _| *count += 1);
+        run_windows(&mut many, 0..200, 1, |count, _, _| *count += 1);
         assert!(many.iter().all(|&count| count == 200));
         let died = std::panic::catch_unwind(|| {
             let mut few = vec![0_u64, 1, 2];
-            run_windows(&mut few, 0..10, 1, 0, |id, start, _, _| assert!(*id != 1 || start < 5, "this one dies"));
+            run_windows(&mut few, 0..10, 1, |id, start, _| assert!(*id != 1 || start < 5, "this one dies"));
         });
         assert!(died.is_err());
     }
 
     #[test]
     fn every_window_is_run_once_by_each_and_in_step() {
-        // Would catch a partition that runs ahead, a window run twice, a parity out of step.
-        let log = Mutex::new(Vec::new());
-        let mut partitions = [0_u32, 1, 2];
-        let parity = run_windows(&mut partitions, 0..10, 3, 1, |partition, start, end, parity| {
-            log.lock().unwrap().push((start, end, parity, *partition));
-        });
-        let mut log = log.into_inner().unwrap();
-        assert!(log.is_sorted_by_key(|&(start, ..)| start));
-        log.sort_unstable();
-        let windows = [(0, 3, 1), (3, 6, 0), (6, 9, 1), (9, 10, 0)];
-        let want: Vec<_> = windows.iter().flat_map(|&(s, e, p)| (0..3).map(move |id| (s, e, p, id))).collect();
-        assert_eq!(log, want);
-        assert_eq!(parity, 1);
+        // Would catch a crew that runs ahead, a window run twice, one that is too long.
+        for crews in [vec![0_u32], vec![0, 1, 2]] {
+            let log = Mutex::new(Vec::new());
+            run_windows(&mut crews.clone(), 0..10, 3, |crew, start, end| {
+                log.lock().unwrap().push((start, end, *crew));
+            });
+            let mut log = log.into_inner().unwrap();
+            assert!(log.is_sorted_by_key(|&(start, ..)| start));
+            log.sort_unstable();
+            let windows = [(0, 3), (3, 6), (6, 9), (9, 10)];
+            let want: Vec<_> = windows.iter().flat_map(|&(s, e)| crews.iter().map(move |&id| (s, e, id))).collect();
+            assert_eq!(log, want);
+        }
     }
 }

@@ -18,11 +18,11 @@ use topology::{ChannelClass, ChannelSource};
 use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
-use crate::packet::{Packet, Pool};
+use crate::desk::{Desk, Mail};
+use crate::packet::Pool;
 use crate::plan::Plan;
 use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
-use crate::tally::Tally;
 use marks::Marks;
 
 /// The lanes of the wheel, in the order in which an instant handles them.
@@ -42,6 +42,9 @@ pub(crate) mod lane {
 
 /// The argument of the event that tells the traffic of a packet's arrival.
 pub(crate) const ARRIVED: u32 = 1;
+
+/// Bytes of a cache line.
+const CACHE_LINE: usize = 64;
 
 /// A sender's channel leads to a node.
 const SINK: u16 = u16::MAX;
@@ -127,15 +130,6 @@ pub(crate) struct LocalRouter {
     active: u64,
 }
 
-/// What one partition sends to another: at the end of a window it changes hands.
-#[derive(Debug, Default)]
-pub struct Mail {
-    /// Packets: time, input (port and virtual channel), packet.
-    arrivals: Vec<(u64, u32, Packet)>,
-    /// Credits: time, counter, bytes.
-    credits: Vec<(u64, u32, u32)>,
-}
-
 /// The shared state of a partition.
 #[derive(Debug)]
 pub struct Fabric {
@@ -177,10 +171,8 @@ pub struct Fabric {
     snapshot: Arc<Vec<u32>>,
     /// By sender: packets wait, and none of them has credit.
     blocked: Vec<bool>,
-    /// What is to be sent to each other partition at the end of the window.
-    pub(crate) outbox: Vec<Mail>,
-    /// What has been counted.
-    pub tally: Tally,
+    /// The thread's, while this partition is being moved on.
+    pub(crate) desk: Desk,
     rule: CreditRule,
     /// Everywhere a class is one virtual channel, with one counter of credits.
     one_lane: bool,
@@ -203,6 +195,14 @@ impl Fabric {
     #[inline]
     pub(crate) fn ports(&self) -> usize {
         self.receivers.len()
+    }
+
+    /// Reads the state of all channels and packets once, as it lies in memory.
+    pub(crate) fn before_window(&self) {
+        read_through(&self.senders, |sender| sender.queued);
+        read_through(&self.receivers, |receiver| receiver.router);
+        read_through(&self.credits, |&credit| credit as u32);
+        read_through(self.pool.places(), |packet| packet.dst);
     }
 
     // --- marking what an instant concerns -------------------------------------------------------------------------
@@ -328,7 +328,7 @@ impl Fabric {
         }
         let at = now + self.classes[sender.class.0 as usize].delay;
         if sender.partition == SINK {
-            self.tally.delivered(&self.pool[packet], at + time);
+            self.desk.tally.delivered(&self.pool[packet], at + time);
             if self.tells_arrivals {
                 self.wheel.insert(at + time, lane::WAKE, self.pool[packet].origin, ARRIVED);
             }
@@ -346,7 +346,7 @@ impl Fabric {
         if sender.partition == self.part {
             self.wheel.insert(at, lane::ARRIVAL, input, packet);
         } else {
-            self.outbox[sender.partition as usize].arrivals.push((at, input, self.pool[packet]));
+            self.desk.outbox[sender.partition as usize].packet(at, input, self.pool[packet]);
             self.pool.free(packet);
         }
         time
@@ -432,13 +432,21 @@ impl Fabric {
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        for (at, input, packet) in mail.arrivals.drain(..) {
-            let packet = self.pool.put(packet);
-            self.wheel.insert(at, lane::ARRIVAL, input, packet);
+        for (packet, at) in mail.packets() {
+            let place = self.pool.put(*packet);
+            self.wheel.insert(at, lane::ARRIVAL, packet.next, place);
         }
-        for (at, counter, bytes) in mail.credits.drain(..) {
+        for (at, counter, bytes) in mail.credits() {
             self.wheel.insert(at, lane::CREDIT, counter, bytes);
         }
+        mail.clear();
+    }
+}
+
+/// Reads one item of each cache line, in the order of memory.
+pub(crate) fn read_through<T>(items: &[T], read: impl Fn(&T) -> u32) {
+    for item in items.iter().step_by((CACHE_LINE / size_of::<T>()).max(1)) {
+        black_box(read(item));
     }
 }
 

@@ -4,6 +4,7 @@
 //! next buffer, so following its head and its serialization time is exact to the flit.
 
 pub mod catalogue;
+mod desk;
 mod fabric;
 mod invariants;
 mod packet;
@@ -14,9 +15,10 @@ pub mod routers;
 mod tally;
 mod watchdog;
 
-pub use fabric::{Fabric, Mail};
+pub use desk::{Desk, Mail};
+pub use fabric::Fabric;
 pub use partition::{Calls, Demand, Happening, Partition, Traffic};
-pub use partition_map::PartitionMap;
+pub use partition_map::{Grain, PartitionMap};
 pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
 pub use tally::{Batch, Tally};
 pub use watchdog::{WaitingPacket, waiting_cycle};

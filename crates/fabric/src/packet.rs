@@ -19,7 +19,7 @@ pub struct Packet {
     pub state: RouteState,
     /// Its size in bytes.
     pub bytes: u32,
-    /// The packet behind it in its queue, or the next free place of the pool.
+    /// The packet behind it in its queue.
     pub next: u32,
     /// The output port that it waits for; where senders choose one router ahead, the next router's, or `UNDECIDED`.
     pub out: u16,
@@ -37,24 +37,23 @@ pub const UNDECIDED: u16 = u16::MAX;
 #[derive(Debug, Default)]
 pub struct Pool {
     packets: Vec<Packet>,
-    free: u32,
+    /// The free places. Listed, not linked through the places: those are cold when many packets come at once.
+    free: Vec<u32>,
 }
 
 impl Pool {
     /// An empty pool.
     pub fn new() -> Self {
-        Self { packets: Vec::new(), free: NONE }
+        Self::default()
     }
 
     /// Takes a packet in and says where it lies.
     #[inline]
     pub fn put(&mut self, packet: Packet) -> u32 {
-        if self.free == NONE {
+        let Some(place) = self.free.pop() else {
             self.packets.push(packet);
             return (self.packets.len() - 1) as u32;
-        }
-        let place = self.free;
-        self.free = self.packets[place as usize].next;
+        };
         self.packets[place as usize] = packet;
         place
     }
@@ -62,8 +61,7 @@ impl Pool {
     /// Frees a packet's place.
     #[inline]
     pub fn free(&mut self, place: u32) {
-        self.packets[place as usize].next = self.free;
-        self.free = place;
+        self.free.push(place);
     }
 
     /// What lies at a place, unless it is `NONE`.
@@ -72,11 +70,15 @@ impl Pool {
         self.packets.get(place as usize)
     }
 
-    /// The number of places that hold a packet. Walks all free ones.
+    /// All places, used or not.
+    #[inline]
+    pub fn places(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// The number of places that hold a packet.
     pub fn used(&self) -> usize {
-        let next = |&place: &u32| self.packets.get(place as usize).map(|packet| packet.next);
-        let free = std::iter::successors(Some(self.free), next).take_while(|&place| place != NONE);
-        self.packets.len() - free.count()
+        self.packets.len() - self.free.len()
     }
 }
 

@@ -7,7 +7,8 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::fabric::{ARRIVED, Fabric, Mail, lane};
+use crate::desk::{Desk, Mail};
+use crate::fabric::{ARRIVED, Fabric, lane};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
@@ -132,7 +133,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         if partition.traffic.hears() {
             partition.fabric.tells_arrivals = true;
-            partition.fabric.tally.ignore_sources();
             partition.traffic.begin(&mut partition.calls);
             partition.calls.wakes.clear();
             partition.set_alarms();
@@ -143,13 +143,27 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         partition
     }
 
-    /// Handles everything that happens before a time, in ticks.
-    pub fn run_until(&mut self, until: u64) {
+    /// Reads the state of all channels and packets once, as it lies in memory: sooner done than to get it piece by piece when
+    /// it is needed, after others have had the near cache for a window.
+    pub fn before_window(&self) {
+        self.fabric.before_window();
+        self.routers.before_window();
+    }
+
+    /// Handles everything that happens before a time, in ticks, and closes the batches that end before it or then.
+    pub fn run_until(&mut self, until: u64, desk: &mut Desk) {
+        std::mem::swap(&mut self.fabric.desk, desk);
         let mut instant = std::mem::take(&mut self.instant);
-        while self.fabric.wheel.next(until, &mut instant) {
-            self.handle(&instant);
+        let mut now = self.fabric.wheel.now();
+        while now < until {
+            now = self.fabric.desk.tally.enter_batch(now).min(until);
+            while self.fabric.wheel.next(now, &mut instant) {
+                self.handle(&instant);
+            }
         }
         self.instant = instant;
+        self.fabric.desk.tally.leave_batch();
+        std::mem::swap(&mut self.fabric.desk, desk);
     }
 
     /// One instant: credits and arrivals, then arbitration and departures.
@@ -169,6 +183,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             self.routers.freed(fabric, event.target, event.arg, now);
         }
         for event in &instant.lanes[lane::ARRIVAL] {
+            // What is under way for long has grown cold: many at once are got sooner than one after the other.
+            black_box(fabric.pool[event.arg].dst);
             fabric.mark_arrival(event.target, event.arg);
         }
         for event in &instant.lanes[lane::WAKE] {
@@ -294,7 +310,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             self.fabric.block(sender);
             return;
         };
-        self.fabric.tally.injected(&self.fabric.pool[packet]);
+        self.fabric.desk.tally.injected(&self.fabric.pool[packet]);
         let bytes = self.fabric.pool[packet].bytes;
         self.fabric.transmit(sender, (packet, bytes), vc, now);
         self.next_demand(node, now);
@@ -336,16 +352,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Takes in what another partition has sent to this one.
     pub fn take_in(&mut self, mail: &mut Mail) {
         self.fabric.take_in(mail);
-    }
-
-    /// What is to be sent to another partition.
-    pub fn outbox(&mut self, partition: usize) -> &mut Mail {
-        &mut self.fabric.outbox[partition]
-    }
-
-    /// What has been counted.
-    pub fn tally(&mut self) -> &mut crate::tally::Tally {
-        &mut self.fabric.tally
     }
 
     /// The shared state.

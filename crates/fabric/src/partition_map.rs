@@ -1,7 +1,18 @@
-//! Which partition owns which router, and how a partition numbers what it owns.
+//! Which partition owns which router, which thread moves on which partitions, and how a partition numbers what it owns.
+//!
+//! A thread moves on a *crew* of partitions, one after the other, a window of lookahead each. One partition would do; more
+//! of them are small enough for a near cache to hold, and where a window holds many instants, all of them but the first
+//! find their state there. Partitions are cut where channels are slow, for the slower the channels between them, the longer
+//! the window.
 
-use topology::{Channels, Endpoint, Topology};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
+
+use crate::plan::Plan;
 
 /// The division of a network: each router, with its nodes, belongs to one partition.
 #[derive(Debug)]
@@ -16,6 +27,10 @@ pub struct PartitionMap {
     node_home: Vec<(u16, u32)>,
     /// The number of ports of each partition.
     ports: Vec<u32>,
+    /// The number of crews.
+    crews: usize,
+    /// The least delay of a channel between two partitions, in ticks; `u64::MAX` if there is none.
+    window: u64,
 }
 
 /// The partition that a channel leads to, or that feeds it, and its number there.
@@ -25,32 +40,98 @@ pub(crate) struct Place {
     pub index: u32,
 }
 
+/// How many partitions a crew has. Of no consequence for results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// As many as make each fit into a near cache, where that is worth the while.
+    #[default]
+    Fine,
+    /// One.
+    Coarse,
+    /// So many, if there are as many routers.
+    Exactly(u64),
+}
+
+/// Ports of a partition that fits into a near cache, with what belongs to them: some 600 KB.
+const CACHED_PORTS: u64 = 1024;
+
+/// Ports of a cluster that is not torn apart for the sake of the cache.
+const CLUSTER_PORTS: u64 = 2 * CACHED_PORTS;
+
+/// Partitions of that size that a crew has at least, if they are fine: fewer can stay as they are, for the next cache
+/// holds them all.
+const FEWEST: u64 = 5;
+
+/// Packets' times that a window has to hold for partitions to be fine: below, changing between them costs more than it
+/// gains.
+const SHORTEST_WINDOW: u64 = 2;
+
+/// The most partitions.
+const MOST: u64 = 1 << 10;
+
 impl PartitionMap {
-    /// Divides a network into so many parts (fewer if it has fewer routers), of nearly equal numbers of ports, keeping
-    /// together what the topology says is near.
-    pub fn new(topology: &dyn Topology, parts: usize) -> Self {
-        let channels = Channels::new(topology);
-        let total = u64::from(channels.ports());
-        let parts = parts.clamp(1, topology.routers().clamp(1, 1 << 10) as usize);
-        let mut order: Vec<u32> = (0..topology.routers()).collect();
-        order.sort_by_key(|&router| topology.locality(RouterId(router)));
-        let mut map = Self {
-            routers: vec![Vec::new(); parts],
-            nodes: vec![Vec::new(); parts],
-            home: vec![(0, 0); order.len()],
-            node_home: vec![(0, 0); topology.nodes() as usize],
-            ports: vec![0; parts],
-        };
-        let mut before = 0;
-        for router in order {
-            let part = (before * parts as u64 / total.max(1)).min(parts as u64 - 1) as usize;
-            map.adopt(topology, RouterId(router), part);
-            before += u64::from(topology.ports(RouterId(router)));
+    /// Divides a network among so many crews (fewer if it has fewer routers), with nearly equal numbers of ports, keeping
+    /// together what fast channels join and what the topology says is near.
+    pub fn new(plan: &Plan, crews: usize, grain: Grain) -> Self {
+        let topology = plan.topology();
+        let total = u64::from(plan.channels().ports());
+        let crews = (crews as u64).clamp(1, u64::from(topology.routers()).clamp(1, MOST));
+        let most = MOST / crews;
+        match grain {
+            Grain::Coarse => Self::divide(plan, crews, 1),
+            Grain::Exactly(parts) => Self::divide(plan, crews, parts.clamp(1, most)),
+            Grain::Fine => {
+                let parts = (total / crews).div_ceil(CACHED_PORTS).clamp(1, most);
+                let fine = (parts >= FEWEST).then(|| Self::divide(plan, crews, parts));
+                let holds = |map: &Self| map.window >= SHORTEST_WINDOW.saturating_mul(plan.shortest_full());
+                fine.filter(holds).unwrap_or_else(|| Self::divide(plan, crews, 1))
+            }
         }
+    }
+
+    fn divide(plan: &Plan, crews: u64, blocks: u64) -> Self {
+        let topology = plan.topology();
+        let (parts, total) = (crews * blocks, u64::from(plan.channels().ports()));
+        let mut map = Self {
+            routers: Vec::new(),
+            nodes: Vec::new(),
+            home: vec![(0, 0); topology.routers() as usize],
+            node_home: vec![(0, 0); topology.nodes() as usize],
+            ports: Vec::new(),
+            crews: 0,
+            window: u64::MAX,
+        };
+        let most = if parts == 1 { u64::MAX } else { (total / crews / 2).min(CLUSTER_PORTS) };
+        let (mut before, mut last) = (0, None);
+        for cluster in clusters(plan, most) {
+            let part = (before * parts / total.max(1)).min(parts - 1);
+            if last != Some(part) {
+                last = Some(part);
+                map.begin();
+            }
+            for router in cluster {
+                map.adopt(topology, router);
+                before += u64::from(topology.ports(router));
+            }
+        }
+        if map.routers.is_empty() {
+            map.begin();
+        }
+        map.crews = (crews as usize).min(map.parts());
+        map.window = map.least_delay(plan);
         map
     }
 
-    fn adopt(&mut self, topology: &dyn Topology, router: RouterId, part: usize) {
+    /// Begins a new partition.
+    fn begin(&mut self) {
+        self.routers.push(Vec::new());
+        self.nodes.push(Vec::new());
+        self.ports.push(0);
+    }
+
+    /// Adds a router and its nodes to the last partition.
+    fn adopt(&mut self, topology: &dyn Topology, router: RouterId) {
+        let part = self.routers.len() - 1;
         self.routers[part].push(router.0);
         self.home[router.index()] = (part as u16, self.ports[part]);
         self.ports[part] += u32::from(topology.ports(router));
@@ -62,9 +143,28 @@ impl PartitionMap {
         }
     }
 
+    /// The least delay of a channel between two partitions.
+    fn least_delay(&self, plan: &Plan) -> u64 {
+        let part = |router: RouterId| self.home[router.index()].0;
+        let crossing = links(plan).filter(|link| part(link.from) != part(link.to));
+        crossing.map(|link| link.delay).min().unwrap_or(u64::MAX)
+    }
+
     /// The number of partitions.
     pub fn parts(&self) -> usize {
         self.routers.len()
+    }
+
+    /// The partitions of each crew.
+    pub fn crews(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let first = |crew: usize| crew * self.parts() / self.crews;
+        (0..self.crews).map(move |crew| first(crew)..first(crew + 1))
+    }
+
+    /// The window of lookahead, in ticks: nothing that a partition sends reaches another one sooner. `u64::MAX` if they have
+    /// nothing to send one another.
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
     /// The routers of a partition.
@@ -88,4 +188,67 @@ impl PartitionMap {
         let (partition, number) = self.node_home[node.index()];
         Place { partition, index: self.ports[partition as usize] + number }
     }
+}
+
+/// A channel from router to router, and its delay in ticks.
+struct Link {
+    from: RouterId,
+    to: RouterId,
+    delay: u64,
+}
+
+fn links(plan: &Plan) -> impl Iterator<Item = Link> + '_ {
+    (0..plan.topology().routers()).flat_map(move |router| links_of(plan, RouterId(router)))
+}
+
+fn links_of(plan: &Plan, from: RouterId) -> impl Iterator<Item = Link> + '_ {
+    let topology = plan.topology();
+    (0..topology.ports(from)).map(PortId).filter_map(move |port| match topology.endpoint(from, port) {
+        Endpoint::Router(to, _) => Some(Link { from, to, delay: plan.link_delay(topology.class(from, port)) }),
+        _ => None,
+    })
+}
+
+/// The routers by cluster, in ascending order of the locality of a cluster's first router. Between clusters there are only
+/// channels of some delay or slower ones: the greatest for which no cluster has more than so many ports.
+fn clusters(plan: &Plan, most: u64) -> Vec<Vec<RouterId>> {
+    let topology = plan.topology();
+    let mut order: Vec<RouterId> = (0..topology.routers()).map(RouterId).collect();
+    order.sort_by_key(|&router| topology.locality(router));
+    let delays: BTreeSet<Reverse<u64>> = links(plan).map(|link| Reverse(link.delay)).collect();
+    for Reverse(delay) in delays {
+        let clusters = joined_below(plan, &order, delay);
+        let ports = |cluster: &Vec<RouterId>| cluster.iter().map(|&r| u64::from(topology.ports(r))).sum::<u64>();
+        if clusters.iter().map(ports).max() <= Some(most) {
+            return clusters;
+        }
+    }
+    order.into_iter().map(|router| vec![router]).collect()
+}
+
+/// Clusters of routers, each joined by channels of less than a delay.
+fn joined_below(plan: &Plan, order: &[RouterId], delay: u64) -> Vec<Vec<RouterId>> {
+    let mut cluster_of = vec![usize::MAX; order.len()];
+    let mut count = 0;
+    for &first in order {
+        if cluster_of[first.index()] != usize::MAX {
+            continue;
+        }
+        let mut found = vec![first];
+        cluster_of[first.index()] = count;
+        while let Some(router) = found.pop() {
+            for link in links_of(plan, router).filter(|link| link.delay < delay) {
+                if cluster_of[link.to.index()] == usize::MAX {
+                    cluster_of[link.to.index()] = count;
+                    found.push(link.to);
+                }
+            }
+        }
+        count += 1;
+    }
+    let mut clusters = vec![Vec::new(); count];
+    for &router in order {
+        clusters[cluster_of[router.index()]].push(router);
+    }
+    clusters
 }

@@ -183,9 +183,9 @@ impl Plan {
         &self.channels
     }
 
-    /// The window of lookahead: the smallest delay of any channel, in ticks.
-    pub fn window(&self) -> u64 {
-        self.links.iter().map(|link| link.delay).min().unwrap_or(1)
+    /// The least time that the largest packet takes on a link, in ticks.
+    pub(crate) fn shortest_full(&self) -> u64 {
+        self.links.iter().map(|link| link.full).min().unwrap_or(1)
     }
 
     /// How often the routing has the network's congestion looked at, in ticks; none if it does not.

@@ -1,15 +1,21 @@
-//! What a partition counts while it runs. Whole numbers only, so that the sum over partitions does not depend on their
+//! What partitions count while they run. Whole numbers only, so that the sum over partitions does not depend on their
 //! number or order.
 
 use engine::statistics::Histogram;
 
 use crate::packet::Packet;
 
-/// Counts of one partition: those of the current batch, and those of the measured interval.
+/// Counts of some partitions: by batch, and those of the measured interval.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Counts since the last `take_batch`.
-    pub batch: Batch,
+    /// Counts since the last `enter_batch`.
+    batch: Batch,
+    /// The batches counted: where the first begins, in ticks, how long each is, the counts of each so far, and which of
+    /// them time is in.
+    begin: u64,
+    length: u64,
+    batches: Vec<Batch>,
+    current: usize,
     /// Packets born in this span of ticks are measured.
     measured: std::ops::Range<u64>,
     /// Latencies of measured packets, in ticks from generation to the tail's delivery.
@@ -53,11 +59,21 @@ impl Batch {
     }
 }
 
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 impl Tally {
     /// Nothing counted, nothing measured yet.
     pub fn new(nodes: u32) -> Self {
         Self {
             batch: Batch::default(),
+            begin: 0,
+            length: u64::MAX,
+            batches: Vec::new(),
+            current: 0,
             measured: u64::MAX..u64::MAX,
             latency: Histogram::new(),
             hops: 0,
@@ -90,13 +106,33 @@ impl Tally {
         self.measured.end = end;
     }
 
-    /// The counts since the last call.
-    pub fn take_batch(&mut self) -> Batch {
-        std::mem::take(&mut self.batch)
+    /// From a time on, in ticks, counts by batches of a length.
+    pub fn count_batches(&mut self, begin: u64, length: u64) {
+        (self.begin, self.length) = (begin, length.max(1));
     }
 
-    /// Counts nothing by source.
-    pub(crate) fn ignore_sources(&mut self) {
+    /// Finds the batch that a time lies in, and says when it ends.
+    pub(crate) fn enter_batch(&mut self, now: u64) -> u64 {
+        self.leave_batch();
+        self.current = ((now - self.begin) / self.length) as usize;
+        self.begin.saturating_add(self.length.saturating_mul(self.current as u64 + 1))
+    }
+
+    /// Adds what has been counted to the current batch.
+    pub(crate) fn leave_batch(&mut self) {
+        if self.batches.len() <= self.current {
+            self.batches.resize(self.current + 1, Batch::default());
+        }
+        self.batches[self.current].add(&std::mem::take(&mut self.batch));
+    }
+
+    /// The counts of each batch since the last call.
+    pub fn take_batches(&mut self) -> Vec<Batch> {
+        std::mem::take(&mut self.batches)
+    }
+
+    /// Counts nothing by source: packets are known by something else.
+    pub fn ignore_sources(&mut self) {
         self.by_source = Vec::new();
     }
 

@@ -10,7 +10,7 @@ use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{Demand, Fabric, FabricSpec, LinkParameters, Partition, PartitionMap, Plan, Traffic};
+use fabric::{Demand, Desk, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Tally, Traffic};
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId};
@@ -57,12 +57,13 @@ fn spec(topology: &str, router: RouterSpec) -> FabricSpec {
 fn deliver_all<R: Routers>(topology: &str, router: &RouterSpec, routers: impl FnOnce(&Fabric) -> R) {
     let spec = spec(topology, router.clone());
     let nodes = spec.topology.nodes();
-    let map = PartitionMap::new(&*spec.topology, 1);
     let plan = Arc::new(Plan::new(spec).unwrap());
+    let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let burst = Burst { left: vec![PACKETS; nodes as usize], nodes };
     let mut partition = Partition::new(&plan, &map, 0, routers, burst);
-    partition.run_until(1 << 40);
-    let tally = partition.tally();
+    let mut desk = Desk::new(Tally::new(nodes), 1);
+    partition.run_until(1 << 40, &mut desk);
+    let tally = &desk.tally;
     assert_eq!(tally.total_delivered, u64::from(nodes * PACKETS), "{topology} {router:?}");
     assert_eq!(tally.in_flight, 0);
     if let Err(left) = partition.check_empty() {

@@ -101,7 +101,7 @@ impl Experiment {
         progress: &Progress,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let point = self.point(point)?;
-        let options = RunOptions { threads, progress: progress.inner.clone() };
+        let options = RunOptions { threads, progress: progress.inner.clone(), ..RunOptions::default() };
         let result = py.detach(|| sim::run_point(&self.inner, point, &options)).map_err(|error| unfinished(&error))?;
         Ok((json!(result).to_string(), doubles(py, &result.channel_utilization)))
     }

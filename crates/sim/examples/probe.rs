@@ -51,7 +51,7 @@ fn main() {
         seed: 1,
     };
     let plan = Arc::new(Plan::new(spec).unwrap());
-    let map = PartitionMap::new(&*topology, 1);
+    let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
     let pattern =
         workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
@@ -83,12 +83,13 @@ fn main() {
 }
 
 fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
-    p.run_until(slot * slots / 10);
-    p.tally().take_batch();
+    let mut desk = Desk::new(Tally::new(plan.topology().nodes()), 1);
+    p.run_until(slot * slots / 10, &mut desk);
+    desk.tally.take_batches();
     let start = Instant::now();
-    p.run_until(slot * slots);
+    p.run_until(slot * slots, &mut desk);
     let wall = start.elapsed().as_secs_f64();
-    let b = p.tally().take_batch();
+    let b = desk.tally.take_batches()[0];
     println!(
         "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}",
         b.packets,
@@ -96,6 +97,6 @@ fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, Ope
         b.hops as f64 / wall / 1e6,
         b.latency as f64 / b.packets as f64 * plan.tick().0 as f64 / 1e3,
         b.packets as f64 / f64::from(plan.topology().nodes()) / (slots as f64 * 0.9),
-        p.tally().in_flight,
+        desk.tally.in_flight,
     );
 }

@@ -26,7 +26,7 @@ fn main() {
             println!("{:?} bound {:.5} {} in {:.2} s", p.keys, a.throughput_bound, classes.join(", "), a.wall_s);
             continue;
         }
-        let o = sim::RunOptions { threads, progress: Default::default() };
+        let o = sim::RunOptions { threads, ..Default::default() };
         match sim::run_point(&e, p, &o) {
             Ok(r) => {
                 if std::env::var("FULL").is_ok() {

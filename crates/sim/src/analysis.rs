@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fabric::{Grain, PartitionMap};
 use routing::algorithms::dragonfly::ImbalanceModel;
 use routing::{ChannelLoads, Routing, channel_loads, channel_name};
 use serde::Serialize;
@@ -233,8 +234,8 @@ pub struct Check {
     pub senders: u32,
     /// The grain of simulated time.
     pub tick_ps: u64,
-    /// The window of lookahead: how far apart threads may be.
-    pub window_ps: u64,
+    /// The window of lookahead: how far apart two threads may be; null if there is too little to divide between them.
+    pub window_ps: Option<u64>,
     /// Latency of a packet that meets no other on the longest path.
     pub zero_load_latency_max_ns: f64,
     /// Memory of a run, roughly.
@@ -253,6 +254,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
     let senders = (0..topology.nodes()).filter(|&node| system.pattern.sends(units::NodeId(node))).count() as u32;
     let slot_us = system.picoseconds(system.slot()) as f64 / 1e6;
     let packets = system.packets().message.div_ceil(u64::from(system.packets().packet)) as f64;
+    let window = PartitionMap::new(plan, 2, Grain::Coarse).window();
     Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
@@ -271,7 +273,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         pattern: system.pattern.kind().into(),
         senders,
         tick_ps: plan.tick().0,
-        window_ps: system.picoseconds(plan.window()),
+        window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         memory_bytes: memory::of_system(system),
         packet_hops_per_us: f64::from(senders) * system.traffic.load * packets / slot_us

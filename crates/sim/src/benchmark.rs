@@ -63,7 +63,7 @@ pub struct PairResult {
 /// Runs a benchmark to its end.
 pub(crate) fn run(system: &System, benchmark: &Benchmark, options: &RunOptions) -> Result<PointResult, RunError> {
     let watch = Stopwatch::start();
-    let mut machine = machine::build(system, options.threads.max(1), traffic(system, benchmark));
+    let mut machine = machine::build(system, options, traffic(system, benchmark));
     let counts = to_the_end(system, benchmark, &mut *machine, options)?;
     let times = Times::of(&machine.executors(), benchmark.schedule.len());
     let longest = longest(system);

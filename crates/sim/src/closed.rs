@@ -177,7 +177,7 @@ fn phase(
         let own = nodes.iter().map(|&node| (NodeId(node), flows[node as usize].clone())).collect();
         NodeTraffic::Volume(VolumeTraffic::new(&system.routing, system.spec.seed, packet, own))
     };
-    let mut machine = machine::build(system, options.threads.max(1), traffic);
+    let mut machine = machine::build(system, options, traffic);
     machine.note_arrivals();
     let mut looks = Looks::new(system, longest, &options.progress);
     while looks.counts.bytes < volume && !looks.is_over() {

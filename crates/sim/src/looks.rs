@@ -44,13 +44,13 @@ impl<'a> Looks<'a> {
             return Err(RunError::Cancelled);
         }
         self.now = self.longest.min(self.now.saturating_add(self.step));
-        machine.advance(self.now);
-        let batch = machine.take_batch();
-        self.still = if batch.packets == 0 && machine.in_flight() > 0 { self.still + 1 } else { 0 };
+        let mut counts = Batch::default();
+        machine.advance(self.now, u64::MAX).iter().for_each(|batch| counts.add(batch));
+        self.still = if counts.packets == 0 && machine.in_flight() > 0 { self.still + 1 } else { 0 };
         if self.still > STANDSTILL {
             return Err(deadlock(self.system, machine, self.now));
         }
-        self.counts.add(&batch);
+        self.counts.add(&counts);
         Ok(())
     }
 }

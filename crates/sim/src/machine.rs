@@ -1,5 +1,6 @@
 //! A system in motion: its partitions, and how they are moved on together.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::run_windows;
@@ -9,21 +10,21 @@ use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{Batch, Fabric, Mail, Partition, PartitionMap, Tally, WaitingPacket};
+use fabric::{Batch, Desk, Fabric, Grain, Mail, Partition, PartitionMap, Tally, Traffic, WaitingPacket};
 use host::Executor;
 use topology::ChannelSource;
 
-use crate::system::System;
+use crate::run::RunOptions;
+use crate::system::{Closed, System};
 use crate::traffic::NodeTraffic;
 
 /// A running system, whatever its routers are.
 pub(crate) trait Machine {
-    /// Moves on to a time, in ticks.
-    fn advance(&mut self, until: u64);
+    /// Moves on to a time, in ticks; returns the counts of all partitions in each batch of a length until then, the last of
+    /// which may be shorter.
+    fn advance(&mut self, until: u64, batch: u64) -> Vec<Batch>;
     /// Packets in the network.
     fn in_flight(&mut self) -> i64;
-    /// Counts since the last call, of all partitions.
-    fn take_batch(&mut self) -> Batch;
     /// Measures packets born from a time on, and counts bytes by source and by channel from now on.
     fn measure_from(&mut self, start: u64);
     /// Measures no packets born from a time on.
@@ -50,8 +51,17 @@ pub(crate) trait Machine {
 }
 
 /// Builds the machine of a system, divided over threads. `traffic` makes the traffic of some nodes.
-pub(crate) fn build(system: &System, threads: usize, traffic: impl Fn(&[u32]) -> NodeTraffic) -> Box<dyn Machine> {
-    let map = PartitionMap::new(&*system.topology, threads);
+pub(crate) fn build(
+    system: &System,
+    options: &RunOptions,
+    traffic: impl Fn(&[u32]) -> NodeTraffic,
+) -> Box<dyn Machine> {
+    let grain = match system.closed {
+        // Ranks know the whole schedule, wherever they are: many partitions of them would be many copies.
+        Some(Closed::Benchmark(_)) if options.grain == Grain::Fine => Grain::Coarse,
+        _ => options.grain,
+    };
+    let map = PartitionMap::new(&system.plan, options.threads.max(1), grain);
     let traffic = (0..map.parts()).map(|part| traffic(map.nodes(part))).collect();
     let parts = Division { system, map, traffic };
     match &system.spec.router {
@@ -72,20 +82,27 @@ struct Division<'a> {
 impl Division<'_> {
     fn of<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
         let Self { system, map, traffic } = self;
-        let member = |(index, traffic)| Member {
-            index,
-            partition: Partition::new(&system.plan, &map, index, &routers, traffic),
+        let nodes = system.topology.nodes();
+        let mut traffic = traffic.into_iter().enumerate();
+        let crew = |parts: Range<usize>| {
+            let mut desk = Desk::new(Tally::new(nodes), map.parts());
+            let member = |(index, traffic): (usize, NodeTraffic)| {
+                if traffic.hears() {
+                    desk.tally.ignore_sources();
+                }
+                Member { index, partition: Partition::new(&system.plan, &map, index, &routers, traffic) }
+            };
+            let members = traffic.by_ref().take(parts.len()).map(member).collect();
+            Crew { members, desk, inbox: Mail::default() }
         };
-        let boxes = || (0..map.parts() * map.parts()).map(|_| Mutex::default()).collect();
         Box::new(Parts {
-            members: traffic.into_iter().enumerate().map(member).collect(),
-            mail: [boxes(), boxes()],
-            nodes: system.topology.nodes() as usize,
-            window: system.plan.window(),
+            crews: map.crews().map(crew).collect(),
+            mail: (0..map.parts()).map(|_| Mutex::default()).collect(),
+            nodes: nodes as usize,
+            window: map.window(),
             snapshots: system.plan.snapshot_period(),
             channels: system.plan.output_channels(),
             now: 0,
-            parity: 0,
         })
     }
 }
@@ -96,83 +113,109 @@ struct Member<R> {
     partition: Partition<R, NodeTraffic>,
 }
 
+/// The partitions that one thread moves on.
+struct Crew<R> {
+    members: Vec<Member<R>>,
+    desk: Desk,
+    /// What a member is about to take in, kept for its memory.
+    inbox: Mail,
+}
+
+impl<R: Routers> Crew<R> {
+    /// Moves every member on by a window, one after the other. `mail` has a box for each partition.
+    fn run_until(&mut self, end: u64, mail: &[Mutex<Mail>]) {
+        let many = self.members.len() > 1;
+        for Member { index, partition } in &mut self.members {
+            std::mem::swap(&mut *lock(&mail[*index]), &mut self.inbox);
+            partition.take_in(&mut self.inbox);
+            if many {
+                partition.before_window();
+            }
+            partition.run_until(end, &mut self.desk);
+            for (outgoing, there) in self.desk.outbox.iter_mut().zip(mail) {
+                if !outgoing.is_empty() {
+                    outgoing.move_to(&mut lock(there));
+                }
+            }
+        }
+    }
+}
+
 /// The partitions of a run.
 struct Parts<R> {
-    members: Vec<Member<R>>,
-    /// By parity of the window, then by receiver and sender.
-    mail: [Vec<Mutex<Mail>>; 2],
+    crews: Vec<Crew<R>>,
+    /// By partition, what has been sent to it.
+    mail: Vec<Mutex<Mail>>,
     nodes: usize,
     window: u64,
     /// How often the routing has the network's congestion looked at, if it does, and over how many channels.
     snapshots: Option<u64>,
     channels: usize,
     now: u64,
-    parity: usize,
 }
 
 impl<R: Routers> Parts<R> {
     fn tallies(&mut self) -> impl Iterator<Item = &mut Tally> {
-        self.members.iter_mut().map(|member| member.partition.tally())
+        self.crews.iter_mut().map(|crew| &mut crew.desk.tally)
+    }
+
+    fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
+        self.crews.iter().flat_map(|crew| &crew.members).map(|member| &member.partition)
+    }
+
+    fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
+        self.crews.iter_mut().flat_map(|crew| &mut crew.members).map(|member| &mut member.partition)
     }
 
     /// Lets all partitions see how congested the channels of all are now.
     fn take_snapshot(&mut self) {
         let mut snapshot = vec![0; self.channels];
-        for member in &self.members {
-            member.partition.fabric().look_at_congestion(&mut snapshot);
+        for partition in self.partitions() {
+            partition.fabric().look_at_congestion(&mut snapshot);
         }
         let snapshot = Arc::new(snapshot);
-        for member in &mut self.members {
-            member.partition.take_snapshot(Arc::clone(&snapshot));
+        for partition in self.partitions_mut() {
+            partition.take_snapshot(Arc::clone(&snapshot));
         }
     }
 
     fn run_until(&mut self, until: u64) {
-        let parts = self.members.len();
         let mail = &self.mail;
-        let step = |member: &mut Member<R>, _start: u64, end: u64, parity: usize| {
-            for other in 0..parts {
-                member.partition.take_in(&mut lock(&mail[parity ^ 1][member.index * parts + other]));
-            }
-            member.partition.run_until(end);
-            for other in (0..parts).filter(|&other| other != member.index) {
-                // The box is empty: its receiver has taken in what the window before the last one left.
-                let mut there = lock(&mail[parity][other * parts + member.index]);
-                std::mem::swap(&mut *there, member.partition.outbox(other));
-            }
-        };
-        self.parity = run_windows(&mut self.members, self.now..until, self.window, self.parity, step);
+        let step = |crew: &mut Crew<R>, _start: u64, end: u64| crew.run_until(end, mail);
+        run_windows(&mut self.crews, self.now..until, self.window, step);
         self.now = until;
     }
 }
 
 impl<R: Routers> Machine for Parts<R> {
-    fn advance(&mut self, until: u64) {
-        let Some(period) = self.snapshots else { return self.run_until(until) };
+    fn advance(&mut self, until: u64, batch: u64) -> Vec<Batch> {
+        let begin = self.now;
+        self.tallies().for_each(|tally| tally.count_batches(begin, batch));
         while self.now < until {
-            if self.now.is_multiple_of(period) {
-                self.take_snapshot();
-            }
-            self.run_until(until.min((self.now / period + 1) * period));
+            let next = match self.snapshots {
+                None => until,
+                Some(period) => {
+                    if self.now.is_multiple_of(period) {
+                        self.take_snapshot();
+                    }
+                    until.min((self.now / period + 1) * period)
+                }
+            };
+            self.run_until(next);
         }
+        let mut sums = vec![Batch::default(); (until - begin).div_ceil(batch) as usize];
+        for counts in self.tallies().map(Tally::take_batches) {
+            sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+        }
+        sums
     }
 
     fn in_flight(&mut self) -> i64 {
         self.tallies().map(|tally| tally.in_flight).sum()
     }
 
-    fn take_batch(&mut self) -> Batch {
-        let mut sum = Batch::default();
-        for tally in self.tallies() {
-            sum.add(&tally.take_batch());
-        }
-        sum
-    }
-
     fn measure_from(&mut self, start: u64) {
-        for member in &mut self.members {
-            member.partition.clear_channels();
-        }
+        self.partitions_mut().for_each(Partition::clear_channels);
         for tally in self.tallies() {
             tally.measure(start..u64::MAX);
             tally.clear_sources();
@@ -187,7 +230,7 @@ impl<R: Routers> Machine for Parts<R> {
 
     fn outstanding(&mut self, end: u64) -> bool {
         let in_network: i64 = self.tallies().map(|tally| tally.measured_in_flight).sum();
-        in_network > 0 || self.members.iter().any(|m| m.partition.next_births().any(|(_, birth)| birth < end))
+        in_network > 0 || self.partitions().any(|partition| partition.next_births().any(|(_, birth)| birth < end))
     }
 
     fn by_source(&mut self) -> Vec<u64> {
@@ -203,7 +246,7 @@ impl<R: Routers> Machine for Parts<R> {
 
     fn progress_by_source(&self) -> Vec<u64> {
         let mut births = vec![self.now; self.nodes];
-        for (node, birth) in self.members.iter().flat_map(|member| member.partition.next_births()) {
+        for (node, birth) in self.partitions().flat_map(Partition::next_births) {
             births[node.index()] = birth.min(self.now);
         }
         births
@@ -234,15 +277,15 @@ impl<R: Routers> Machine for Parts<R> {
     }
 
     fn channel_bytes(&self) -> Vec<(ChannelSource, u64)> {
-        self.members.iter().flat_map(|member| member.partition.channel_bytes()).collect()
+        self.partitions().flat_map(Partition::channel_bytes).collect()
     }
 
     fn executors(&self) -> Vec<&Executor> {
-        self.members.iter().filter_map(|member| member.partition.traffic().executor()).collect()
+        self.partitions().filter_map(|partition| partition.traffic().executor()).collect()
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {
-        self.members.iter().flat_map(|member| member.partition.waiting_packets()).collect()
+        self.partitions().flat_map(Partition::waiting_packets).collect()
     }
 }
 

@@ -11,7 +11,7 @@
 //! then that of the packets delivered in the interval, and the run ends when the accepted load is known.
 
 use engine::statistics::{self, Batch as Mean, Estimate};
-use fabric::Batch;
+use fabric::{Batch, Grain};
 use units::NodeId;
 use workload::InjectionSpec;
 
@@ -37,7 +37,7 @@ const LONGEST_WARM_UP: usize = 400;
 const LONGEST_MEASURE: usize = 4096;
 /// Packets that a batch should hold on average.
 const PACKETS_A_BATCH: f64 = 2048.0;
-/// Batches in one observation of the sources' accepted loads.
+/// Batches in one observation of the sources' accepted loads. Nothing is decided more often.
 const BATCHES_AN_OBSERVATION: usize = 8;
 /// Batches without a packet delivered, with packets in the network, that count as a standstill.
 pub(crate) const STANDSTILL: u32 = 16;
@@ -68,6 +68,8 @@ pub enum RunError {
 pub struct RunOptions {
     /// Threads, at least 1.
     pub threads: usize,
+    /// How finely the network is divided between and within threads.
+    pub grain: Grain,
     /// Who watches.
     pub progress: Progress,
 }
@@ -91,7 +93,7 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     }
     let sources = system.sources();
     let traffic = |nodes: &[u32]| NodeTraffic::Open(OpenTraffic::new(&sources, nodes));
-    let machine = machine::build(system, options.threads.max(1), traffic);
+    let machine = machine::build(system, options, traffic);
     let watch = Stopwatch::start();
     let mut run = Run::new(system, machine, &options.progress);
     run.warm_up()?;
@@ -151,31 +153,35 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Moves on by a batch, and looks whether anything still moves.
-    fn step(&mut self) -> Result<Batch, RunError> {
-        self.move_to(self.now + self.batch)
+    /// Moves on by some batches, and looks whether anything still moves: the counts of each.
+    fn step(&mut self, batches: usize) -> Result<Vec<Batch>, RunError> {
+        self.move_to(self.now + self.batch * batches as u64)
     }
 
-    fn move_to(&mut self, time: u64) -> Result<Batch, RunError> {
+    fn move_to(&mut self, time: u64) -> Result<Vec<Batch>, RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
         }
+        let all = self.machine.advance(time, self.batch);
         self.now = time;
-        self.machine.advance(self.now);
-        let counts = self.machine.take_batch();
-        self.packet_hops += counts.hops;
-        self.still = if counts.packets == 0 && self.machine.in_flight() > 0 { self.still + 1 } else { 0 };
+        for counts in &all {
+            self.packet_hops += counts.hops;
+            self.still = if counts.packets == 0 { self.still + 1 } else { 0 };
+        }
+        if self.machine.in_flight() == 0 {
+            self.still = 0;
+        }
         if self.still > STANDSTILL {
             return Err(deadlock(self.system, &mut *self.machine, self.now));
         }
-        Ok(counts)
+        Ok(all)
     }
 
     fn warm_up(&mut self) -> Result<(), RunError> {
         if let WarmUp::Fixed(time) = self.system.spec.measure.warm_up {
             let end = time.0.div_ceil(self.system.plan.tick().0);
             while self.now < end {
-                self.move_to(end.min(self.now + self.batch))?;
+                self.move_to(end.min(self.now + self.batch * BATCHES_AN_OBSERVATION as u64))?;
                 self.progress.set(Phase::WarmUp, 0.2 * self.now as f64 / end as f64);
             }
             self.settled = true;
@@ -183,12 +189,16 @@ impl<'a> Run<'a> {
         }
         let (mut latency, mut accepted) = (Vec::new(), Vec::new());
         let mut look = FEWEST_BATCHES;
-        while latency.len() < LONGEST_WARM_UP && self.now < self.last_tick() / 2 {
-            let counts = self.step()?;
-            // A batch without deliveries says nothing of the latency: it repeats what was.
-            let mean = counts.latency as f64 / counts.packets as f64;
-            latency.push(if counts.packets == 0 { latency.last().copied().unwrap_or(0.0) } else { mean });
-            accepted.push(counts.bytes as f64);
+        let ends = |now: u64, count: usize, last: u64| count >= LONGEST_WARM_UP || now >= last / 2;
+        while !ends(self.now, latency.len(), self.last_tick()) {
+            let (now, before, last) = (self.now, latency.len(), self.last_tick());
+            let stops = |n: usize| before + n >= look || ends(now + n as u64 * self.batch, before + n, last);
+            for counts in self.step(until(stops))? {
+                // A batch without deliveries says nothing of the latency: it repeats what was.
+                let mean = counts.latency as f64 / counts.packets as f64;
+                latency.push(if counts.packets == 0 { latency.last().copied().unwrap_or(0.0) } else { mean });
+                accepted.push(counts.bytes as f64);
+            }
             self.progress.set(Phase::WarmUp, 0.2 * latency.len() as f64 / look as f64);
             if latency.len() >= look {
                 if statistics::mser5(&latency).settled && statistics::mser5(&accepted).settled {
@@ -208,17 +218,25 @@ impl<'a> Run<'a> {
         let shortest = self.system.spec.measure.min_time.map_or(0, |time| time.0 / self.system.plan.tick().0);
         let mut look = FEWEST_BATCHES;
         let longest = if self.system.spec.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
-        let goes_on = |run: &Self| run.batches.len() < longest || run.now - run.measured.0 < shortest;
-        while self.batches.is_empty() || !self.converged && goes_on(self) && self.now < self.last_tick() {
-            let counts = self.step()?;
-            self.batches.push(counts);
-            if self.batches.len().is_multiple_of(BATCHES_AN_OBSERVATION) {
+        let (start, batch, last) = (self.now, self.batch, self.last_tick());
+        let span = |count: usize| count as u64 * batch;
+        let ends =
+            |count: usize| count > 0 && (count >= longest && span(count) >= shortest || start + span(count) >= last);
+        let looks = |count: usize, look: usize| count >= look && span(count) >= shortest;
+        while !self.converged && !ends(self.batches.len()) {
+            let before = self.batches.len();
+            let observes = |count: usize| count.is_multiple_of(BATCHES_AN_OBSERVATION);
+            let stops = |n: usize| observes(before + n) || looks(before + n, look) || ends(before + n);
+            let counts = self.step(until(stops))?;
+            self.batches.extend(counts);
+            let count = self.batches.len();
+            if observes(count) {
                 let delivered = self.machine.by_source();
                 self.sources.observe(delivered, self.machine.progress_by_source(), self.now);
             }
-            let done = self.batches.len() as f64 / look as f64;
+            let done = count as f64 / look as f64;
             self.progress.set(Phase::Measuring, 0.2 + 0.7 * done.min(1.0) * self.closeness());
-            if self.batches.len() >= look && self.now - self.measured.0 >= shortest {
+            if looks(count, look) {
                 self.converged = self.is_precise();
                 look += look / 4;
             }
@@ -275,11 +293,14 @@ impl<'a> Run<'a> {
     fn drain(&mut self) -> Result<(), RunError> {
         let longest = self.now + 2 * (self.measured.1 - self.measured.0) + 64 * self.batch;
         let start = self.now;
+        // A packet is on its way for as long as that, and batches may be shorter.
+        let longest_way = self.system.zero_load_latency(self.system.routing.max_routers());
+        let patience = (longest_way / 4 / self.batch).max(1) as usize;
         while self.machine.outstanding(self.measured.1) {
             if self.saturated || self.now > longest {
                 return self.refuse_cycle();
             }
-            self.step()?;
+            self.step(patience)?;
             let part = (self.now - start) as f64 / (longest - start) as f64;
             self.progress.set(Phase::Draining, 0.9 + 0.1 * part);
         }
@@ -297,7 +318,7 @@ impl<'a> Run<'a> {
             if stuck.is_empty() {
                 return Ok(());
             }
-            self.step()?;
+            self.step(1)?;
             let waiting = self.machine.waiting();
             stuck.retain(|packet| waiting.contains(packet));
         }
@@ -348,6 +369,11 @@ pub(crate) fn deadlock(system: &System, machine: &mut dyn Machine, now: u64) -> 
             lines.join(";\n") + ";\nthe last waits for a buffer that the first holds"
         },
     }
+}
+
+/// The first number, from 1 on, for which something holds.
+fn until(holds: impl Fn(usize) -> bool) -> usize {
+    (1..).find(|&count| holds(count)).unwrap_or(1)
 }
 
 /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the

@@ -12,7 +12,8 @@ const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
 /// A histogram of `u64` values of whatever unit.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+    /// By bucket; empty before the first value.
+    counts: Vec<u64>,
     count: u64,
     sum: u128,
     min: u64,
@@ -32,7 +33,7 @@ pub struct Bucket {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { counts: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -66,6 +67,9 @@ impl Histogram {
     /// Adds a value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        if self.counts.is_empty() {
+            self.grow();
+        }
         self.counts[index(value)] += 1;
         self.count += 1;
         self.sum += u128::from(value);
@@ -73,8 +77,16 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    #[cold]
+    fn grow(&mut self) {
+        self.counts = vec![0; BUCKETS];
+    }
+
     /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Self) {
+        if other.count > 0 && self.counts.is_empty() {
+            self.grow();
+        }
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
@@ -86,7 +98,7 @@ impl Histogram {
 
     /// Forgets all values.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        self.counts.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 

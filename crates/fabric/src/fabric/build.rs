@@ -7,12 +7,12 @@ use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::marks::Marks;
-use super::{Class, Fabric, LocalRouter, Mail, NOWHERE, Receiver, SINK, Sender};
+use super::{Class, Fabric, LocalRouter, NOWHERE, Receiver, SINK, Sender};
 use crate::catalogue::CreditRule;
+use crate::desk::Desk;
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::{Link, Plan};
-use crate::tally::Tally;
 
 impl Fabric {
     /// The shared state of one part of a network.
@@ -47,19 +47,11 @@ impl Fabric {
             wide_active: vec![0; if words > 1 { routers.len() * words } else { 0 }],
             dirty_routers: Marks::new(routers.len()),
             dirty_nodes: Marks::new(nodes.len()),
-            snapshot: Arc::new(vec![
-                0;
-                if plan.routing.snapshot_period().is_some() {
-                    plan.channels.ports() as usize
-                } else {
-                    0
-                }
-            ]),
+            snapshot: Arc::default(),
             spread: senders.len() > SPREAD,
             sent_before: vec![0; senders.len()],
             blocked: vec![false; senders.len()],
-            outbox: (0..map.parts()).map(|_| Mail::default()).collect(),
-            tally: Tally::new(plan.topology.nodes()),
+            desk: Desk::default(),
             routers,
             nodes,
             senders,

@@ -64,7 +64,7 @@ impl Fabric {
             let route = plan.routing.route(id, &mut taken);
             let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
             let congestion = match way.probe {
-                Some(channel) => self.snapshot[channel.index()],
+                Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
                 None => self.occupancy(base as usize + out as usize),
             };
             let handicap = u64::from(way.handicap) * u64::from(plan.packet);

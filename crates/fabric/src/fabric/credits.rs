@@ -38,7 +38,7 @@ impl Fabric {
         if receiver.partition == self.part {
             self.wheel.insert(at, lane::CREDIT, counter, bytes);
         } else {
-            self.outbox[receiver.partition as usize].credits.push((at, counter, bytes));
+            self.desk.outbox[receiver.partition as usize].credit(at, counter, bytes);
         }
     }
 

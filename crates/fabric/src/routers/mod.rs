@@ -16,6 +16,8 @@ use crate::fabric::Fabric;
 pub trait Routers: Send {
     /// Space that was booked to fall free now (`lane::FREE`).
     fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64);
+    /// Reads the state of all queues once, as it lies in memory.
+    fn before_window(&self) {}
     /// Reads what `freed` will read, so that it is in a near cache then.
     fn before_freed(&self, _fabric: &Fabric, _target: u32) {}
     /// Reads what `land` will read, so that it is in a near cache then: first of an input, (port, virtual channel) in one

@@ -1,8 +1,9 @@
 //! Applications as closed workloads: task graphs on placements.
 
+use fabric::Grain;
 use std::path::PathBuf;
 
-use crate::common::{build, digest, result};
+use crate::common::{build, digest, digest_of, result};
 
 fn experiment(topology: &str, workload: &str, placement: &str) -> String {
     format!(
@@ -114,6 +115,7 @@ fn applications_are_the_same_on_any_number_of_threads() {
     let one = digest(&text, 1);
     assert_eq!(one, digest(&text, 2));
     assert_eq!(one, digest(&text, 3));
+    assert_eq!(one, digest_of(&text, 2, Grain::Exactly(3)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Ranks that send and receive, on whole systems: times to the picosecond, and the same bytes for any number of threads.
 
-use crate::common::{build, digest, result};
+use crate::common::{build, digest, digest_of, result};
+use fabric::Grain;
 use sim::{BenchmarkResult, PointResult};
 
 /// Delays of nodes, channels, routers and overheads are different primes; 100 bytes at 4 Gb/s are 200 ns.
@@ -135,6 +136,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
                     text.replace(&format!("\"{delay} ns\""), &format!("\"{delay}0 ns\""))
                 });
                 let one = digest(&text, 1);
+                assert_eq!(digest_of(&text, 2, Grain::Exactly(3)), one, "{text}");
                 for threads in [2, 3] {
                     assert_eq!(digest(&text, threads), one, "{text}");
                 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sim::{Experiment, PointResult, Progress, RunError, RunOptions, System, SystemError, run};
+use fabric::Grain;
+use sim::{Experiment, PointResult, RunError, RunOptions, System, SystemError, run};
 use topology::ChannelClass;
 use units::NodeId;
 
@@ -23,7 +24,7 @@ pub fn build(text: &str) -> Result<System, SystemError> {
 
 /// The result of an experiment's first point.
 pub fn run_on(text: &str, threads: usize) -> Result<PointResult, RunError> {
-    run(&build(text)?, &RunOptions { threads, progress: Progress::new() })
+    run(&build(text)?, &RunOptions { threads, ..RunOptions::default() })
 }
 
 /// The same, where it has to work.
@@ -33,7 +34,14 @@ pub fn result(text: &str) -> PointResult {
 
 /// Everything that a run says but its wall-clock time, as text that differs if a bit of it does.
 pub fn digest(text: &str, threads: usize) -> String {
-    let mut found = run_on(text, threads).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    digest_of(text, threads, Grain::Fine)
+}
+
+/// The same of a run whose threads have more than one partition each.
+pub fn digest_of(text: &str, threads: usize, grain: Grain) -> String {
+    let options = RunOptions { threads, grain, ..RunOptions::default() };
+    let found = build(text).map_err(RunError::from).and_then(|system| run(&system, &options));
+    let mut found = found.unwrap_or_else(|error| panic!("{text}\n{error}"));
     found.wall_s = 0.0;
     serde_json::to_string(&found).unwrap()
 }

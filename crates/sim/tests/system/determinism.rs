@@ -1,12 +1,13 @@
 //! Same seed, same bytes, whatever the threads; and golden results, so that a change of results is seen.
 
+use fabric::Grain;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
 use routing::RoutingSpec;
 
-use crate::common::{ROUTERS, build, digest, idle_ns, mean_distance};
+use crate::common::{ROUTERS, build, digest, digest_of, idle_ns, mean_distance};
 
 /// Topologies of 16 to 32 nodes: every kind.
 const TOPOLOGIES: &[(&str, &str)] = &[
@@ -126,6 +127,10 @@ fn any_number_of_threads_gives_the_same_bytes_and_those_of_the_golden_file() {
         let one = digest(&text, 1);
         for threads in [2, 3, 7] {
             assert_eq!(digest(&text, threads), one, "{name}: {threads} threads differ from one");
+        }
+        for (threads, parts) in [(1, 5), (2, 3)] {
+            let many = digest_of(&text, threads, Grain::Exactly(parts));
+            assert_eq!(many, one, "{name}: {parts} partitions on each of {threads} threads differ from one");
         }
         line(&name, &text, &one)
     });

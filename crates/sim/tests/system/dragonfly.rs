@@ -1,9 +1,10 @@
 //! Dragonflies: what routings carry, against the exact model and against one another; placements and exchanges.
 
+use fabric::Grain;
 use rayon::prelude::*;
 use sim::{PointResult, RunOptions, analyze, saturation};
 
-use crate::common::{build, digest, result};
+use crate::common::{build, digest, digest_of, result};
 
 const ROUTINGS: [&str; 6] = ["minimal", "valiant-group", "valiant-node", "ugal-l", "ugal-g", "par"];
 
@@ -119,6 +120,7 @@ fn an_exchange_ends_when_all_has_arrived_and_conserves_its_volume() {
         let slowest = closed.per_rank.iter().copied().fold(0.0, f64::max);
         assert!(slowest <= closed.time_ns.unwrap() && slowest > 0.5 * sum);
         assert_eq!(digest(&text, threads), digest(&text, 1));
+        assert_eq!(digest_of(&text, threads, Grain::Exactly(3)), digest(&text, 1));
     }
     // One message of one packet between two neighbours takes its zero-load latency.
     let one =

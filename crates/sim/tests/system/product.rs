@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use sim::{Closed, PointResult, Progress, RunError, RunOptions, SectionDoc, System, reference, run};
+use sim::{Closed, PointResult, RunError, RunOptions, SectionDoc, System, reference, run};
 use workload::benchmarks::Benchmark;
 
 use crate::common::{build, idle_ns, mean_distance};
@@ -151,7 +151,7 @@ fn closed_workloads_end_on_every_topology_and_router() {
     // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link.
     let check = |text: &String| {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let point = run(&system, &RunOptions { threads: 1, progress: Progress::new() });
+        let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
         let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
         let found = point.closed.clone().unwrap();
         let closed = match system.closed.clone().unwrap() {
@@ -191,7 +191,7 @@ fn check(text: &str) -> Result<Option<String>, String> {
         Ok(system) => system,
         Err(error) => return refused(&error.key, &error.message),
     };
-    match run(&system, &RunOptions { threads: 1, progress: Progress::new() }) {
+    match run(&system, &RunOptions { threads: 1, ..RunOptions::default() }) {
         Ok(found) => faults(&system, &found).map_or(Ok(None), |fault| Err(format!("{text}\n{fault}: {found:?}"))),
         Err(RunError::System(error)) => refused(&error.key, &error.message),
         Err(error) => Err(format!("{text}\n{error}")),

@@ -21,7 +21,7 @@ mod outputs;
 use std::hint::black_box;
 
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, read_through};
 use crate::packet::NONE;
 use crate::routers::arbiter::Bits;
 use crate::routers::{Landing, Routers, Waiting};
@@ -98,6 +98,13 @@ impl Routers for Switched {
         } else {
             self.fifos[target as usize].held -= arg;
             fabric.release(target, 0, arg, now);
+        }
+    }
+
+    fn before_window(&self) {
+        read_through(&self.fifos, |fifo| fifo.held);
+        if let Some(buffers) = &self.buffers {
+            buffers.before_window();
         }
     }
 

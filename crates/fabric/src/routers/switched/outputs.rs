@@ -4,7 +4,7 @@
 
 use super::Switched;
 use super::inputs::Fifo;
-use crate::fabric::{Fabric, Sender};
+use crate::fabric::{Fabric, Sender, read_through};
 use crate::packet::{NONE, Queue};
 use crate::routers::arbiter::Bits;
 
@@ -31,6 +31,11 @@ impl Buffers {
     pub fn new(fabric: &Fabric, speedup: u64) -> Self {
         let places = fabric.ports() << fabric.plan.vc_shift;
         Self { buffers: vec![Buffer::default(); places], depth: fabric.plan.output_depth, speedup }
+    }
+
+    /// Reads them once, as they lie in memory.
+    pub fn before_window(&self) {
+        read_through(&self.buffers, |buffer| buffer.queued);
     }
 }
 

@@ -1,0 +1,76 @@
+//! What the partitions of one thread use in turn: the place where they count, and where they leave what they send.
+
+use crate::packet::Packet;
+use crate::tally::Tally;
+
+/// What the partition has that is being moved on. Shared so that it stays warm, and because some of it is as large as the
+/// whole network.
+#[derive(Debug, Default)]
+pub struct Desk {
+    /// What has been counted.
+    pub tally: Tally,
+    /// What is to be sent to each partition at the end of the window.
+    pub outbox: Vec<Mail>,
+}
+
+impl Desk {
+    /// For the partitions of a division into so many.
+    pub fn new(tally: Tally, parts: usize) -> Self {
+        Self { tally, outbox: (0..parts).map(|_| Mail::default()).collect() }
+    }
+}
+
+/// What is sent to one partition.
+#[derive(Debug, Default)]
+pub struct Mail {
+    /// Packets, with the input (port and virtual channel) in the place of the next packet,
+    packets: Vec<Packet>,
+    /// and when they are there, in ticks.
+    times: Vec<u64>,
+    /// Credits: time, counter, bytes.
+    credits: Vec<(u64, u32, u32)>,
+}
+
+impl Mail {
+    /// Adds a packet that will be at an input at a time.
+    #[inline]
+    pub(crate) fn packet(&mut self, at: u64, input: u32, packet: Packet) {
+        self.packets.push(Packet { next: input, ..packet });
+        self.times.push(at);
+    }
+
+    /// Adds a credit.
+    #[inline]
+    pub(crate) fn credit(&mut self, at: u64, counter: u32, bytes: u32) {
+        self.credits.push((at, counter, bytes));
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.credits.is_empty()
+    }
+
+    /// Moves all that there is to another one.
+    pub fn move_to(&mut self, other: &mut Self) {
+        other.packets.append(&mut self.packets);
+        other.times.append(&mut self.times);
+        other.credits.append(&mut self.credits);
+    }
+
+    /// The packets: each with the input that it comes to in the place of the next packet, and when it is there.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, u64)> + '_ {
+        self.packets.iter().zip(self.times.iter().copied())
+    }
+
+    /// The credits: time, counter, bytes.
+    pub(crate) fn credits(&self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
+        self.credits.iter().copied()
+    }
+
+    /// Forgets all that there is.
+    pub(crate) fn clear(&mut self) {
+        self.packets.clear();
+        self.times.clear();
+        self.credits.clear();
+    }
+}
