@@ -16,7 +16,7 @@ use routing::Routing;
 use sim::traffic::*;
 use topology::Topology;
 use units::*;
-use workload::{Injection, InjectionSpec};
+use workload::InjectionSpec;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -55,11 +55,12 @@ fn main() {
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
     let pattern =
         workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
-    let injection = Injection::new(InjectionSpec::Bernoulli, load, slot);
     let traffic = OpenTrafficSpec {
         pattern,
         routing,
-        injection: Arc::new(move |_| injection),
+        injection: InjectionSpec::Bernoulli,
+        load: Arc::new(move |_| load),
+        slot,
         packets: Packets { message: size, packet: size as u32 },
         seed: 1,
     };

@@ -14,7 +14,7 @@ use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::schedule::Schedule;
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Injection, InjectionSpec, Pattern, PatternSpec, Placement, Shape};
+use workload::{InjectionSpec, Pattern, PatternSpec, Placement, Shape};
 
 use crate::experiment::{
     ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, PlaceSpec, RanksSpec, TrafficSpec,
@@ -175,12 +175,13 @@ impl System {
         OpenTrafficSpec {
             pattern: Arc::clone(&self.pattern),
             routing: Arc::clone(&self.routing),
-            injection: Arc::new(move |node: NodeId| {
+            injection: kind,
+            load: Arc::new(move |node: NodeId| {
                 let weight = pattern.weight(node);
                 // A backlogged source has no rate to scale: it sends or does not.
-                let share = if kind == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { load * weight };
-                Injection::new(kind, share, slot)
+                if kind == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { load * weight }
             }),
+            slot,
             packets: self.packets(),
             seed: self.spec.seed,
         }

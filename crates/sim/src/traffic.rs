@@ -9,7 +9,7 @@ use host::Executor;
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::Pattern;
-use workload::{Injection, InjectionState};
+use workload::{Injection, InjectionSpec, InjectionState};
 
 use crate::scheduled::ScheduledTraffic;
 
@@ -29,8 +29,12 @@ pub struct OpenTrafficSpec {
     pub pattern: Arc<dyn Pattern>,
     /// Draws what a packet carries for its routing.
     pub routing: Arc<dyn Routing>,
-    /// When a node of each weight generates; by node, shared where weights are equal.
-    pub injection: Arc<dyn Fn(NodeId) -> Injection + Send + Sync>,
+    /// When nodes generate,
+    pub injection: InjectionSpec,
+    /// at which load, by node,
+    pub load: Arc<dyn Fn(NodeId) -> f64 + Send + Sync>,
+    /// and the ticks of a slot.
+    pub slot: u64,
     /// How messages are cut.
     pub packets: Packets,
     /// The experiment's seed.
@@ -41,9 +45,10 @@ pub struct OpenTrafficSpec {
 #[derive(Clone, Debug)]
 struct Source {
     stream: Stream,
-    injection: Injection,
     state: InjectionState,
     node: NodeId,
+    /// Where its process is.
+    injection: u32,
     /// The generation of the current message, in ticks.
     birth: u64,
     /// Bytes of it that are not yet in packets.
@@ -189,6 +194,8 @@ impl Traffic for VolumeTraffic {
 #[derive(Debug)]
 pub struct OpenTraffic {
     sources: Vec<Source>,
+    /// One for each load that occurs.
+    injections: Vec<Injection>,
     pattern: Arc<dyn Pattern>,
     routing: Arc<dyn Routing>,
     packets: Packets,
@@ -197,11 +204,15 @@ pub struct OpenTraffic {
 impl OpenTraffic {
     /// The sources of some nodes, at time 0.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
-        let source = |&node: &u32| Source {
-            stream: Stream::new(spec.seed, Owner::Node(node)),
-            injection: (spec.injection)(NodeId(node)),
+        let load = |&node: &u32| (spec.load)(NodeId(node));
+        let mut loads: Vec<f64> = nodes.iter().map(load).collect();
+        loads.sort_unstable_by(f64::total_cmp);
+        loads.dedup();
+        let source = |node: &u32| Source {
+            stream: Stream::new(spec.seed, Owner::Node(*node)),
             state: InjectionState::default(),
-            node: NodeId(node),
+            node: NodeId(*node),
+            injection: loads.partition_point(|&other| other < load(node)) as u32,
             birth: 0,
             left: 0,
             dst: NodeId(0),
@@ -209,6 +220,7 @@ impl OpenTraffic {
         };
         Self {
             sources: nodes.iter().map(source).collect(),
+            injections: loads.iter().map(|&load| Injection::new(spec.injection, load, spec.slot)).collect(),
             pattern: Arc::clone(&spec.pattern),
             routing: Arc::clone(&spec.routing),
             packets: spec.packets,
@@ -221,12 +233,13 @@ impl Traffic for OpenTraffic {
     fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
         let source = &mut self.sources[node];
         if source.left == 0 {
-            let previous = if source.injection.is_backlogged() { now } else { source.birth };
+            let injection = &self.injections[source.injection as usize];
+            let previous = if injection.is_backlogged() { now } else { source.birth };
             source.birth = if source.started {
-                source.injection.next(&mut source.state, previous, &mut source.stream)?
+                injection.next(&mut source.state, previous, &mut source.stream)?
             } else {
                 source.started = true;
-                source.injection.first(&mut source.state, &mut source.stream)?
+                injection.first(&mut source.state, &mut source.stream)?
             };
             source.left = self.packets.message;
             source.dst = self.pattern.destination(source.node, &mut source.stream);

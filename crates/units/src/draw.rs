@@ -26,9 +26,15 @@ pub trait Draw {
     /// A uniform real in the open interval (0, 1), on a grid of 2^-52.
     #[inline]
     fn unit(&mut self) -> f64 {
-        // With one bit more the largest value would round to 1.
-        ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
+        unit_of(self.bits())
     }
+}
+
+/// The real of [`Draw::unit`] that some bits stand for: it grows with them.
+#[inline]
+pub fn unit_of(bits: u64) -> f64 {
+    // With one bit more the largest value would round to 1.
+    ((bits >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
 }
 
 #[cfg(test)]

@@ -9,6 +9,6 @@ mod draw;
 mod ids;
 mod quantity;
 
-pub use draw::Draw;
+pub use draw::{Draw, unit_of};
 pub use ids::{ChannelId, NodeId, PortId, RouterId, VcId};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};

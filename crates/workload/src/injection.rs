@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Draw;
+use units::{Draw, unit_of};
 
 /// The process that generates a source's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,8 +57,8 @@ pub struct InjectionState {
     part: u64,
 }
 
-/// A process made for a load and a message size: small, without state, shared by all nodes of equal load.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A process made for a load and a message size: without state, shared by all nodes of equal load.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Injection {
     /// No message, ever.
     Silent,
@@ -68,8 +68,8 @@ pub enum Injection {
     Bernoulli {
         /// Ticks of a slot.
         slot: u64,
-        /// 1 / ln(1 - load): turns the logarithm of a draw into a geometric number of slots.
-        scale: f64,
+        /// Slots without a message before the next.
+        gaps: Box<Geometric>,
     },
     /// See [`InjectionSpec::Poisson`].
     Poisson {
@@ -104,7 +104,7 @@ impl Injection {
             return Self::Silent;
         }
         match spec {
-            InjectionSpec::Bernoulli => Self::Bernoulli { slot, scale: 1.0 / libm::log1p(-load) },
+            InjectionSpec::Bernoulli => Self::Bernoulli { slot, gaps: Box::new(Geometric::new(load)) },
             InjectionSpec::Poisson => Self::Poisson { mean },
             InjectionSpec::Periodic => Self::periodic(load, slot),
             InjectionSpec::Backlogged => Self::Backlogged,
@@ -138,7 +138,7 @@ impl Injection {
             Self::Silent => None,
             Self::Backlogged => Some(0),
             // The first slot is slot 0, so the gap counts from the one before.
-            Self::Bernoulli { slot, scale } => geometric(scale, draw).checked_mul(slot),
+            Self::Bernoulli { slot, ref gaps } => gaps.draw(draw).checked_mul(slot),
             Self::Poisson { .. } => self.next(state, 0, draw),
             Self::Periodic { whole, rest, unit } => {
                 let phase = draw.unit() * (whole as f64 + rest as f64 / unit as f64);
@@ -156,8 +156,8 @@ impl Injection {
         match *self {
             Self::Silent => None,
             Self::Backlogged => Some(previous),
-            Self::Bernoulli { slot, scale } => {
-                previous.checked_add(geometric(scale, draw).checked_add(1)?.checked_mul(slot)?)
+            Self::Bernoulli { slot, ref gaps } => {
+                previous.checked_add(gaps.draw(draw).checked_add(1)?.checked_mul(slot)?)
             }
             Self::Poisson { mean } => {
                 let gap = -libm::log(draw.unit()) * mean;
@@ -177,10 +177,47 @@ impl Injection {
 }
 
 /// Failures before the next success, by inversion: floor(ln U / ln(1 - p)).
-#[inline]
-fn geometric(scale: f64, draw: &mut (impl Draw + ?Sized)) -> u64 {
-    // At p = 1 the scale is -0, and at tiny p the result saturates.
-    (libm::log(draw.unit()) * scale) as u64
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometric {
+    /// 1 / ln(1 - p): turns the logarithm of a draw into the number.
+    scale: f64,
+    /// By the highest 8 bits of a draw, the number that they alone decide, or `OPEN`: spares most logarithms.
+    known: [u8; 256],
+}
+
+/// The highest bits of a draw do not decide the number.
+const OPEN: u8 = u8::MAX;
+
+impl Geometric {
+    /// Of success with a probability above 0 and up to 1.
+    pub fn new(probability: f64) -> Self {
+        // At probability 1 the scale is -0, and at tiny ones the number saturates.
+        let scale = 1.0 / libm::log1p(-probability);
+        let known = |cell: u64| {
+            // The number falls as the draw grows. What is next to an edge is left to the logarithm, which may round.
+            let least = libm::log(unit_of(cell << 56 | u64::MAX >> 8)) * scale - 1e-6;
+            let most = libm::log(unit_of(cell << 56)) * scale + 1e-6;
+            let (least, most) = (least as u64, most as u64);
+            if least == most && most < u64::from(OPEN) { most as u8 } else { OPEN }
+        };
+        Self { scale, known: std::array::from_fn(|cell| known(cell as u64)) }
+    }
+
+    /// Draws a number.
+    #[inline]
+    pub fn draw(&self, draw: &mut (impl Draw + ?Sized)) -> u64 {
+        let bits = draw.bits();
+        match self.known[(bits >> 56) as usize] {
+            OPEN => self.invert(bits),
+            number => u64::from(number),
+        }
+    }
+
+    /// The number that some bits stand for.
+    #[inline(never)]
+    fn invert(&self, bits: u64) -> u64 {
+        (libm::log(unit_of(bits)) * self.scale) as u64
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,26 @@ fn bernoulli_gaps_are_geometric() {
     assert!((at_once as f64 / runs as f64 - load).abs() < 0.01, "{at_once}");
 }
 
+proptest! {
+    #[test]
+    fn the_table_of_a_geometric_says_what_the_logarithm_would(load in 1e-4_f64..1.0, bits: u64) {
+        // Would catch a cell of the table that a boundary runs through.
+        struct Bits(u64);
+        impl Draw for Bits {
+            fn bits(&mut self) -> u64 {
+                self.0
+            }
+        }
+        for load in [load, 0.5, 0.1, 1.0] {
+            let geometric = Geometric::new(load);
+            // Also at the edges of the cell.
+            for bits in [bits, bits >> 56 << 56, bits | u64::MAX >> 8] {
+                prop_assert_eq!(geometric.draw(&mut Bits(bits)), geometric.invert(bits));
+            }
+        }
+    }
+}
+
 #[test]
 fn poisson_has_its_rate_on_any_clock() {
     // Would catch gaps rounded one by one: on a clock of one tick a slot that loses 4 % of the load. The number of
