@@ -25,18 +25,21 @@ impl Desk {
 pub struct Mail {
     /// Packets, with the input (port and virtual channel) in the place of the next packet,
     packets: Vec<Packet>,
-    /// and when they are there, in ticks.
-    times: Vec<u64>,
+    /// when their heads are there, in ticks,
+    heads: Vec<u64>,
+    /// and their tails, if channels are uneven; else empty.
+    tails: Vec<u64>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
 }
 
 impl Mail {
-    /// Adds a packet that will be at an input at a time.
+    /// Adds a packet that will be at an input: its head, and its tail if that matters.
     #[inline]
-    pub(crate) fn packet(&mut self, at: u64, input: u32, packet: Packet) {
+    pub(crate) fn packet(&mut self, (head, tail): (u64, Option<u64>), input: u32, packet: Packet) {
         self.packets.push(Packet { next: input, ..packet });
-        self.times.push(at);
+        self.heads.push(head);
+        self.tails.extend(tail);
     }
 
     /// Adds a credit.
@@ -53,13 +56,16 @@ impl Mail {
     /// Moves all that there is to another one.
     pub fn move_to(&mut self, other: &mut Self) {
         other.packets.append(&mut self.packets);
-        other.times.append(&mut self.times);
+        other.heads.append(&mut self.heads);
+        other.tails.append(&mut self.tails);
         other.credits.append(&mut self.credits);
     }
 
-    /// The packets: each with the input that it comes to in the place of the next packet, and when it is there.
-    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, u64)> + '_ {
-        self.packets.iter().zip(self.times.iter().copied())
+    /// The packets: each with the input that it comes to in the place of the next packet, and when its head and its tail are
+    /// there.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, (u64, u64))> + '_ {
+        let tails = self.tails.iter().copied().chain(std::iter::repeat(0));
+        self.packets.iter().zip(self.heads.iter().copied().zip(tails))
     }
 
     /// The credits: time, counter, bytes.
@@ -70,7 +76,8 @@ impl Mail {
     /// Forgets all that there is.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
-        self.times.clear();
+        self.heads.clear();
+        self.tails.clear();
         self.credits.clear();
     }
 }

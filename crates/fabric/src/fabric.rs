@@ -19,7 +19,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
 use crate::desk::{Desk, Mail};
-use crate::packet::Pool;
+use crate::packet::{Packet, Pool};
 use crate::plan::Plan;
 use crate::routers::Landing;
 use crate::routers::arbiter::Bits;
@@ -184,6 +184,10 @@ pub struct Fabric {
     reads_class: bool,
     /// The state is larger than a near cache: it is worth the while to ask for the memory of many packets at once.
     pub(crate) spread: bool,
+    /// Some channels are faster than others, so that a packet may leave by a faster one than it comes by.
+    uneven: bool,
+    /// By place of the pool, when the packet's tail is there, in ticks; empty unless channels are uneven.
+    tails: Vec<u64>,
     /// A buffer always falls free as the packet's head leaves.
     pub(crate) frees_at_once: bool,
     /// The traffic wants to hear of arrivals.
@@ -318,7 +322,7 @@ impl Fabric {
     /// packet takes on the link.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
-        let time = self.time_out(index, bytes);
+        let time = self.time_of(index, packet, bytes, now);
         let sender = &mut self.senders[index];
         sender.free_at = now + time;
         let (sent, over) = sender.sent.overflowing_add(bytes);
@@ -343,13 +347,37 @@ impl Fabric {
         self.credits[index << self.credit_shift | slot] -= bytes as i32;
         debug_assert!(self.credits[index << self.credit_shift | slot] >= 0, "sent without credit");
         let input = sender.target << self.vc_shift | u32::from(vc);
+        if self.uneven {
+            self.tails[packet as usize] = at + time;
+        }
         if sender.partition == self.part {
             self.wheel.insert(at, lane::ARRIVAL, input, packet);
         } else {
-            self.desk.outbox[sender.partition as usize].packet(at, input, self.pool[packet]);
+            let tail = self.tails.get(packet as usize).copied();
+            self.desk.outbox[sender.partition as usize].packet((at, tail), input, self.pool[packet]);
             self.pool.free(packet);
         }
         time
+    }
+
+    /// Takes a packet into the pool, whose tail is there at a time, and says where it lies.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
+        let place = self.pool.put(packet);
+        if self.uneven {
+            if self.tails.len() <= place as usize {
+                self.tails.resize(place as usize + 1, 0);
+            }
+            self.tails[place as usize] = tail;
+        }
+        place
+    }
+
+    /// The time that a packet takes on a sender's channel from now on: until its tail has come, at the least.
+    #[inline(always)]
+    fn time_of(&self, sender: usize, packet: u32, bytes: u32, now: u64) -> u64 {
+        let time = self.time_out(sender, bytes);
+        if self.uneven { time.max(self.tails[packet as usize].saturating_sub(now)) } else { time }
     }
 
     /// The router of a port, in this partition's numbering.
@@ -432,8 +460,8 @@ impl Fabric {
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        for (packet, at) in mail.packets() {
-            let place = self.pool.put(*packet);
+        for (packet, (at, tail)) in mail.packets() {
+            let place = self.admit(*packet, tail);
             self.wheel.insert(at, lane::ARRIVAL, packet.next, place);
         }
         for (at, counter, bytes) in mail.credits() {

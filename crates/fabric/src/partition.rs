@@ -323,7 +323,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return;
         };
         let fabric = &mut self.fabric;
-        self.heads[node] = fabric.pool.put(Packet {
+        let packet = Packet {
             birth: demand.birth,
             origin: demand.origin,
             dst: demand.dst.0,
@@ -333,7 +333,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             out: UNDECIDED,
             class: 0,
             hops: 0,
-        });
+        };
+        self.heads[node] = fabric.admit(packet, demand.birth);
         let sender = fabric.ports() + node;
         let ready = fabric.senders[sender].free_at.max(demand.birth);
         fabric.wake_at(sender, ready);

@@ -262,8 +262,12 @@ impl Plan {
 
     /// Whether every buffer falls free as the head leaves: no way in is faster than a way out.
     pub(crate) fn frees_at_once(&self) -> bool {
-        self.credit_return == CreditReturn::Head
-            && self.links.iter().all(|link| link.bandwidth == self.links[0].bandwidth)
+        self.credit_return == CreditReturn::Head && !self.is_uneven()
+    }
+
+    /// Whether some channels are faster than others.
+    pub(crate) fn is_uneven(&self) -> bool {
+        self.links.iter().any(|link| link.bandwidth != self.links[0].bandwidth)
     }
 
     /// The class of links of a channel; that of an unconnected port is class 0.

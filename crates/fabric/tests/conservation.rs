@@ -33,14 +33,13 @@ impl Traffic for Burst {
 
 const PACKETS: u32 = 60;
 
-fn spec(topology: &str, router: RouterSpec) -> FabricSpec {
+fn spec(topology: &str, router: RouterSpec, [to, from]: [&str; 2]) -> FabricSpec {
     let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let routing = RoutingSpec::default_for(&*topology).build(&*topology).unwrap();
     let link =
         |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
-    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait.
     let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
-    (links[0], links[1]) = (link("40 Gb/s"), link("5 Gb/s"));
+    (links[0], links[1]) = (link(to), link(from));
     FabricSpec {
         topology,
         routing,
@@ -54,8 +53,16 @@ fn spec(topology: &str, router: RouterSpec) -> FabricSpec {
     }
 }
 
-fn deliver_all<R: Routers>(topology: &str, router: &RouterSpec, routers: impl FnOnce(&Fabric) -> R) {
-    let spec = spec(topology, router.clone());
+fn deliver_all<R: Routers>(topology: &str, router: &RouterSpec, routers: impl Fn(&Fabric) -> R) {
+    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the other
+    // way round: packets wait for their tails.
+    for rates in [["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]] {
+        deliver_at(topology, router, rates, &routers);
+    }
+}
+
+fn deliver_at<R: Routers>(topology: &str, router: &RouterSpec, rates: [&str; 2], routers: impl FnOnce(&Fabric) -> R) {
+    let spec = spec(topology, router.clone(), rates);
     let nodes = spec.topology.nodes();
     let plan = Arc::new(Plan::new(spec).unwrap());
     let map = PartitionMap::new(&plan, 1, Grain::Coarse);

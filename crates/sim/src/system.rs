@@ -208,7 +208,15 @@ impl System {
             + self.plan.link_delay(ChannelClass::EJECTION)
             + u64::from(routers.saturating_sub(1)) * between
             + u64::from(routers) * self.plan.router_delay()
-            + self.plan.serialization(ChannelClass::EJECTION, self.packets().packet)
+            + self.slowest_channel(routers)
+    }
+
+    /// The time of a packet on the slowest channel of a path through so many routers: what comes out of it at one end
+    /// cannot come faster at the other.
+    fn slowest_channel(&self, routers: u32) -> u64 {
+        let classes = if routers > 1 { self.topology.class_names().len() as u8 } else { 2 };
+        let time = |class| self.plan.serialization(ChannelClass(class), self.packets().packet);
+        (0..classes).map(time).max().unwrap_or(0)
     }
 
     /// A cycle of channel dependencies, if the routing has one: then it may deadlock.

@@ -64,6 +64,8 @@ impl Fabric {
             reads_class: plan.routing.reads_arrival() && plan.lanes.iter().any(|&lanes| lanes != 1),
             tells_arrivals: false,
             frees_at_once: plan.frees_at_once(),
+            uneven: plan.is_uneven(),
+            tails: Vec::new(),
             plan,
         }
     }
