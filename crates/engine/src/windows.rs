@@ -116,20 +116,26 @@ pub fn run_windows<C: Send>(
     length: u64,
     step: impl Fn(&mut C, u64, u64) + Sync,
 ) {
-    let barrier = SpinBarrier::new(crews.len());
-    let run = |crew: &mut C| {
-        let _guard = Guard(&barrier);
+    let each_window = |crew: &mut C, meet: &dyn Fn() -> bool| {
         let mut start = span.start;
         while start < span.end {
             let end = span.end.min(start.saturating_add(length));
             step(crew, start, end);
-            if !barrier.wait() {
+            if !meet() {
                 break;
             }
             start = end;
         }
     };
     let Some((first, rest)) = crews.split_first_mut() else { return };
+    if rest.is_empty() {
+        return each_window(first, &|| true);
+    }
+    let barrier = SpinBarrier::new(rest.len() + 1);
+    let run = |crew: &mut C| {
+        let _guard = Guard(&barrier);
+        each_window(crew, &|| barrier.wait());
+    };
     thread::scope(|scope| {
         for crew in rest {
             scope.spawn(|| run(crew));

@@ -322,8 +322,9 @@ impl Fabric {
     /// packet takes on the link.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
-        let time = self.time_of(index, packet, bytes, now);
+        let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
         let sender = &mut self.senders[index];
+        debug_assert!(sender.free_at <= now, "two packets on a link");
         sender.free_at = now + time;
         let (sent, over) = sender.sent.overflowing_add(bytes);
         sender.sent = sent;
@@ -373,11 +374,10 @@ impl Fabric {
         place
     }
 
-    /// The time that a packet takes on a sender's channel from now on: until its tail has come, at the least.
+    /// The time until a packet's tail has come, so that it can have left: 0 where no channel is faster than another.
     #[inline(always)]
-    fn time_of(&self, sender: usize, packet: u32, bytes: u32, now: u64) -> u64 {
-        let time = self.time_out(sender, bytes);
-        if self.uneven { time.max(self.tails[packet as usize].saturating_sub(now)) } else { time }
+    pub(crate) fn tail_in(&self, packet: u32, now: u64) -> u64 {
+        if self.uneven { self.tails[packet as usize].saturating_sub(now) } else { 0 }
     }
 
     /// The router of a port, in this partition's numbering.

@@ -1,7 +1,7 @@
 //! What happens inside: routers, links and credits.
 //!
 //! Switching is virtual cut-through at the granularity of packets: a packet moves only when all of it has room at the
-//! next buffer, so following its head and its serialization time is exact to the flit.
+//! next buffer, so following its head and its serialization time is exact to the flit; where channels differ in speed, its tail too.
 
 pub mod catalogue;
 mod desk;

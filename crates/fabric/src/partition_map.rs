@@ -27,8 +27,8 @@ pub struct PartitionMap {
     node_home: Vec<(u16, u32)>,
     /// The number of ports of each partition.
     ports: Vec<u32>,
-    /// The number of crews.
-    crews: usize,
+    /// The crew of each partition, in ascending order.
+    crew: Vec<u64>,
     /// The least delay of a channel between two partitions, in ticks; `u64::MAX` if there is none.
     window: u64,
 }
@@ -81,10 +81,12 @@ impl PartitionMap {
             Grain::Coarse => Self::divide(plan, crews, 1),
             Grain::Exactly(parts) => Self::divide(plan, crews, parts.clamp(1, most)),
             Grain::Fine => {
+                let coarse = Self::divide(plan, crews, 1);
                 let parts = (total / crews).div_ceil(CACHED_PORTS).clamp(1, most);
+                // Crews do not meet more often for the sake of the cache.
+                let least = if crews > 1 { coarse.window } else { SHORTEST_WINDOW * plan.shortest_full() };
                 let fine = (parts >= FEWEST).then(|| Self::divide(plan, crews, parts));
-                let holds = |map: &Self| map.window >= SHORTEST_WINDOW.saturating_mul(plan.shortest_full());
-                fine.filter(holds).unwrap_or_else(|| Self::divide(plan, crews, 1))
+                fine.filter(|fine| fine.window >= least).unwrap_or(coarse)
             }
         }
     }
@@ -98,7 +100,7 @@ impl PartitionMap {
             home: vec![(0, 0); topology.routers() as usize],
             node_home: vec![(0, 0); topology.nodes() as usize],
             ports: Vec::new(),
-            crews: 0,
+            crew: Vec::new(),
             window: u64::MAX,
         };
         let most = if parts == 1 { u64::MAX } else { (total / crews / 2).min(CLUSTER_PORTS) };
@@ -107,7 +109,7 @@ impl PartitionMap {
             let part = (before * parts / total.max(1)).min(parts - 1);
             if last != Some(part) {
                 last = Some(part);
-                map.begin();
+                map.begin(part / blocks);
             }
             for router in cluster {
                 map.adopt(topology, router);
@@ -115,15 +117,15 @@ impl PartitionMap {
             }
         }
         if map.routers.is_empty() {
-            map.begin();
+            map.begin(0);
         }
-        map.crews = (crews as usize).min(map.parts());
         map.window = map.least_delay(plan);
         map
     }
 
-    /// Begins a new partition.
-    fn begin(&mut self) {
+    /// Begins a new partition of a crew.
+    fn begin(&mut self, crew: u64) {
+        self.crew.push(crew);
         self.routers.push(Vec::new());
         self.nodes.push(Vec::new());
         self.ports.push(0);
@@ -155,10 +157,10 @@ impl PartitionMap {
         self.routers.len()
     }
 
-    /// The partitions of each crew.
+    /// The partitions of each crew that has any.
     pub fn crews(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let first = |crew: usize| crew * self.parts() / self.crews;
-        (0..self.crews).map(move |crew| first(crew)..first(crew + 1))
+        let ends = (1..=self.parts()).filter(|&end| self.crew.get(end) != Some(&self.crew[end - 1]));
+        ends.scan(0, |first, end| Some(std::mem::replace(first, end)..end))
     }
 
     /// The window of lookahead, in ticks: nothing that a partition sends reaches another one sooner. `u64::MAX` if they have

@@ -183,7 +183,7 @@ impl Plan {
         &self.channels
     }
 
-    /// The least time that the largest packet takes on a link, in ticks.
+    /// The least time that the largest packet takes on a link, in ticks: at most 1,000 s.
     pub(crate) fn shortest_full(&self) -> u64 {
         self.links.iter().map(|link| link.full).min().unwrap_or(1)
     }

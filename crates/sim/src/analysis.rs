@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fabric::{Grain, PartitionMap};
+use fabric::Grain;
 use routing::algorithms::dragonfly::ImbalanceModel;
 use routing::{ChannelLoads, Routing, channel_loads, channel_name};
 use serde::Serialize;
@@ -10,6 +10,7 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
+use crate::machine::division;
 use crate::memory;
 use crate::system::{System, SystemError};
 
@@ -254,7 +255,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
     let senders = (0..topology.nodes()).filter(|&node| system.pattern.sends(units::NodeId(node))).count() as u32;
     let slot_us = system.picoseconds(system.slot()) as f64 / 1e6;
     let packets = system.packets().message.div_ceil(u64::from(system.packets().packet)) as f64;
-    let window = PartitionMap::new(plan, 2, Grain::Coarse).window();
+    let window = division(system, 2, Grain::Fine).window();
     Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),

@@ -56,12 +56,7 @@ pub(crate) fn build(
     options: &RunOptions,
     traffic: impl Fn(&[u32]) -> NodeTraffic,
 ) -> Box<dyn Machine> {
-    let grain = match system.closed {
-        // Ranks know the whole schedule, wherever they are: many partitions of them would be many copies.
-        Some(Closed::Benchmark(_)) if options.grain == Grain::Fine => Grain::Coarse,
-        _ => options.grain,
-    };
-    let map = PartitionMap::new(&system.plan, options.threads.max(1), grain);
+    let map = division(system, options.threads, options.grain);
     let traffic = (0..map.parts()).map(|part| traffic(map.nodes(part))).collect();
     let parts = Division { system, map, traffic };
     match &system.spec.router {
@@ -70,6 +65,16 @@ pub(crate) fn build(
         RouterSpec::VirtualOutputQueued(spec) => parts.of(|fabric| VirtualOutputQueued::new(fabric, spec)),
         RouterSpec::InputOutputQueued(spec) => parts.of(|fabric| Switched::input_output_queued(fabric, spec)),
     }
+}
+
+/// How a system is divided over threads.
+pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
+    let grain = match system.closed {
+        // Ranks know the whole schedule, wherever they are: many partitions of them would be many copies.
+        Some(Closed::Benchmark(_)) if grain == Grain::Fine => Grain::Coarse,
+        _ => grain,
+    };
+    PartitionMap::new(&system.plan, threads.max(1), grain)
 }
 
 /// A system about to be built, part by part.

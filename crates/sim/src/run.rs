@@ -37,9 +37,10 @@ const LONGEST_WARM_UP: usize = 400;
 const LONGEST_MEASURE: usize = 4096;
 /// Packets that a batch should hold on average.
 const PACKETS_A_BATCH: f64 = 2048.0;
-/// Batches in one observation of the sources' accepted loads. Nothing is decided more often.
+/// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
 const BATCHES_AN_OBSERVATION: usize = 8;
-/// Batches without a packet delivered, with packets in the network, that count as a standstill.
+/// Batches without a packet delivered, with packets in the network, that count as a standstill; more where batches are
+/// shorter than ways.
 pub(crate) const STANDSTILL: u32 = 16;
 
 /// Why a run ended without a result.
@@ -68,7 +69,7 @@ pub enum RunError {
 pub struct RunOptions {
     /// Threads, at least 1.
     pub threads: usize,
-    /// How finely the network is divided between and within threads.
+    /// Partitions of a thread.
     pub grain: Grain,
     /// Who watches.
     pub progress: Progress,
@@ -113,7 +114,9 @@ struct Run<'a> {
     now: u64,
     /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
     capacity: f64,
+    /// Batches without a packet delivered, with packets in the network, and how many of them are a standstill.
     still: u32,
+    patience: u32,
     /// Start and end of the measured interval.
     measured: (u64, u64),
     batches: Vec<Batch>,
@@ -138,6 +141,7 @@ impl<'a> Run<'a> {
             now: 0,
             capacity: weights.iter().sum::<f64>() * bytes,
             still: 0,
+            patience: STANDSTILL.max((2 * longest_way(system) / batch) as u32),
             measured: (0, 0),
             batches: Vec::new(),
             sources: Sources::new(
@@ -162,16 +166,15 @@ impl<'a> Run<'a> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
         }
+        let mut in_flight = self.machine.in_flight();
         let all = self.machine.advance(time, self.batch);
         self.now = time;
         for counts in &all {
             self.packet_hops += counts.hops;
-            self.still = if counts.packets == 0 { self.still + 1 } else { 0 };
+            in_flight += counts.entered as i64 - counts.packets as i64;
+            self.still = if counts.packets == 0 && in_flight > 0 { self.still + 1 } else { 0 };
         }
-        if self.machine.in_flight() == 0 {
-            self.still = 0;
-        }
-        if self.still > STANDSTILL {
+        if self.still > self.patience {
             return Err(deadlock(self.system, &mut *self.machine, self.now));
         }
         Ok(all)
@@ -192,7 +195,8 @@ impl<'a> Run<'a> {
         let ends = |now: u64, count: usize, last: u64| count >= LONGEST_WARM_UP || now >= last / 2;
         while !ends(self.now, latency.len(), self.last_tick()) {
             let (now, before, last) = (self.now, latency.len(), self.last_tick());
-            let stops = |n: usize| before + n >= look || ends(now + n as u64 * self.batch, before + n, last);
+            let decides = |n: usize| before + n >= look || ends(now + n as u64 * self.batch, before + n, last);
+            let stops = |n: usize| n >= BATCHES_AN_OBSERVATION || decides(n);
             for counts in self.step(until(stops))? {
                 // A batch without deliveries says nothing of the latency: it repeats what was.
                 let mean = counts.latency as f64 / counts.packets as f64;
@@ -293,14 +297,13 @@ impl<'a> Run<'a> {
     fn drain(&mut self) -> Result<(), RunError> {
         let longest = self.now + 2 * (self.measured.1 - self.measured.0) + 64 * self.batch;
         let start = self.now;
-        // A packet is on its way for as long as that, and batches may be shorter.
-        let longest_way = self.system.zero_load_latency(self.system.routing.max_routers());
-        let patience = (longest_way / 4 / self.batch).max(1) as usize;
+        // Where batches are short, several at once: the last packet is on its way for some time.
+        let batches = (longest_way(self.system) / 4 / self.batch).max(1) as usize;
         while self.machine.outstanding(self.measured.1) {
             if self.saturated || self.now > longest {
                 return self.refuse_cycle();
             }
-            self.step(patience)?;
+            self.step(batches)?;
             let part = (self.now - start) as f64 / (longest - start) as f64;
             self.progress.set(Phase::Draining, 0.9 + 0.1 * part);
         }
@@ -314,7 +317,7 @@ impl<'a> Run<'a> {
     fn refuse_cycle(&mut self) -> Result<(), RunError> {
         let topology = &*self.system.topology;
         let mut stuck = fabric::waiting_cycle(topology, self.machine.waiting());
-        for _ in 0..STANDSTILL {
+        for _ in 0..self.patience {
             if stuck.is_empty() {
                 return Ok(());
             }
@@ -383,8 +386,7 @@ fn batch_length(system: &System) -> u64 {
     let rate = f64::from(system.topology.nodes()) * system.traffic.load;
     let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
     let packets_a_message = system.packets().message.div_ceil(u64::from(system.packets().packet));
-    let longest = system.zero_load_latency(system.routing.max_routers());
-    let wanted = (slot * slots.div_ceil(packets_a_message).max(1)).max(longest).next_multiple_of(slot);
+    let wanted = (slot * slots.div_ceil(packets_a_message).max(1)).max(longest_way(system)).next_multiple_of(slot);
     let Some(end) = system.spec.measure.max_time else { return wanted };
     let warm_up = match system.spec.measure.warm_up {
         WarmUp::Fixed(time) => time.0,
@@ -392,6 +394,11 @@ fn batch_length(system: &System) -> u64 {
     };
     let measured = end.0.saturating_sub(warm_up) / system.plan.tick().0;
     wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
+}
+
+/// How long a packet that meets no other is on its way at the most, in ticks.
+fn longest_way(system: &System) -> u64 {
+    system.zero_load_latency(system.routing.max_routers())
 }
 
 pub(crate) fn weights(system: &System) -> Vec<f64> {
@@ -442,6 +449,21 @@ mod tests {
             let links = cycle.matches("holds the buffer of router").count();
             assert!(links == 8, "a ring of 8 routers has a cycle of 8: {cycle}");
         }
+    }
+
+    #[test]
+    fn a_packet_that_is_long_on_its_way_alone_is_no_deadlock() {
+        // A packet every 40 us takes 8 us, which are 26 of the batches that so short a run has. Would catch a watchdog that
+        // counts batches in which nothing was on its way, or takes a long way for a standstill.
+        let text = r#"
+            topology = { kind = "torus", dims = [8] }
+            link = { bandwidth = "10 Gb/s", delay = "2 us" }
+            router = { kind = "output-queued" }
+            workload = { kind = "traffic", load = 0.005, injection = "periodic", pattern = "tornado" }
+            measure = { warm_up = "5 us", max_time = "25 us" }
+        "#;
+        let seeds = (1..20).map(|seed| run(&system(&format!("seed = {seed}\n{text}")), &RunOptions::default()));
+        assert!(seeds.map(Result::unwrap).any(|found| found.packets > 0));
     }
 
     #[test]

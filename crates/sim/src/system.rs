@@ -211,8 +211,8 @@ impl System {
             + self.slowest_channel(routers)
     }
 
-    /// The time of a packet on the slowest channel of a path through so many routers: what comes out of it at one end
-    /// cannot come faster at the other.
+    /// The time of a packet on the slowest channel of a path through so many routers, which holds it up to the end: of all
+    /// classes of channels, if it has more than its ends.
     fn slowest_channel(&self, routers: u32) -> u64 {
         let classes = if routers > 1 { self.topology.class_names().len() as u8 } else { 2 };
         let time = |class| self.plan.serialization(ChannelClass(class), self.packets().packet);

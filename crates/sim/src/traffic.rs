@@ -190,6 +190,9 @@ impl Traffic for VolumeTraffic {
     }
 }
 
+/// Nodes of one load for which a table pays.
+const MANY: usize = 8;
+
 /// The sources of one partition.
 #[derive(Debug)]
 pub struct OpenTraffic {
@@ -205,8 +208,14 @@ impl OpenTraffic {
     /// The sources of some nodes, at time 0.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
         let load = |&node: &u32| (spec.load)(NodeId(node));
-        let mut loads: Vec<f64> = nodes.iter().map(load).collect();
-        loads.sort_unstable_by(f64::total_cmp);
+        let mut all: Vec<f64> = nodes.iter().map(load).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let process = |alike: &[f64]| {
+            let process = Injection::new(spec.injection, alike[0], spec.slot);
+            if alike.len() >= MANY { process.for_many() } else { process }
+        };
+        let injections = all.chunk_by(f64::eq).map(process).collect();
+        let mut loads = all;
         loads.dedup();
         let source = |node: &u32| Source {
             stream: Stream::new(spec.seed, Owner::Node(*node)),
@@ -220,7 +229,7 @@ impl OpenTraffic {
         };
         Self {
             sources: nodes.iter().map(source).collect(),
-            injections: loads.iter().map(|&load| Injection::new(spec.injection, load, spec.slot)).collect(),
+            injections,
             pattern: Arc::clone(&spec.pattern),
             routing: Arc::clone(&spec.routing),
             packets: spec.packets,

@@ -57,7 +57,7 @@ pub struct InjectionState {
     part: u64,
 }
 
-/// A process made for a load and a message size: without state, shared by all nodes of equal load.
+/// A process made for a load and a message size: without state, to be shared by nodes of equal load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Injection {
     /// No message, ever.
@@ -69,7 +69,7 @@ pub enum Injection {
         /// Ticks of a slot.
         slot: u64,
         /// Slots without a message before the next.
-        gaps: Box<Geometric>,
+        gaps: Geometric,
     },
     /// See [`InjectionSpec::Poisson`].
     Poisson {
@@ -104,7 +104,7 @@ impl Injection {
             return Self::Silent;
         }
         match spec {
-            InjectionSpec::Bernoulli => Self::Bernoulli { slot, gaps: Box::new(Geometric::new(load)) },
+            InjectionSpec::Bernoulli => Self::Bernoulli { slot, gaps: Geometric::new(load) },
             InjectionSpec::Poisson => Self::Poisson { mean },
             InjectionSpec::Periodic => Self::periodic(load, slot),
             InjectionSpec::Backlogged => Self::Backlogged,
@@ -122,6 +122,14 @@ impl Injection {
         // Fits: slot * 2^shift = period * unit < 2^63 * 2^53.
         let period = u128::from(slot) << shift;
         Self::Periodic { whole: (period / u128::from(unit)) as u64, rest: (period % u128::from(unit)) as u64, unit }
+    }
+
+    /// The same process, faster at each draw and slower to make: for many nodes.
+    pub fn for_many(mut self) -> Self {
+        if let Self::Bernoulli { gaps, .. } = &mut self {
+            gaps.tabulate();
+        }
+        self
     }
 
     /// Whether the next message is generated when the previous one has gone, not by the clock.
@@ -181,8 +189,8 @@ impl Injection {
 pub struct Geometric {
     /// 1 / ln(1 - p): turns the logarithm of a draw into the number.
     scale: f64,
-    /// By the highest 8 bits of a draw, the number that they alone decide, or `OPEN`: spares most logarithms.
-    known: [u8; 256],
+    /// By the highest 8 bits of a draw, the number that they alone decide, or `OPEN`.
+    known: Option<Box<[u8; 256]>>,
 }
 
 /// The highest bits of a draw do not decide the number.
@@ -192,7 +200,12 @@ impl Geometric {
     /// Of success with a probability above 0 and up to 1.
     pub fn new(probability: f64) -> Self {
         // At probability 1 the scale is -0, and at tiny ones the number saturates.
-        let scale = 1.0 / libm::log1p(-probability);
+        Self { scale: 1.0 / libm::log1p(-probability), known: None }
+    }
+
+    /// Makes the table that spares most logarithms, by 512 of them: for many draws.
+    fn tabulate(&mut self) {
+        let scale = self.scale;
         let known = |cell: u64| {
             // The number falls as the draw grows. What is next to an edge is left to the logarithm, which may round.
             let least = libm::log(unit_of(cell << 56 | u64::MAX >> 8)) * scale - 1e-6;
@@ -200,14 +213,14 @@ impl Geometric {
             let (least, most) = (least as u64, most as u64);
             if least == most && most < u64::from(OPEN) { most as u8 } else { OPEN }
         };
-        Self { scale, known: std::array::from_fn(|cell| known(cell as u64)) }
+        self.known = Some(Box::new(std::array::from_fn(|cell| known(cell as u64))));
     }
 
     /// Draws a number.
     #[inline]
     pub fn draw(&self, draw: &mut (impl Draw + ?Sized)) -> u64 {
         let bits = draw.bits();
-        match self.known[(bits >> 56) as usize] {
+        match self.known.as_ref().map_or(OPEN, |known| known[(bits >> 56) as usize]) {
             OPEN => self.invert(bits),
             number => u64::from(number),
         }

@@ -63,6 +63,7 @@ impl Fabric {
             let mut taken = Hop { state: way.state, ..hop };
             let route = plan.routing.route(id, &mut taken);
             let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
+            debug_assert!(way.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
             let congestion = match way.probe {
                 Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
                 None => self.occupancy(base as usize + out as usize),

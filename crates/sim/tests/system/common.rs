@@ -88,12 +88,13 @@ pub fn mean_distance(system: &System) -> f64 {
 }
 
 /// What packets take on average that meet no others, through a mean number of routers: linear in it where all wires are
-/// alike. Of a message that ends in a short packet, none is faster than that one.
+/// alike, and less than that if those between routers are the slowest. Of a message that ends in a short packet, none is faster than that one.
 pub fn idle_ns(system: &System, routers: f64) -> f64 {
     let ns = |ticks| system.picoseconds(ticks) as f64 / 1e3;
-    let (one, two) = (system.zero_load_latency(1), system.zero_load_latency(2));
+    let one = system.zero_load_latency(1);
+    let hop = system.zero_load_latency(3) - system.zero_load_latency(2);
     let (packet, rest) = (system.packets().packet, system.packets().message % u64::from(system.packets().packet));
     let time = |bytes| system.plan.serialization(ChannelClass::EJECTION, bytes);
     let spared = if rest > 0 { time(packet) - time(rest as u32) } else { 0 };
-    ns(one - spared) + ns(two - one) * (routers - 1.0)
+    ns(one - spared) + ns(hop) * (routers - 1.0)
 }

@@ -21,6 +21,26 @@ fn experiment(topology: &str, routing: &str, router: &str, pattern: &str) -> Str
     )
 }
 
+#[test]
+fn two_slow_channels_share_a_fast_one_packet_by_packet() {
+    // Both send all the time. One packet goes as its bits come, the other waits, is there by then, and goes at the fast
+    // channel's rate. Would catch two packets on a link at once, one that leaves before it has come, and space that is
+    // given back too soon to hold the next.
+    let matrix = Matrix::new("two-slow", &[(0, 2, 1.0), (1, 2, 1.0)]);
+    for (router, back) in ROUTERS.into_iter().flat_map(|router| [(router, "head"), (router, "tail")]) {
+        let text = experiment(SWITCH, "", router, &matrix.pattern())
+            .replace("injection = { delay", "injection = { bandwidth = \"1 Gb/s\", delay")
+            .replace("load = 0.05", "load = 1.0")
+            .replace("buffer =", &format!("credit_return = \"{back}\", buffer ="));
+        let found = result(&text);
+        let (one, other) = (29_000 + 800_000, 29_000 + 800_000 + SERIALIZATION_PS);
+        let (max, mean) = (found.latency_max_ns.unwrap() * 1e3, found.latency_mean_ns.unwrap() * 1e3);
+        assert!((max - other as f64).abs() < 1e-3, "{router} {back}: {max}, not {other}");
+        assert!((mean - (one + other) as f64 / 2.0).abs() < 100.0, "{router} {back}: {mean}, not {one} or {other}");
+        assert!((found.accepted_load - 1.0).abs() < 0.01, "{router} {back}: {found:?}");
+    }
+}
+
 /// Two ends, a channel between routers and the next router's delay for each hop, and one serialization.
 fn sum_of_stages(routers: u32) -> u64 {
     5_000 + 11_000 + 7_000 * u64::from(routers - 1) + 13_000 * u64::from(routers) + SERIALIZATION_PS

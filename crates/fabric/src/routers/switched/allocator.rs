@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use super::outputs::{Parcel, head_size};
 use super::{OUTPUT_SIDE, Switched};
-use crate::catalogue::Arbitration;
+use crate::catalogue::{Arbitration, CreditReturn};
 use crate::fabric::{Fabric, Sender, lane};
 use crate::routers::arbiter::{self, Turn, in_turn};
 
@@ -139,7 +139,8 @@ impl Switched {
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
         let (packet, bytes) = (fifo.queue.head(), head_size(fabric, fifo));
-        let time = self.crossing_time(fabric, sender, bytes);
+        let tail_in = fabric.tail_in(packet, now);
+        let time = self.crossing_time(fabric, sender, bytes, tail_in);
         self.take_out(fabric, (router, base), input, now + time);
         if self.words > 2 {
             *self.request_word(fabric, sender, candidate) &= !(1 << (candidate & 63));
@@ -152,15 +153,17 @@ impl Switched {
             wake_output(fabric, router, sender);
         }
         self.put_out(fabric, sender, Parcel { packet, bytes, vc }, now);
-        self.give_back(fabric, input, bytes, (time, now));
+        self.give_back(fabric, input, bytes, ((time, tail_in), now));
     }
 
     /// Gives the credit for a packet that is crossing back, now or when its space falls free.
     #[inline(always)]
-    fn give_back(&mut self, fabric: &mut Fabric, input: usize, bytes: u32, (time, now): (u64, u64)) {
-        let after = match fabric.frees_at_once {
-            true => 0,
-            false => fabric.plan.free_after(fabric.time_in(input as u32, bytes), time),
+    fn give_back(&mut self, fabric: &mut Fabric, input: usize, bytes: u32, (times, now): ((u64, u64), u64)) {
+        let (time, tail_in) = times;
+        let after = match fabric.plan.credit_return {
+            _ if fabric.frees_at_once => 0,
+            CreditReturn::Head => fabric.plan.free_after(fabric.time_in(input as u32, bytes), time),
+            CreditReturn::Tail => time.max(tail_in),
         };
         if after == 0 {
             self.fifos[input].held -= bytes;

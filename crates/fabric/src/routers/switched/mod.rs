@@ -6,8 +6,8 @@
 //! being on the link, or buffers for each virtual channel behind a crossbar that is faster than the links.
 //!
 //! An input and an output are busy for as long as a packet takes at the crossbar's rate, which is the output link's
-//! times the speed-up. Model choice: the crossbar is charged for the packet's own time even if its tail is still
-//! arriving.
+//! times the speed-up. Model choice: with buffers at the outputs, the crossbar is charged for the packet's own time even if
+//! its tail is still arriving from a slower channel; without, it is busy for as long as the link is.
 //!
 //! Nothing is searched. Each output has a mask of the heads that ask for it: those of all virtual channels of the inputs
 //! that are free. It changes as heads come and go, and as inputs become busy and free, and an output is looked at only

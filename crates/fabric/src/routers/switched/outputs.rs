@@ -70,13 +70,15 @@ impl Switched {
         (held(vc) + head_size(fabric, fifo) <= buffers.depth).then_some(vc)
     }
 
-    /// The time that a packet takes over the crossbar to an output.
+    /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
+    /// until its tail has come, at the least.
     #[inline(always)]
-    pub(super) fn crossing_time(&self, fabric: &Fabric, sender: usize, bytes: u32) -> u64 {
+    pub(super) fn crossing_time(&self, fabric: &Fabric, sender: usize, bytes: u32, tail_in: u64) -> u64 {
         let time = fabric.time_out(sender, bytes);
         match &self.buffers {
             Some(Buffers { speedup, .. }) if *speedup > 1 => time.div_ceil(*speedup),
-            _ => time,
+            Some(_) => time,
+            None => time.max(tail_in),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Virtual-output-queued routers: an input keeps a queue for each output, and iSLIP matches inputs to outputs.
 //!
-//! An input and an output are busy for as long as a packet takes on the output's link: crossing the crossbar is being
-//! on the link. Model choice: the crossbar is charged for the packet's own time even if its tail is still arriving.
+//! An input and an output are busy for as long as a packet takes on the output's link, until its tail has come from a
+//! slower channel at the least: crossing the crossbar is being on the link.
 
 mod islip;
 mod queues;
