@@ -98,7 +98,7 @@ FROM_H = 3
 LARGE = 512
 #: Up to so many nodes an exchange has its full volume, and there are more seeds of a random placement.
 MEDIUM_NODES = 1056
-#: Beyond so many nodes there are fewer seeds; a point ends soon, as the mean is over so many.
+#: Beyond so many nodes there are fewer seeds, and no search; a point ends soon, as the mean is over so many.
 LARGE_NODES = 5000
 SEEDS, SEEDS_QUICK, SEEDS_LARGE = 5, 3, 2
 #: The end of the transient, by routing: how long it takes the routers to fill up to the sources. In microseconds.
@@ -141,7 +141,7 @@ def plan(quick: bool) -> dict[str, Planned]:
             other, set={**other.set, "workload.dims": size.descending}
         )
         for pattern in CONTINUOUS:
-            if size.balanced:
+            if size.balanced and size.nodes <= LARGE_NODES:
                 planned[f"saturation/{pattern}/valiant-group/{size.name}"] = _search(pattern, size, quick)
     return planned
 

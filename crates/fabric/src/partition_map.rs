@@ -60,7 +60,7 @@ const CLUSTER_PORTS: u64 = 2 * CACHED_PORTS;
 
 /// Partitions of that size that a crew has at least, if they are fine: fewer can stay as they are, for the next cache
 /// holds them all.
-const FEWEST: u64 = 5;
+const FEWEST: u64 = 3;
 
 /// Packets' times that a window has to hold for partitions to be fine: below, changing between them costs more than it
 /// gains.

@@ -342,7 +342,8 @@ impl<'a> Run<'a> {
         Measured {
             delivered,
             accepted: self.accepted(),
-            accepted_min: self.sources.least(),
+            // All may have generated less than their load has it; the least is not above the mean.
+            accepted_min: self.sources.least(self.system.traffic.load).map(|least| least.min(self.accepted().mean)),
             latency_interval: self.latency(),
             latency,
             hops,
