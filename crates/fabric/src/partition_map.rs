@@ -84,7 +84,8 @@ impl PartitionMap {
                 let coarse = Self::divide(plan, crews, 1);
                 let parts = (total / crews).div_ceil(CACHED_PORTS).clamp(1, most);
                 // Crews do not meet more often for the sake of the cache.
-                let least = if crews > 1 { coarse.window } else { SHORTEST_WINDOW * plan.shortest_full() };
+                let together = if crews > 1 { coarse.window } else { 0 };
+                let least = together.max(SHORTEST_WINDOW * plan.shortest_full());
                 let fine = (parts >= FEWEST).then(|| Self::divide(plan, crews, parts));
                 fine.filter(|fine| fine.window >= least).unwrap_or(coarse)
             }

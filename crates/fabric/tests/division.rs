@@ -60,13 +60,13 @@ fn a_group_that_is_too_large_for_its_share_is_cut() {
 #[test]
 fn partitions_are_fine_where_the_network_is_large_and_its_channels_are_slow() {
     // Would catch a small network torn into pieces, and pieces that change places at every instant.
-    let parts = |topology: &str, delay: u64| {
+    let parts = |topology: &str, delay: u64, crews: usize| {
         let plan = plan(topology, 1, &[delay]);
-        PartitionMap::new(&plan, 1, Grain::Fine).parts()
+        PartitionMap::new(&plan, crews, Grain::Fine).parts()
     };
-    assert_eq!(parts("torus:8x8", 10), 1);
-    assert_eq!(parts("torus:16x16x16", 1), 1);
-    assert_eq!(parts("torus:16x16x16", 10), 28);
+    assert_eq!([1, 2].map(|crews| parts("torus:8x8", 10, crews)), [1, 2]);
+    assert_eq!([1, 2].map(|crews| parts("torus:16x16x16", 1, crews)), [1, 2]);
+    assert_eq!([1, 2].map(|crews| parts("torus:16x16x16", 10, crews)), [28, 28]);
     let whole = plan("torus:16x16x16", 1, &[10]);
     assert_eq!(PartitionMap::new(&whole, 1, Grain::Coarse).window(), u64::MAX);
 }
