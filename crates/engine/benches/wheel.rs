@@ -20,11 +20,11 @@ fn turn(wheel: &mut Wheel<4>, delay: &mut impl FnMut() -> u64) -> u32 {
     let (mut handled, mut sum) = (0, 0);
     while handled < EVENTS && wheel.next(u64::MAX, &mut instant) {
         let now = instant.now;
-        for lane in 0..4 {
-            for event in &instant.lanes[lane] {
+        for kind in 0..4 {
+            for event in &instant.kinds[kind] {
                 sum ^= event.arg;
                 handled += 1;
-                wheel.insert(now + delay(), (lane + 1) % 4, event.target, event.arg);
+                wheel.insert(now + delay(), (kind + 1) % 4, event.target, event.arg);
             }
         }
     }

@@ -5,8 +5,8 @@
 //! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
 //! is sorted, whatever the grain of time.
 //!
-//! An event has a *lane*, its phase within the instant, and within a lane of one instant the order is unspecified: what
-//! handles a lane must commute, or collect and order by ids. That is what keeps results independent of how events came
+//! An event has a *kind*, its phase within the instant, and within a kind of one instant the order is unspecified: what
+//! handles a kind must commute, or collect and order by ids. That is what keeps results independent of how events came
 //! into memory.
 //!
 //! The events of a slot lie in chunks, and the chunk that was emptied last is the next to be filled: the memory in use
@@ -27,22 +27,22 @@ pub struct Event {
     pub arg: u32,
 }
 
-/// All events of one instant, by lane. Reused from instant to instant, so that nothing is allocated.
+/// All events of one instant, by kind. Reused from instant to instant, so that nothing is allocated.
 #[derive(Debug)]
-pub struct Instant<const LANES: usize> {
+pub struct Instant<const KINDS: usize> {
     /// The time, in ticks.
     pub now: u64,
-    /// The events of each lane.
-    pub lanes: [Vec<Event>; LANES],
+    /// The events of each kind.
+    pub kinds: [Vec<Event>; KINDS],
 }
 
-impl<const LANES: usize> Default for Instant<LANES> {
+impl<const KINDS: usize> Default for Instant<KINDS> {
     fn default() -> Self {
-        Self { now: 0, lanes: std::array::from_fn(|_| Vec::new()) }
+        Self { now: 0, kinds: std::array::from_fn(|_| Vec::new()) }
     }
 }
 
-/// An event beyond the near wheel: time, lane, target, argument.
+/// An event beyond the near wheel: time, kind, target, argument.
 type Later = (u64, u32, u32, u32);
 
 /// Events of a chunk: four cache lines.
@@ -51,7 +51,7 @@ const CHUNK: usize = 32;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// The events of one instant and lane: the place behind the last of them, or 0 if there are none. The chunk in which the
+/// The events of one instant and kind: the place behind the last of them, or 0 if there are none. The chunk in which the
 /// last one lies is filled up to it, and those before it are full.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot(u32);
@@ -122,11 +122,11 @@ impl Chunks {
     }
 }
 
-/// The wheel. `LANES` is the number of phases within an instant.
+/// The wheel. `KINDS` is the number of phases within an instant.
 #[derive(Debug)]
-pub struct Wheel<const LANES: usize> {
-    /// Each instant's events by lane, for instants in `now..limit`.
-    slots: Vec<[Slot; LANES]>,
+pub struct Wheel<const KINDS: usize> {
+    /// Each instant's events by kind, for instants in `now..limit`.
+    slots: Vec<[Slot; KINDS]>,
     chunks: Chunks,
     /// One bit a slot: whether it has events.
     occupied: [u64; WORDS],
@@ -159,13 +159,13 @@ const TEETH: usize = 1024;
 /// Teeth that the near wheel is as long as.
 const TEETH_A_TURN: u64 = 8;
 
-impl<const LANES: usize> Wheel<LANES> {
+impl<const KINDS: usize> Wheel<KINDS> {
     /// A wheel for events at most `horizon` ticks ahead, as a rule.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
         let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
         Self {
-            slots: vec![[Slot::default(); LANES]; slots as usize],
+            slots: vec![[Slot::default(); KINDS]; slots as usize],
             chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },
             occupied: [0; WORDS],
             mask: slots - 1,
@@ -188,20 +188,20 @@ impl<const LANES: usize> Wheel<LANES> {
     /// Adds an event. Its time may not lie before the instant that is being handled; at that very instant it is
     /// handed out as a further instant of the same time.
     #[inline(always)]
-    pub fn insert(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
+    pub fn insert(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past: {at} < {}", self.now);
         if at >= self.limit {
-            return self.insert_later(at, lane, target, arg);
+            return self.insert_later(at, kind, target, arg);
         }
         let index = (at & self.mask) as usize;
-        self.chunks.push(&mut self.slots[index][lane], Event { target, arg });
+        self.chunks.push(&mut self.slots[index][kind], Event { target, arg });
         self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
     }
 
     /// Adds an event beyond the near wheel.
     #[inline(never)]
-    fn insert_later(&mut self, at: u64, lane: usize, target: u32, arg: u32) {
-        let event = (at, lane as u32, target, arg);
+    fn insert_later(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
+        let event = (at, kind as u32, target, arg);
         if (at - self.limit) >> self.tooth_bits < TEETH as u64 {
             self.teeth[(at >> self.tooth_bits) as usize % TEETH].push(event);
             self.in_teeth += 1;
@@ -214,9 +214,9 @@ impl<const LANES: usize> Wheel<LANES> {
     /// Moves to the next instant before `until` and hands out its events; `false` if there is none, with the clock
     /// at `until`.
     #[inline]
-    pub fn next(&mut self, until: u64, instant: &mut Instant<LANES>) -> bool {
-        for lane in &mut instant.lanes {
-            lane.clear();
+    pub fn next(&mut self, until: u64, instant: &mut Instant<KINDS>) -> bool {
+        for kind in &mut instant.kinds {
+            kind.clear();
         }
         while self.now < until {
             self.turn();
@@ -229,8 +229,8 @@ impl<const LANES: usize> Wheel<LANES> {
                 break;
             }
             let index = (at & self.mask) as usize;
-            for (lane, slot) in instant.lanes.iter_mut().zip(&mut self.slots[index]) {
-                self.chunks.empty(slot, lane);
+            for (kind, slot) in instant.kinds.iter_mut().zip(&mut self.slots[index]) {
+                self.chunks.empty(slot, kind);
             }
             self.occupied[(index >> 6) % WORDS] &= !(1 << (index & 63));
             instant.now = at;
@@ -282,14 +282,14 @@ impl<const LANES: usize> Wheel<LANES> {
         self.limit += 1 << self.tooth_bits;
         let mut events = std::mem::take(&mut self.teeth[tooth]);
         self.in_teeth -= events.len();
-        for (at, lane, target, arg) in events.drain(..) {
-            self.insert(at, lane as usize, target, arg);
+        for (at, kind, target, arg) in events.drain(..) {
+            self.insert(at, kind as usize, target, arg);
         }
         // Keeps the memory.
         self.teeth[tooth] = events;
         while self.first_far < self.limit {
-            if let Some(Reverse((at, lane, target, arg))) = self.far.pop() {
-                self.insert(at, lane as usize, target, arg);
+            if let Some(Reverse((at, kind, target, arg))) = self.far.pop() {
+                self.insert(at, kind as usize, target, arg);
             }
             self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         }
@@ -313,13 +313,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Everything that a wheel hands out, as (time, lane, target), in the order of handing out.
+    /// Everything that a wheel hands out, as (time, kind, target), in the order of handing out.
     fn drain(wheel: &mut Wheel<2>, until: u64) -> Vec<(u64, usize, u32)> {
         let mut instant = Instant::default();
         let mut all = Vec::new();
         while wheel.next(until, &mut instant) {
-            for (lane, events) in instant.lanes.iter().enumerate() {
-                all.extend(events.iter().map(|event| (instant.now, lane, event.target)));
+            for (kind, events) in instant.kinds.iter().enumerate() {
+                all.extend(events.iter().map(|event| (instant.now, kind, event.target)));
             }
         }
         all
@@ -334,8 +334,8 @@ mod tests {
         ) {
             // Would catch a lost or repeated event, a wrong turn of the wheel, a bad sort, a stop that skips.
             let mut wheel = Wheel::<2>::new(horizon);
-            for (id, &(at, lane)) in times.iter().enumerate() {
-                wheel.insert(at, lane, id as u32, 0);
+            for (id, &(at, kind)) in times.iter().enumerate() {
+                wheel.insert(at, kind, id as u32, 0);
             }
             let mut stops = stops;
             stops.sort_unstable();
@@ -348,7 +348,7 @@ mod tests {
             }
             prop_assert!(got.is_sorted_by_key(|&(at, ..)| at));
             let mut want: Vec<_> =
-                times.iter().enumerate().map(|(id, &(at, lane))| (at, lane, id as u32)).collect();
+                times.iter().enumerate().map(|(id, &(at, kind))| (at, kind, id as u32)).collect();
             want.sort_unstable();
             got.sort_unstable();
             prop_assert_eq!(got, want);
@@ -366,7 +366,7 @@ mod tests {
             wheel.insert(5, 0, 0, 0);
             let mut seen = Vec::new();
             while wheel.next(u64::MAX - 1, &mut instant) {
-                for event in &instant.lanes[0] {
+                for event in &instant.kinds[0] {
                     seen.push(instant.now);
                     if let Some(delay) = delays.get(event.target as usize) {
                         wheel.insert(instant.now + delay, 0, event.target + 1, 0);

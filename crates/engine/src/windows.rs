@@ -105,40 +105,40 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Moves every crew on through a span of time in windows of `length` ticks, one thread a crew. A crew is what one thread
+/// Moves every worker on through a span of time in windows of `length` ticks, one thread a worker. A worker is what one thread
 /// moves on: some partitions.
 ///
-/// `step(crew, start, end)` runs one window: it takes in what has been left for the crew, handles its events, and leaves
+/// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events, and leaves
 /// what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
 pub fn run_windows<C: Send>(
-    crews: &mut [C],
+    workers: &mut [C],
     span: std::ops::Range<u64>,
     length: u64,
     step: impl Fn(&mut C, u64, u64) + Sync,
 ) {
-    let each_window = |crew: &mut C, meet: &dyn Fn() -> bool| {
+    let each_window = |worker: &mut C, meet: &dyn Fn() -> bool| {
         let mut start = span.start;
         while start < span.end {
             let end = span.end.min(start.saturating_add(length));
-            step(crew, start, end);
+            step(worker, start, end);
             if !meet() {
                 break;
             }
             start = end;
         }
     };
-    let Some((first, rest)) = crews.split_first_mut() else { return };
+    let Some((first, rest)) = workers.split_first_mut() else { return };
     if rest.is_empty() {
         return each_window(first, &|| true);
     }
     let barrier = SpinBarrier::new(rest.len() + 1);
-    let run = |crew: &mut C| {
+    let run = |worker: &mut C| {
         let _guard = Guard(&barrier);
-        each_window(crew, &|| barrier.wait());
+        each_window(worker, &|| barrier.wait());
     };
     thread::scope(|scope| {
-        for crew in rest {
-            scope.spawn(|| run(crew));
+        for worker in rest {
+            scope.spawn(|| run(worker));
         }
         run(first);
     });
@@ -164,17 +164,17 @@ mod tests {
 
     #[test]
     fn every_window_is_run_once_by_each_and_in_step() {
-        // Would catch a crew that runs ahead, a window run twice, one that is too long.
-        for crews in [vec![0_u32], vec![0, 1, 2]] {
+        // Would catch a worker that runs ahead, a window run twice, one that is too long.
+        for workers in [vec![0_u32], vec![0, 1, 2]] {
             let log = Mutex::new(Vec::new());
-            run_windows(&mut crews.clone(), 0..10, 3, |crew, start, end| {
-                log.lock().unwrap().push((start, end, *crew));
+            run_windows(&mut workers.clone(), 0..10, 3, |worker, start, end| {
+                log.lock().unwrap().push((start, end, *worker));
             });
             let mut log = log.into_inner().unwrap();
             assert!(log.is_sorted_by_key(|&(start, ..)| start));
             log.sort_unstable();
             let windows = [(0, 3), (3, 6), (6, 9), (9, 10)];
-            let want: Vec<_> = windows.iter().flat_map(|&(s, e)| crews.iter().map(move |&id| (s, e, id))).collect();
+            let want: Vec<_> = windows.iter().flat_map(|&(s, e)| workers.iter().map(move |&id| (s, e, id))).collect();
             assert_eq!(log, want);
         }
     }

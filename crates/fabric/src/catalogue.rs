@@ -202,7 +202,7 @@ pub enum CreditRule {
     /// A packet is sent when every crosspoint of the row is sure to have room for it.
     #[default]
     RowMinimum,
-    /// A counter for each crosspoint; the sender looks one router ahead to know which one it needs.
+    /// A counter for each crosspoint; the upstream output looks one router ahead to know which one it needs.
     PerCrosspoint,
 }
 

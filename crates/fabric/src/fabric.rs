@@ -1,7 +1,7 @@
 //! The state of one partition that all router architectures share: packets, links, credits and the event wheel.
 //!
-//! Everything is a flat array indexed by port. A *sender* is the near end of a channel (a router's output or a node's
-//! injection), a *receiver* the far end at a router's input; both carry the number of their port. A hop costs one
+//! Everything is a flat array indexed by port. An *output* is the near end of a channel (a router's output or a node's
+//! injection), an *input port* the far end at a router's input; both carry the number of their port. A hop costs one
 //! arrival, one credit, and a wake-up only for an output whose queue is not empty when its link falls free: the times
 //! at which links are free are read, not waited for.
 
@@ -18,25 +18,25 @@ use topology::{ChannelClass, ChannelSource};
 use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
-use crate::desk::{Desk, Mail};
+use crate::context::{Mail, WorkerContext};
 use crate::packet::{Packet, Pool};
 use crate::plan::Plan;
-use crate::routers::Landing;
+use crate::routers::Arrival;
 use crate::routers::arbiter::Bits;
 use marks::Marks;
 
-/// The lanes of the wheel, in the order in which an instant handles them.
-pub(crate) mod lane {
+/// The kinds of events, in the order in which an instant handles them.
+pub(crate) mod event_kind {
     /// A credit has come back: target the counter, argument the bytes.
     pub const CREDIT: usize = 0;
     /// A buffer's space falls free: target and argument are the router architecture's.
     pub const FREE: usize = 1;
     /// A packet's head has passed a router's delay: target (port, virtual channel), argument the packet.
     pub const ARRIVAL: usize = 2;
-    /// A sender may go on: target the sender, argument 0. With another argument, something for the traffic: what it has
+    /// An output may go on: target the output, argument 0. With another argument, something for the traffic: what it has
     /// set an alarm for, or an arrival that it wants to hear of.
     pub const WAKE: usize = 3;
-    /// The number of lanes.
+    /// The number of kinds.
     pub const COUNT: usize = 4;
 }
 
@@ -46,15 +46,15 @@ pub(crate) const ARRIVED: u32 = 1;
 /// Bytes of a cache line.
 const CACHE_LINE: usize = 64;
 
-/// A sender's channel leads to a node.
+/// An output's channel leads to a node.
 const SINK: u16 = u16::MAX;
-/// A sender's channel leads nowhere, and nothing may be sent.
+/// An output's channel leads nowhere, and nothing may be sent.
 const NOWHERE: u16 = u16::MAX - 1;
 
 /// The near end of a channel, and what architectures keep of an output: one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(crate) struct Sender {
+pub(crate) struct OutputPort {
     /// The link is free from this time on.
     pub free_at: u64,
     /// Candidates for this channel, for architectures that need no more than two words.
@@ -87,18 +87,18 @@ pub(crate) struct Sender {
 /// The far end of a channel at a router's input, and what architectures keep of an input: half a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
-pub(crate) struct Receiver {
+pub(crate) struct InputPort {
     /// The crossbar's side of the input is free from this time on.
     pub crossbar_free: u64,
     /// The virtual channels that have packets.
     pub filled: u64,
     /// The router, by its number in this partition.
     router: u32,
-    /// The first of the sender's credit counters, in its partition.
+    /// The first of the upstream output's credit counters, in its partition.
     counters: u32,
     /// The packet that has arrived in this instant, if the router has it marked.
     arrived: u32,
-    /// The partition of the sender.
+    /// The partition of the upstream output.
     partition: u16,
     class: ChannelClass,
     /// The virtual channel of `arrived`.
@@ -113,7 +113,7 @@ pub(crate) struct Class {
     /// Serialization of the largest packet.
     full: u64,
     /// Virtual channels of a class of them.
-    pub lanes: u8,
+    pub vcs_per_class: u8,
 }
 
 /// A router of this partition.
@@ -137,20 +137,20 @@ pub struct Fabric {
     /// The number of this partition.
     part: u16,
     pub(crate) pool: Pool,
-    pub(crate) wheel: Wheel<{ lane::COUNT }>,
+    pub(crate) wheel: Wheel<{ event_kind::COUNT }>,
     pub(crate) routers: Vec<LocalRouter>,
     /// The nodes of this partition.
     pub(crate) nodes: Vec<u32>,
     /// Outputs of all routers, then injection channels.
-    pub(crate) senders: Vec<Sender>,
-    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) outputs: Vec<OutputPort>,
+    pub(crate) inputs: Vec<InputPort>,
     /// By class of channels.
     classes: Vec<Class>,
-    /// Bytes sent over each channel beyond what its sender counts: multiples of 2^32.
+    /// Bytes sent over each channel beyond what its output counts: multiples of 2^32.
     sent_before: Vec<u32>,
-    /// Credits in bytes: by sender and virtual channel (and the next router's output, where the rule counts those).
+    /// Credits in bytes: by output and virtual channel (and the next router's output, where the rule counts those).
     credits: Vec<i32>,
-    /// Bits of an index into `credits` below the sender's.
+    /// Bits of an index into `credits` below the output's.
     credit_shift: u32,
     /// Bits of an index into `credits` below the virtual channel's.
     ahead_shift: u32,
@@ -169,13 +169,13 @@ pub struct Fabric {
     pub(crate) dirty_nodes: Marks,
     /// How congested the output channels of all routers were at the last snapshot, if the routing asks for them.
     snapshot: Arc<Vec<u32>>,
-    /// By sender: packets wait, and none of them has credit.
+    /// By output: packets wait, and none of them has credit.
     blocked: Vec<bool>,
     /// The thread's, while this partition is being moved on.
-    pub(crate) desk: Desk,
+    pub(crate) context: WorkerContext,
     rule: CreditRule,
     /// Everywhere a class is one virtual channel, with one counter of credits.
-    one_lane: bool,
+    one_vc_per_class: bool,
     /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet.
     vc_shift: u32,
     pub(crate) full_bytes: u32,
@@ -183,42 +183,42 @@ pub struct Fabric {
     /// The routing reads on which class of virtual channels a packet came, where that takes a division.
     reads_class: bool,
     /// The state is larger than a near cache: it is worth the while to ask for the memory of many packets at once.
-    pub(crate) spread: bool,
+    pub(crate) exceeds_cache: bool,
     /// Some channels are faster than others, so that a packet may leave by a faster one than it comes by.
-    uneven: bool,
-    /// By place of the pool, when the packet's tail is there, in ticks; empty unless channels are uneven.
+    mixed_rates: bool,
+    /// By place of the pool, when the packet's tail is there, in ticks; empty unless channels differ in speed.
     tails: Vec<u64>,
     /// A buffer always falls free as the packet's head leaves.
-    pub(crate) frees_at_once: bool,
+    pub(crate) frees_at_head: bool,
     /// The traffic wants to hear of arrivals.
-    pub(crate) tells_arrivals: bool,
+    pub(crate) notify_deliveries: bool,
 }
 
 impl Fabric {
-    /// The number of ports of this partition: the first injection sender.
+    /// The number of ports of this partition: the first injection output.
     #[inline]
     pub(crate) fn ports(&self) -> usize {
-        self.receivers.len()
+        self.inputs.len()
     }
 
     /// Reads the state of all channels and packets once, as it lies in memory.
     pub(crate) fn before_window(&self) {
-        read_through(&self.senders, |sender| sender.queued);
-        read_through(&self.receivers, |receiver| receiver.router);
+        read_through(&self.outputs, |output| output.queued);
+        read_through(&self.inputs, |input_port| input_port.router);
         read_through(&self.credits, |&credit| credit as u32);
         read_through(self.pool.places(), |packet| packet.dst);
     }
 
     // --- marking what an instant concerns -------------------------------------------------------------------------
 
-    /// Marks the owner of a sender: it may be able to send.
+    /// Marks the owner of an output: it may be able to send.
     #[inline(always)]
-    pub(crate) fn mark_sender(&mut self, sender: u32) {
-        if let Some(&Receiver { router, .. }) = self.receivers.get(sender as usize) {
-            let port = sender - self.routers[router as usize].base;
+    pub(crate) fn mark_sender(&mut self, output: u32) {
+        if let Some(&InputPort { router, .. }) = self.inputs.get(output as usize) {
+            let port = output - self.routers[router as usize].base;
             self.mark_output(router as usize, port as usize);
         } else {
-            self.dirty_nodes.mark(sender as usize - self.receivers.len());
+            self.dirty_nodes.mark(output as usize - self.inputs.len());
         }
     }
 
@@ -233,10 +233,10 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, input: u32, packet: u32) {
         let index = input >> self.vc_shift;
-        let receiver = &mut self.receivers[index as usize];
-        let router = receiver.router as usize;
-        receiver.arrived = packet;
-        receiver.arrived_vc = (input & ((1 << self.vc_shift) - 1)) as u8;
+        let input_port = &mut self.inputs[index as usize];
+        let router = input_port.router as usize;
+        input_port.arrived = packet;
+        input_port.arrived_vc = (input & ((1 << self.vc_shift) - 1)) as u8;
         let port = (index - self.routers[router].base) as usize;
         if self.words == 1 {
             self.routers[router].arrived |= 1 << (port & 63);
@@ -258,14 +258,14 @@ impl Fabric {
 
     /// Reads what sending over a channel reads.
     #[inline(always)]
-    pub(crate) fn before_sending(&self, sender: usize) {
-        black_box(self.senders[sender].free_at);
-        black_box(self.credits[sender << self.credit_shift]);
+    pub(crate) fn before_sending(&self, output: usize) {
+        black_box(self.outputs[output].free_at);
+        black_box(self.credits[output << self.credit_shift]);
     }
 
     /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
     #[inline(always)]
-    pub(crate) fn each_arrival(&mut self, router: usize, mut land: impl FnMut(&mut Self, Landing)) {
+    pub(crate) fn each_arrival(&mut self, router: usize, mut enqueue: impl FnMut(&mut Self, Arrival)) {
         let LocalRouter { id, base, .. } = self.routers[router];
         for word in 0..self.words {
             let arrived = std::mem::take(match self.words {
@@ -274,9 +274,9 @@ impl Fabric {
             });
             for bit in Bits(arrived) {
                 let port = word * 64 + bit;
-                let Receiver { arrived: packet, arrived_vc, .. } = self.receivers[base as usize + port];
+                let InputPort { arrived: packet, arrived_vc, .. } = self.inputs[base as usize + port];
                 let vc = u32::from(arrived_vc);
-                land(self, Landing { router, id, base, port: port as u16, vc, packet, out: 0, class: 0, bytes: 0 });
+                enqueue(self, Arrival { router, id, base, port: port as u16, vc, packet, out: 0, class: 0, bytes: 0 });
             }
         }
     }
@@ -296,13 +296,13 @@ impl Fabric {
         })
     }
 
-    /// Where a sender's channel starts.
-    pub(crate) fn source(&self, sender: usize) -> ChannelSource {
-        if sender >= self.receivers.len() {
-            return ChannelSource::Node(NodeId(self.nodes[sender - self.receivers.len()]));
+    /// Where an output's channel starts.
+    pub(crate) fn source(&self, output: usize) -> ChannelSource {
+        if output >= self.inputs.len() {
+            return ChannelSource::Node(NodeId(self.nodes[output - self.inputs.len()]));
         }
-        let router = self.routers[self.receivers[sender].router as usize];
-        ChannelSource::Router(router.id, PortId((sender as u32 - router.base) as u16))
+        let router = self.routers[self.inputs[output].router as usize];
+        ChannelSource::Router(router.id, PortId((output as u32 - router.base) as u16))
     }
 
     /// A router's random stream.
@@ -323,19 +323,19 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
         let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
-        let sender = &mut self.senders[index];
-        debug_assert!(sender.free_at <= now, "two packets on a link");
-        sender.free_at = now + time;
-        let (sent, over) = sender.sent.overflowing_add(bytes);
-        sender.sent = sent;
+        let output = &mut self.outputs[index];
+        debug_assert!(output.free_at <= now, "two packets on a link");
+        output.free_at = now + time;
+        let (sent, over) = output.sent.overflowing_add(bytes);
+        output.sent = sent;
         if over {
             self.sent_before[index] += 1;
         }
-        let at = now + self.classes[sender.class.0 as usize].delay;
-        if sender.partition == SINK {
-            self.desk.tally.delivered(&self.pool[packet], at + time);
-            if self.tells_arrivals {
-                self.wheel.insert(at + time, lane::WAKE, self.pool[packet].origin, ARRIVED);
+        let at = now + self.classes[output.class.0 as usize].delay;
+        if output.partition == SINK {
+            self.context.counters.delivered(&self.pool[packet], at + time);
+            if self.notify_deliveries {
+                self.wheel.insert(at + time, event_kind::WAKE, self.pool[packet].flow_id, ARRIVED);
             }
             self.pool.free(packet);
             return time;
@@ -347,15 +347,15 @@ impl Fabric {
         };
         self.credits[index << self.credit_shift | slot] -= bytes as i32;
         debug_assert!(self.credits[index << self.credit_shift | slot] >= 0, "sent without credit");
-        let input = sender.target << self.vc_shift | u32::from(vc);
-        if self.uneven {
+        let input = output.target << self.vc_shift | u32::from(vc);
+        if self.mixed_rates {
             self.tails[packet as usize] = at + time;
         }
-        if sender.partition == self.part {
-            self.wheel.insert(at, lane::ARRIVAL, input, packet);
+        if output.partition == self.part {
+            self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
         } else {
             let tail = self.tails.get(packet as usize).copied();
-            self.desk.outbox[sender.partition as usize].packet((at, tail), input, self.pool[packet]);
+            self.context.outbox[output.partition as usize].packet((at, tail), input, self.pool[packet]);
             self.pool.free(packet);
         }
         time
@@ -365,7 +365,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
         let place = self.pool.put(packet);
-        if self.uneven {
+        if self.mixed_rates {
             if self.tails.len() <= place as usize {
                 self.tails.resize(place as usize + 1, 0);
             }
@@ -377,25 +377,25 @@ impl Fabric {
     /// The time until a packet's tail has come, so that it can have left: 0 where no channel is faster than another.
     #[inline(always)]
     pub(crate) fn tail_in(&self, packet: u32, now: u64) -> u64 {
-        if self.uneven { self.tails[packet as usize].saturating_sub(now) } else { 0 }
+        if self.mixed_rates { self.tails[packet as usize].saturating_sub(now) } else { 0 }
     }
 
     /// The router of a port, in this partition's numbering.
     #[inline]
     pub(crate) fn router_of(&self, port: usize) -> usize {
-        self.receivers[port].router as usize
+        self.inputs[port].router as usize
     }
 
-    /// The time that a packet takes on a sender's channel.
+    /// The time that a packet takes on an output's channel.
     #[inline(always)]
-    pub(crate) fn time_out(&self, sender: usize, bytes: u32) -> u64 {
-        self.time_on(self.senders[sender].class, bytes)
+    pub(crate) fn time_out(&self, output: usize, bytes: u32) -> u64 {
+        self.time_on(self.outputs[output].class, bytes)
     }
 
     /// The time that a packet takes on the channel that feeds an input.
     #[inline(always)]
     pub(crate) fn time_in(&self, input: u32, bytes: u32) -> u64 {
-        self.time_on(self.receivers[(input >> self.vc_shift) as usize].class, bytes)
+        self.time_on(self.inputs[(input >> self.vc_shift) as usize].class, bytes)
     }
 
     #[inline(always)]
@@ -407,65 +407,65 @@ impl Fabric {
         }
     }
 
-    /// Virtual channels of a class of them, on a sender's channel.
+    /// Virtual channels of a class of them, on an output's channel.
     #[inline(always)]
-    pub(crate) fn lanes(&self, sender: usize) -> u8 {
-        self.classes[self.senders[sender].class.0 as usize].lanes
+    pub(crate) fn vcs_per_class(&self, output: usize) -> u8 {
+        self.classes[self.outputs[output].class.0 as usize].vcs_per_class
     }
 
-    /// Bytes sent over a sender's channel since the counts were cleared.
-    pub(crate) fn sent(&self, sender: usize) -> u64 {
-        u64::from(self.sent_before[sender]) << 32 | u64::from(self.senders[sender].sent)
+    /// Bytes sent over an output's channel since the counts were cleared.
+    pub(crate) fn sent(&self, output: usize) -> u64 {
+        u64::from(self.sent_before[output]) << 32 | u64::from(self.outputs[output].sent)
     }
 
     /// Starts the counts of bytes on each channel anew.
     pub(crate) fn clear_sent(&mut self) {
         self.sent_before.fill(0);
-        for sender in &mut self.senders {
-            sender.sent = 0;
+        for output in &mut self.outputs {
+            output.sent = 0;
         }
     }
 
-    /// Sees to it that a sender is marked at a time, once.
+    /// Sees to it that an output is marked at a time, once.
     #[inline]
-    pub(crate) fn wake_at(&mut self, sender: usize, at: u64) {
-        if !self.senders[sender].waking {
-            self.senders[sender].waking = true;
-            self.wheel.insert(at, lane::WAKE, sender as u32, 0);
+    pub(crate) fn wake_at(&mut self, output: usize, at: u64) {
+        if !self.outputs[output].waking {
+            self.outputs[output].waking = true;
+            self.wheel.insert(at, event_kind::WAKE, output as u32, 0);
         }
     }
 
     /// A wake-up has come.
     #[inline]
-    pub(crate) fn woken(&mut self, sender: u32) {
-        self.senders[sender as usize].waking = false;
-        self.mark_sender(sender);
+    pub(crate) fn woken(&mut self, output: u32) {
+        self.outputs[output as usize].waking = false;
+        self.mark_sender(output);
     }
 
-    /// Notes that a sender has packets but no credit for any: the next credit will mark it.
+    /// Notes that an output has packets but no credit for any: the next credit will mark it.
     #[inline]
-    pub(crate) fn block(&mut self, sender: usize) {
-        self.blocked[sender] = true;
+    pub(crate) fn block(&mut self, output: usize) {
+        self.blocked[output] = true;
     }
 
-    /// Whether a sender's channel leads to a router, so that it needs credit.
-    pub(crate) fn leads_to_router(&self, sender: usize) -> bool {
-        self.senders[sender].partition < NOWHERE
+    /// Whether an output's channel leads to a router, so that it needs credit.
+    pub(crate) fn leads_to_router(&self, output: usize) -> bool {
+        self.outputs[output].partition < NOWHERE
     }
 
-    /// The credit counters of a sender.
-    pub(crate) fn credits_of(&self, sender: usize) -> &[i32] {
-        &self.credits[sender << self.credit_shift..(sender + 1) << self.credit_shift]
+    /// The credit counters of an output.
+    pub(crate) fn credits_of(&self, output: usize) -> &[i32] {
+        &self.credits[output << self.credit_shift..(output + 1) << self.credit_shift]
     }
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         for (packet, (at, tail)) in mail.packets() {
             let place = self.admit(*packet, tail);
-            self.wheel.insert(at, lane::ARRIVAL, packet.next, place);
+            self.wheel.insert(at, event_kind::ARRIVAL, packet.next, place);
         }
         for (at, counter, bytes) in mail.credits() {
-            self.wheel.insert(at, lane::CREDIT, counter, bytes);
+            self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         }
         mail.clear();
     }
@@ -478,7 +478,7 @@ pub(crate) fn read_through<T>(items: &[T], read: impl Fn(&T) -> u32) {
     }
 }
 
-impl Sender {
+impl OutputPort {
     /// How congested the channel is, for adaptive choices: bytes that wait for it, and one packet more while it sends.
     #[inline]
     fn congestion(&self, now: u64, packet: u32) -> u32 {

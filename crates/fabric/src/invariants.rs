@@ -5,7 +5,7 @@ use crate::routers::Routers;
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Checks a partition whose sources have ended and from which everything has been delivered: no packet is left, no
-    /// buffer holds anything, and every credit is back with its sender.
+    /// buffer holds anything, and every credit is back upstream.
     ///
     /// # Errors
     /// What is left, and where.
@@ -21,20 +21,20 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if let Some(input) = self.routers().held(fabric).iter().position(|&bytes| bytes > 0) {
             return Err(format!("input {input} still holds bytes"));
         }
-        if fabric.senders.iter().any(|sender| sender.queued > 0) {
+        if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
         let depth = fabric.plan.depth as i32;
-        let short = |sender: &usize| {
+        let short = |output: &usize| {
             let vcs = fabric.plan.vcs as usize;
-            let counters = fabric.credits_of(*sender);
+            let counters = fabric.credits_of(*output);
             let each = counters.len() / vcs.next_power_of_two();
             counters.chunks(each).take(vcs).flatten().any(|&credit| credit != depth)
         };
-        let mut senders = (0..fabric.senders.len()).filter(|&sender| fabric.leads_to_router(sender));
-        match senders.find(short) {
+        let mut outputs = (0..fabric.outputs.len()).filter(|&output| fabric.leads_to_router(output));
+        match outputs.find(short) {
             None => Ok(()),
-            Some(sender) => Err(format!("credits {:?} of sender {sender}, not {depth}", fabric.credits_of(sender))),
+            Some(output) => Err(format!("credits {:?} of output {output}, not {depth}", fabric.credits_of(output))),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! next buffer, so following its head and its serialization time is exact to the flit; where channels differ in speed, its tail too.
 
 pub mod catalogue;
-mod desk;
+mod context;
+mod counters;
 mod fabric;
 mod invariants;
 mod packet;
@@ -12,13 +13,12 @@ mod partition;
 mod partition_map;
 mod plan;
 pub mod routers;
-mod tally;
 mod watchdog;
 
-pub use desk::{Desk, Mail};
+pub use context::{Mail, WorkerContext};
+pub use counters::{Batch, Counters};
 pub use fabric::Fabric;
-pub use partition::{Calls, Demand, Happening, Partition, Traffic};
+pub use partition::{Actions, Demand, Partition, Traffic, TrafficEvent};
 pub use partition_map::{Grain, PartitionMap};
 pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
-pub use tally::{Batch, Tally};
 pub use watchdog::{WaitingPacket, waiting_cycle};

@@ -10,9 +10,9 @@ pub const NONE: u32 = u32::MAX;
 #[repr(align(32))]
 pub struct Packet {
     /// When its message was generated, in ticks.
-    pub birth: u64,
+    pub generated_at: u64,
     /// What its traffic knows it by: the node that sends it, or its message.
-    pub origin: u32,
+    pub flow_id: u32,
     /// The node that it is for.
     pub dst: u32,
     /// What it carries for its routing.
@@ -21,7 +21,7 @@ pub struct Packet {
     pub bytes: u32,
     /// The packet behind it in its queue.
     pub next: u32,
-    /// The output port that it waits for; where senders choose one router ahead, the next router's, or `UNDECIDED`.
+    /// The output port that it waits for; where the choice is made one router ahead, the next router's, or `UNDECIDED`.
     pub out: u16,
     /// The class of virtual channels on which it leaves.
     pub class: u8,

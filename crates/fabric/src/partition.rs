@@ -7,19 +7,19 @@ use engine::Instant;
 use routing::RouteState;
 use units::NodeId;
 
-use crate::desk::{Desk, Mail};
-use crate::fabric::{ARRIVED, Fabric, lane};
+use crate::context::{Mail, WorkerContext};
+use crate::fabric::{ARRIVED, Fabric, event_kind};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::arbiter::Bits;
-use crate::routers::{Landing, Routers};
+use crate::routers::{Arrival, Routers};
 
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// When it was generated, in ticks; may lie in the future.
-    pub birth: u64,
+    pub generated_at: u64,
     /// The node that it is for.
     pub dst: NodeId,
     /// The packet's size in bytes.
@@ -27,16 +27,16 @@ pub struct Demand {
     /// What it carries for its routing.
     pub state: RouteState,
     /// What the traffic knows it by: the number of the node that sends it, unless the traffic hears of arrivals.
-    pub origin: u32,
+    pub flow_id: u32,
 }
 
 /// Something that happens to a traffic that hears of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Happening {
+pub enum TrafficEvent {
     /// The tail of a packet has reached its node.
     Arrival {
         /// What the traffic knows the packet by.
-        origin: u32,
+        flow_id: u32,
     },
     /// The time of an alarm has come.
     Alarm {
@@ -49,12 +49,12 @@ pub enum Happening {
 
 /// What a traffic asks of its partition.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct Actions {
     wakes: Vec<u32>,
     alarms: Vec<(u64, u32, u32)>,
 }
 
-impl Calls {
+impl Actions {
     /// Asks a node, by its number in the partition, for its next packet, if it has none under way.
     #[inline]
     pub fn wake(&mut self, node: u32) {
@@ -72,21 +72,21 @@ impl Calls {
 /// behind it is regenerated from the node's stream.
 pub trait Traffic: Send {
     /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
-    /// before has been sent. `None` if the node never sends again, or not before the traffic calls for it.
+    /// before has been sent. `None` if the node never sends again, or not before the traffic asks for it.
     fn next(&mut self, node: usize, now: u64) -> Option<Demand>;
     /// Reads what `next` will read, so that it is in a near cache then.
     fn before_next(&self, _node: usize) {}
-    /// Whether it hears of arrivals, and calls and is called.
-    fn hears(&self) -> bool {
+    /// Whether it wants to be notified of deliveries.
+    fn wants_events(&self) -> bool {
         false
     }
     /// What happens before nodes are asked for their first packets, at time 0.
-    fn begin(&mut self, _calls: &mut Calls) {}
+    fn begin(&mut self, _calls: &mut Actions) {}
     /// Something has happened to it. What happens at one instant comes in ascending order.
-    fn happen(&mut self, _what: Happening, _now: u64, _calls: &mut Calls) {}
-    /// The node that sends the packets that it knows by `origin`.
-    fn source(&self, origin: u32) -> NodeId {
-        NodeId(origin)
+    fn on_event(&mut self, _what: TrafficEvent, _now: u64, _calls: &mut Actions) {}
+    /// The node that sends the packets that it knows by `flow_id`.
+    fn source(&self, flow_id: u32) -> NodeId {
+        NodeId(flow_id)
     }
 }
 
@@ -101,12 +101,12 @@ pub struct Partition<R, T> {
     traffic: T,
     /// The packet at the head of each node's queue.
     heads: Vec<u32>,
-    instant: Instant<{ lane::COUNT }>,
+    instant: Instant<{ event_kind::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
-    landings: Vec<Landing>,
+    arrivals: Vec<Arrival>,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
-    happenings: Vec<Happening>,
-    calls: Calls,
+    traffic_events: Vec<TrafficEvent>,
+    actions: Actions,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -127,14 +127,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             traffic,
             heads: vec![NONE; nodes],
             instant: Instant::default(),
-            landings: Vec::new(),
-            happenings: Vec::new(),
-            calls: Calls::default(),
+            arrivals: Vec::new(),
+            traffic_events: Vec::new(),
+            actions: Actions::default(),
         };
-        if partition.traffic.hears() {
-            partition.fabric.tells_arrivals = true;
-            partition.traffic.begin(&mut partition.calls);
-            partition.calls.wakes.clear();
+        if partition.traffic.wants_events() {
+            partition.fabric.notify_deliveries = true;
+            partition.traffic.begin(&mut partition.actions);
+            partition.actions.wakes.clear();
             partition.set_alarms();
         }
         for node in 0..nodes {
@@ -151,59 +151,61 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     /// Handles everything that happens before a time, in ticks, and closes the batches that end before it or then.
-    pub fn run_until(&mut self, until: u64, desk: &mut Desk) {
-        std::mem::swap(&mut self.fabric.desk, desk);
+    pub fn run_until(&mut self, until: u64, context: &mut WorkerContext) {
+        std::mem::swap(&mut self.fabric.context, context);
         let mut instant = std::mem::take(&mut self.instant);
         let mut now = self.fabric.wheel.now();
         while now < until {
-            now = self.fabric.desk.tally.enter_batch(now).min(until);
+            now = self.fabric.context.counters.enter_batch(now).min(until);
             while self.fabric.wheel.next(now, &mut instant) {
                 self.handle(&instant);
             }
         }
         self.instant = instant;
-        self.fabric.desk.tally.leave_batch();
-        std::mem::swap(&mut self.fabric.desk, desk);
+        self.fabric.context.counters.leave_batch();
+        std::mem::swap(&mut self.fabric.context, context);
     }
 
     /// One instant: credits and arrivals, then arbitration and departures.
     #[inline]
-    fn handle(&mut self, instant: &Instant<{ lane::COUNT }>) {
+    fn handle(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
         let fabric = &mut self.fabric;
-        for event in &instant.lanes[lane::CREDIT] {
+        for event in &instant.kinds[event_kind::CREDIT] {
             fabric.take_credit(event.target, event.arg);
         }
-        if fabric.spread {
-            for event in &instant.lanes[lane::FREE] {
+        if fabric.exceeds_cache {
+            for event in &instant.kinds[event_kind::FREE] {
                 self.routers.before_freed(fabric, event.target);
             }
         }
-        for event in &instant.lanes[lane::FREE] {
+        for event in &instant.kinds[event_kind::FREE] {
             self.routers.freed(fabric, event.target, event.arg, now);
         }
-        for event in &instant.lanes[lane::ARRIVAL] {
+        for event in &instant.kinds[event_kind::ARRIVAL] {
             // What is under way for long has grown cold: many at once are got sooner than one after the other.
             black_box(fabric.pool[event.arg].dst);
             fabric.mark_arrival(event.target, event.arg);
         }
-        for event in &instant.lanes[lane::WAKE] {
+        for event in &instant.kinds[event_kind::WAKE] {
             match event.arg {
                 0 => fabric.woken(event.target),
-                ARRIVED => self.happenings.push(Happening::Arrival { origin: event.target }),
-                purpose => self.happenings.push(Happening::Alarm { target: event.target, purpose: purpose - FIRST }),
+                ARRIVED => self.traffic_events.push(TrafficEvent::Arrival { flow_id: event.target }),
+                purpose => {
+                    self.traffic_events.push(TrafficEvent::Alarm { target: event.target, purpose: purpose - FIRST })
+                }
             }
         }
-        if !self.happenings.is_empty() {
-            self.tell_traffic(now);
+        if !self.traffic_events.is_empty() {
+            self.notify_traffic(now);
         }
         // Nothing is marked while this goes on: what it causes comes later, as events.
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
                 let routers = self.fabric.dirty_routers.take_word(word);
-                if self.fabric.spread {
+                if self.fabric.exceeds_cache {
                     self.routers.before_serve(&self.fabric, word * 64, routers);
-                    self.land_together(word * 64, routers, now);
+                    self.enqueue_batch(word * 64, routers, now);
                 }
                 for router in Bits(routers) {
                     self.handle_router(word * 64 + router, now);
@@ -213,7 +215,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
                 let nodes = self.fabric.dirty_nodes.take_word(word);
-                if self.fabric.spread {
+                if self.fabric.exceeds_cache {
                     for node in Bits(nodes) {
                         self.before_inject(word * 64 + node);
                     }
@@ -227,58 +229,58 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Tells the traffic what has happened in this instant, in an order that does not depend on how it came into memory.
     #[inline(never)]
-    fn tell_traffic(&mut self, now: u64) {
-        self.happenings.sort_unstable();
-        for what in self.happenings.drain(..) {
-            self.traffic.happen(what, now, &mut self.calls);
+    fn notify_traffic(&mut self, now: u64) {
+        self.traffic_events.sort_unstable();
+        for what in self.traffic_events.drain(..) {
+            self.traffic.on_event(what, now, &mut self.actions);
         }
         self.set_alarms();
-        let mut wakes = std::mem::take(&mut self.calls.wakes);
+        let mut wakes = std::mem::take(&mut self.actions.wakes);
         for node in wakes.drain(..) {
             if self.heads[node as usize] == NONE {
                 self.next_demand(node as usize, now);
             }
         }
-        self.calls.wakes = wakes;
+        self.actions.wakes = wakes;
     }
 
     fn set_alarms(&mut self) {
-        for (at, target, purpose) in self.calls.alarms.drain(..) {
-            self.fabric.wheel.insert(at, lane::WAKE, target, purpose + FIRST);
+        for (at, target, purpose) in self.actions.alarms.drain(..) {
+            self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + FIRST);
         }
     }
 
     #[inline(always)]
     fn handle_router(&mut self, router: usize, now: u64) {
         let Self { fabric, routers: inside, .. } = self;
-        fabric.each_arrival(router, |fabric, mut landing| {
-            fabric.decide(&mut landing);
-            inside.land(fabric, &landing, now);
+        fabric.each_arrival(router, |fabric, mut arrival| {
+            fabric.decide(&mut arrival);
+            inside.enqueue(fabric, &arrival, now);
         });
         inside.serve(fabric, router, now);
     }
 
     /// Lands what has arrived at some of the routers from `first` on, in the order of ports.
     #[inline(never)]
-    fn land_together(&mut self, first: usize, routers: u64, now: u64) {
-        let Self { fabric, routers: inside, landings, .. } = self;
+    fn enqueue_batch(&mut self, first: usize, routers: u64, now: u64) {
+        let Self { fabric, routers: inside, arrivals, .. } = self;
         // In steps, each over all of them, so that much of the memory that a step needs is under way at once.
         for router in Bits(routers) {
-            fabric.each_arrival(first + router, |_, landing| landings.push(landing));
+            fabric.each_arrival(first + router, |_, arrival| arrivals.push(arrival));
         }
-        for landing in landings.iter() {
-            black_box(fabric.pool[landing.packet].dst);
-            let input = (landing.base as usize + landing.port as usize) << fabric.plan.vc_shift | landing.vc as usize;
+        for arrival in arrivals.iter() {
+            black_box(fabric.pool[arrival.packet].dst);
+            let input = (arrival.base as usize + arrival.port as usize) << fabric.plan.vc_shift | arrival.vc as usize;
             inside.before_input(fabric, input);
         }
-        for landing in landings.iter_mut() {
-            fabric.decide(landing);
+        for arrival in arrivals.iter_mut() {
+            fabric.decide(arrival);
         }
-        for landing in landings.iter() {
-            inside.before_output(fabric, landing.base as usize + landing.out as usize);
+        for arrival in arrivals.iter() {
+            inside.before_output(fabric, arrival.base as usize + arrival.out as usize);
         }
-        for landing in landings.drain(..) {
-            inside.land(fabric, &landing, now);
+        for arrival in arrivals.drain(..) {
+            inside.enqueue(fabric, &arrival, now);
         }
     }
 
@@ -287,7 +289,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     fn before_inject(&self, node: usize) {
         let packet = self.heads[node];
         if packet != NONE {
-            black_box(self.fabric.pool[packet].birth);
+            black_box(self.fabric.pool[packet].generated_at);
         }
         self.fabric.before_sending(self.fabric.ports() + node);
         self.traffic.before_next(node);
@@ -300,19 +302,19 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if packet == NONE {
             return;
         }
-        let sender = self.fabric.ports() + node;
-        let ready = self.fabric.senders[sender].free_at.max(self.fabric.pool[packet].birth);
+        let output = self.fabric.ports() + node;
+        let ready = self.fabric.outputs[output].free_at.max(self.fabric.pool[packet].generated_at);
         if ready > now {
-            self.fabric.wake_at(sender, ready);
+            self.fabric.wake_at(output, ready);
             return;
         }
-        let Some(vc) = self.fabric.ready_vc(sender, packet) else {
-            self.fabric.block(sender);
+        let Some(vc) = self.fabric.ready_vc(output, packet) else {
+            self.fabric.block(output);
             return;
         };
-        self.fabric.desk.tally.injected(&self.fabric.pool[packet]);
+        self.fabric.context.counters.injected(&self.fabric.pool[packet]);
         let bytes = self.fabric.pool[packet].bytes;
-        self.fabric.transmit(sender, (packet, bytes), vc, now);
+        self.fabric.transmit(output, (packet, bytes), vc, now);
         self.next_demand(node, now);
     }
 
@@ -324,8 +326,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         let fabric = &mut self.fabric;
         let packet = Packet {
-            birth: demand.birth,
-            origin: demand.origin,
+            generated_at: demand.generated_at,
+            flow_id: demand.flow_id,
             dst: demand.dst.0,
             state: demand.state,
             bytes: demand.bytes,
@@ -334,15 +336,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             class: 0,
             hops: 0,
         };
-        self.heads[node] = fabric.admit(packet, demand.birth);
-        let sender = fabric.ports() + node;
-        let ready = fabric.senders[sender].free_at.max(demand.birth);
-        fabric.wake_at(sender, ready);
+        self.heads[node] = fabric.admit(packet, demand.generated_at);
+        let output = fabric.ports() + node;
+        let ready = fabric.outputs[output].free_at.max(demand.generated_at);
+        fabric.wake_at(output, ready);
     }
 
     /// The node that sent a packet.
-    pub(crate) fn source_of(&self, origin: u32) -> NodeId {
-        self.traffic.source(origin)
+    pub(crate) fn source_of(&self, flow_id: u32) -> NodeId {
+        self.traffic.source(flow_id)
     }
 
     /// The traffic's state.
@@ -370,11 +372,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.routers
     }
 
-    /// The births of the packets at the heads of the nodes' queues, in ticks; nodes that never send again are left out.
-    pub fn next_births(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+    /// The generation times of the packets at the heads of the nodes' queues, in ticks; nodes that never send again are left out.
+    pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         let nodes = self.fabric.nodes.iter().map(|&node| NodeId(node));
         let heads = nodes.zip(&self.heads).filter(|&(_, &packet)| packet != NONE);
-        heads.map(|(node, &packet)| (node, self.fabric.pool[packet].birth))
+        heads.map(|(node, &packet)| (node, self.fabric.pool[packet].generated_at))
     }
 
     /// Starts the counts of bytes on each channel anew.
@@ -384,6 +386,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Bytes sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
-        (0..self.fabric.senders.len()).map(|s| (self.fabric.source(s), self.fabric.sent(s)))
+        (0..self.fabric.outputs.len()).map(|s| (self.fabric.source(s), self.fabric.sent(s)))
     }
 }

@@ -1,6 +1,6 @@
 //! Which partition owns which router, which thread moves on which partitions, and how a partition numbers what it owns.
 //!
-//! A thread moves on a *crew* of partitions, one after the other, a window of lookahead each. One partition would do; more
+//! A thread moves on the partitions of a *worker*, one after the other, a window of lookahead each. One partition would do; more
 //! of them are small enough for a near cache to hold, and where a window holds many instants, all of them but the first
 //! find their state there. Partitions are cut where channels are slow, for the slower the channels between them, the longer
 //! the window.
@@ -27,8 +27,8 @@ pub struct PartitionMap {
     node_home: Vec<(u16, u32)>,
     /// The number of ports of each partition.
     ports: Vec<u32>,
-    /// The crew of each partition, in ascending order.
-    crew: Vec<u64>,
+    /// The worker of each partition, in ascending order.
+    worker: Vec<u64>,
     /// The least delay of a channel between two partitions, in ticks; `u64::MAX` if there is none.
     window: u64,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Place {
     pub index: u32,
 }
 
-/// How many partitions a crew has. Of no consequence for results.
+/// How many partitions a worker has. Of no consequence for results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
     /// As many as make each fit into a near cache, where that is worth the while.
@@ -58,7 +58,7 @@ const CACHED_PORTS: u64 = 1024;
 /// Ports of a cluster that is not torn apart for the sake of the cache.
 const CLUSTER_PORTS: u64 = 2 * CACHED_PORTS;
 
-/// Partitions of that size that a crew has at least, if they are fine: fewer can stay as they are, for the next cache
+/// Partitions of that size that a worker has at least, if they are fine: fewer can stay as they are, for the next cache
 /// holds them all.
 const FEWEST: u64 = 3;
 
@@ -70,41 +70,41 @@ const SHORTEST_WINDOW: u64 = 2;
 const MOST: u64 = 1 << 10;
 
 impl PartitionMap {
-    /// Divides a network among so many crews (fewer if it has fewer routers), with nearly equal numbers of ports, keeping
+    /// Divides a network among so many workers (fewer if it has fewer routers), with nearly equal numbers of ports, keeping
     /// together what fast channels join and what the topology says is near.
-    pub fn new(plan: &Plan, crews: usize, grain: Grain) -> Self {
+    pub fn new(plan: &Plan, workers: usize, grain: Grain) -> Self {
         let topology = plan.topology();
         let total = u64::from(plan.channels().ports());
-        let crews = (crews as u64).clamp(1, u64::from(topology.routers()).clamp(1, MOST));
-        let most = MOST / crews;
+        let workers = (workers as u64).clamp(1, u64::from(topology.routers()).clamp(1, MOST));
+        let most = MOST / workers;
         match grain {
-            Grain::Coarse => Self::divide(plan, crews, 1),
-            Grain::Exactly(parts) => Self::divide(plan, crews, parts.clamp(1, most)),
+            Grain::Coarse => Self::divide(plan, workers, 1),
+            Grain::Exactly(parts) => Self::divide(plan, workers, parts.clamp(1, most)),
             Grain::Fine => {
-                let coarse = Self::divide(plan, crews, 1);
-                let parts = (total / crews).div_ceil(CACHED_PORTS).clamp(1, most);
-                // Crews do not meet more often for the sake of the cache.
-                let together = if crews > 1 { coarse.window } else { 0 };
+                let coarse = Self::divide(plan, workers, 1);
+                let parts = (total / workers).div_ceil(CACHED_PORTS).clamp(1, most);
+                // Workers do not meet more often for the sake of the cache.
+                let together = if workers > 1 { coarse.window } else { 0 };
                 let least = together.max(SHORTEST_WINDOW * plan.shortest_full());
-                let fine = (parts >= FEWEST).then(|| Self::divide(plan, crews, parts));
+                let fine = (parts >= FEWEST).then(|| Self::divide(plan, workers, parts));
                 fine.filter(|fine| fine.window >= least).unwrap_or(coarse)
             }
         }
     }
 
-    fn divide(plan: &Plan, crews: u64, blocks: u64) -> Self {
+    fn divide(plan: &Plan, workers: u64, blocks: u64) -> Self {
         let topology = plan.topology();
-        let (parts, total) = (crews * blocks, u64::from(plan.channels().ports()));
+        let (parts, total) = (workers * blocks, u64::from(plan.channels().ports()));
         let mut map = Self {
             routers: Vec::new(),
             nodes: Vec::new(),
             home: vec![(0, 0); topology.routers() as usize],
             node_home: vec![(0, 0); topology.nodes() as usize],
             ports: Vec::new(),
-            crew: Vec::new(),
+            worker: Vec::new(),
             window: u64::MAX,
         };
-        let most = if parts == 1 { u64::MAX } else { (total / crews / 2).min(CLUSTER_PORTS) };
+        let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(CLUSTER_PORTS) };
         let (mut before, mut last) = (0, None);
         for cluster in clusters(plan, most) {
             let part = (before * parts / total.max(1)).min(parts - 1);
@@ -124,9 +124,9 @@ impl PartitionMap {
         map
     }
 
-    /// Begins a new partition of a crew.
-    fn begin(&mut self, crew: u64) {
-        self.crew.push(crew);
+    /// Begins a new partition of a worker.
+    fn begin(&mut self, worker: u64) {
+        self.worker.push(worker);
         self.routers.push(Vec::new());
         self.nodes.push(Vec::new());
         self.ports.push(0);
@@ -158,9 +158,9 @@ impl PartitionMap {
         self.routers.len()
     }
 
-    /// The partitions of each crew that has any.
-    pub fn crews(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let ends = (1..=self.parts()).filter(|&end| self.crew.get(end) != Some(&self.crew[end - 1]));
+    /// The partitions of each worker that has any.
+    pub fn workers(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let ends = (1..=self.parts()).filter(|&end| self.worker.get(end) != Some(&self.worker[end - 1]));
         ends.scan(0, |first, end| Some(std::mem::replace(first, end)..end))
     }
 

@@ -77,7 +77,7 @@ pub struct Plan {
     /// Virtual channels of every link.
     pub(crate) vcs: u8,
     /// Virtual channels of a class of them, by class of channels.
-    pub(crate) lanes: Vec<u8>,
+    pub(crate) vcs_per_class: Vec<u8>,
     /// Bits for a virtual channel in an index of (port, virtual channel).
     pub(crate) vc_shift: u32,
     /// The most ports that a router has.
@@ -117,18 +117,18 @@ impl Plan {
             ));
         }
         let channel_classes = (0..spec.links.len() as u8).map(ChannelClass);
-        let lanes = channel_classes.map(|class| match router.vcs {
+        let vcs_per_class = channel_classes.map(|class| match router.vcs {
             Some(vcs) => vcs / spec.routing.classes_on(class).max(1),
             None => 1,
         });
-        let lanes = lanes.collect();
+        let vcs_per_class = vcs_per_class.collect();
         if spec.routing.options().len() > 1
             && matches!(&spec.router, RouterSpec::OutputQueued(s) if s.credits == CreditRule::PerCrosspoint)
         {
             return Err(FabricError::new(
                 "router.credits",
                 format!(
-                    "\"per-crosspoint\" has the sender choose the next router's output, where `{}` looks at that \
+                    "\"per-crosspoint\" has the output choose the next router's output, where `{}` looks at that \
                      router's own queues; \"row-minimum\" and \"row-counter\" are allowed with it",
                     spec.routing.kind()
                 ),
@@ -149,7 +149,7 @@ impl Plan {
             max_ports,
             packet: spec.packet.0 as u32,
             vcs,
-            lanes,
+            vcs_per_class,
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
             depth,
             output_depth,
@@ -227,7 +227,7 @@ impl Plan {
 
     /// Virtual channels that packets use on a class of channels.
     pub fn vcs_on(&self, class: ChannelClass) -> u8 {
-        self.lanes[class.0 as usize] * self.routing.classes_on(class)
+        self.vcs_per_class[class.0 as usize] * self.routing.classes_on(class)
     }
 
     /// Virtual channels of a link, the most of all classes of channels.
@@ -261,12 +261,12 @@ impl Plan {
     }
 
     /// Whether every buffer falls free as the head leaves: no way in is faster than a way out.
-    pub(crate) fn frees_at_once(&self) -> bool {
-        self.credit_return == CreditReturn::Head && !self.is_uneven()
+    pub(crate) fn frees_at_head(&self) -> bool {
+        self.credit_return == CreditReturn::Head && !self.has_mixed_rates()
     }
 
     /// Whether some channels are faster than others.
-    pub(crate) fn is_uneven(&self) -> bool {
+    pub(crate) fn has_mixed_rates(&self) -> bool {
         self.links.iter().any(|link| link.bandwidth != self.links[0].bandwidth)
     }
 

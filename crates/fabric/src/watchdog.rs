@@ -20,7 +20,7 @@ pub struct WaitingPacket {
     /// The class of virtual channels on which it will leave.
     pub class: u8,
     /// Virtual channels of a class on that channel.
-    pub lanes: u8,
+    pub vcs_per_class: u8,
     /// The node that sent it.
     pub src: NodeId,
     /// The node that it is for.
@@ -39,15 +39,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let describe = |waiting: crate::routers::Waiting| {
             let packet = &fabric.pool[waiting.packet];
             let (router, in_port) = port(waiting.input >> vc_shift)?;
-            let (_, out_port) = port(waiting.sender)?;
+            let (_, out_port) = port(waiting.output)?;
             Some(WaitingPacket {
                 router,
                 in_port,
                 vc: (waiting.input & ((1 << vc_shift) - 1)) as u8,
                 out_port,
                 class: packet.class,
-                lanes: fabric.lanes(waiting.sender as usize),
-                src: self.source_of(packet.origin),
+                vcs_per_class: fabric.vcs_per_class(waiting.output as usize),
+                src: self.source_of(packet.flow_id),
                 dst: NodeId(packet.dst),
             })
         };
@@ -65,7 +65,7 @@ pub fn waiting_cycle(topology: &dyn Topology, mut packets: Vec<WaitingPacket>) -
             Endpoint::Router(router, port) => Some((router, port)),
             _ => None,
         };
-        let vcs = packet.class * packet.lanes..(packet.class + 1) * packet.lanes;
+        let vcs = packet.class * packet.vcs_per_class..(packet.class + 1) * packet.vcs_per_class;
         let held = |other: &WaitingPacket| Some((other.router, other.in_port)) == end && vcs.contains(&other.vc);
         // Sorted by (router, in_port): the holders lie together.
         let from = end.map_or(packets.len(), |end| packets.partition_point(|p| (p.router, p.in_port) < end));

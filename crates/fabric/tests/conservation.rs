@@ -10,7 +10,9 @@ use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{Demand, Desk, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Tally, Traffic};
+use fabric::{
+    Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Traffic, WorkerContext,
+};
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId};
@@ -27,7 +29,7 @@ impl Traffic for Burst {
         *left = left.checked_sub(1)?;
         let dst = (node as u32 * 7 + *left * 5 + 3) % self.nodes;
         let bytes = if left.is_multiple_of(3) { 96 } else { 256 };
-        Some(Demand { birth: now, dst: NodeId(dst), bytes, state: RouteState::default(), origin: 0 })
+        Some(Demand { generated_at: now, dst: NodeId(dst), bytes, state: RouteState::default(), flow_id: 0 })
     }
 }
 
@@ -68,11 +70,11 @@ fn deliver_at<R: Routers>(topology: &str, router: &RouterSpec, rates: [&str; 2],
     let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let burst = Burst { left: vec![PACKETS; nodes as usize], nodes };
     let mut partition = Partition::new(&plan, &map, 0, routers, burst);
-    let mut desk = Desk::new(Tally::new(nodes), 1);
-    partition.run_until(1 << 40, &mut desk);
-    let tally = &desk.tally;
-    assert_eq!(tally.total_delivered, u64::from(nodes * PACKETS), "{topology} {router:?}");
-    assert_eq!(tally.in_flight, 0);
+    let mut context = WorkerContext::new(Counters::new(nodes), 1);
+    partition.run_until(1 << 40, &mut context);
+    let counters = &context.counters;
+    assert_eq!(counters.total_delivered, u64::from(nodes * PACKETS), "{topology} {router:?}");
+    assert_eq!(counters.in_flight, 0);
     if let Err(left) = partition.check_empty() {
         panic!("{topology} {router:?}: {left}");
     }

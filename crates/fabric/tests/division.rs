@@ -38,8 +38,8 @@ fn window(plan: &Plan, map: &PartitionMap) -> u64 {
 fn groups_of_a_dragonfly_stay_whole_so_that_windows_are_as_long_as_its_long_cables() {
     // Would catch a window that counts channels within a partition, or a cut through fast channels.
     let plan = plan("dragonfly:h=4", 1, &[10, 100]);
-    for (crews, grain) in [(2, Grain::Coarse), (1, Grain::Exactly(7)), (3, Grain::Exactly(4))] {
-        let map = PartitionMap::new(&plan, crews, grain);
+    for (workers, grain) in [(2, Grain::Coarse), (1, Grain::Exactly(7)), (3, Grain::Exactly(4))] {
+        let map = PartitionMap::new(&plan, workers, grain);
         assert_eq!(window(&plan, &map), 100);
         for part in 0..map.parts() {
             let groups: BTreeSet<u32> = map.routers(part).iter().map(|router| router / 8).collect();
@@ -60,13 +60,13 @@ fn a_group_that_is_too_large_for_its_share_is_cut() {
 #[test]
 fn partitions_are_fine_where_the_network_is_large_and_its_channels_are_slow() {
     // Would catch a small network torn into pieces, and pieces that change places at every instant.
-    let parts = |topology: &str, delay: u64, crews: usize| {
+    let parts = |topology: &str, delay: u64, workers: usize| {
         let plan = plan(topology, 1, &[delay]);
-        PartitionMap::new(&plan, crews, Grain::Fine).parts()
+        PartitionMap::new(&plan, workers, Grain::Fine).parts()
     };
-    assert_eq!([1, 2].map(|crews| parts("torus:8x8", 10, crews)), [1, 2]);
-    assert_eq!([1, 2].map(|crews| parts("torus:16x16x16", 1, crews)), [1, 2]);
-    assert_eq!([1, 2].map(|crews| parts("torus:16x16x16", 10, crews)), [28, 28]);
+    assert_eq!([1, 2].map(|workers| parts("torus:8x8", 10, workers)), [1, 2]);
+    assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 1, workers)), [1, 2]);
+    assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 10, workers)), [28, 28]);
     let whole = plan("torus:16x16x16", 1, &[10]);
     assert_eq!(PartitionMap::new(&whole, 1, Grain::Coarse).window(), u64::MAX);
 }
@@ -76,12 +76,12 @@ proptest! {
     fn every_router_and_node_is_somewhere_once_and_no_channel_between_is_faster_than_the_window(
         topology in prop::sample::select(vec!["dragonfly:h=2", "torus:5x4x3", "fat-tree:k=3,n=3", "single-switch:5"]),
         delays in prop::array::uniform2(1_u64..5),
-        crews in 1_usize..9,
+        workers in 1_usize..9,
         parts in 1_u64..9,
     ) {
-        // Would catch a router lost, a crew without work, a packet that arrives in the window in which it is sent.
+        // Would catch a router lost, a worker without work, a packet that arrives in the window in which it is sent.
         let plan = plan(topology, 1, &delays);
-        let map = PartitionMap::new(&plan, crews, Grain::Exactly(parts));
+        let map = PartitionMap::new(&plan, workers, Grain::Exactly(parts));
         let mut home = vec![usize::MAX; plan.topology().routers() as usize];
         let mut nodes = 0;
         for part in 0..map.parts() {
@@ -103,8 +103,8 @@ proptest! {
             }
         }
         prop_assert_eq!(map.window(), crossing);
-        let crewed: Vec<usize> = map.crews().flatten().collect();
+        let crewed: Vec<usize> = map.workers().flatten().collect();
         prop_assert_eq!(crewed, (0..map.parts()).collect::<Vec<_>>());
-        prop_assert!(map.crews().all(|crew| !crew.is_empty()));
+        prop_assert!(map.workers().all(|worker| !worker.is_empty()));
     }
 }

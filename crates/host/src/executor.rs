@@ -24,7 +24,7 @@ pub const UNTOUCHED: u64 = u64::MAX;
 
 /// What a network interface adds. Times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct NicParams {
     /// From a message's handing over to its first packet's.
     pub send_overhead: u64,
     /// From a message's arrival to its end.
@@ -43,7 +43,7 @@ pub struct Interface {
 
 /// The ranks and nodes of a run, and which of them are this executor's.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct RankPlacement {
     /// By rank, its node.
     pub node_of: Arc<[u32]>,
     /// This executor's nodes, by their number there.
@@ -56,13 +56,13 @@ pub struct Placed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     /// What it is to be known by on arrival.
-    pub origin: u32,
+    pub flow_id: u32,
     /// The node that it is for.
     pub dst: u32,
     /// Its bytes.
     pub bytes: u32,
     /// When it was born, in ticks.
-    pub birth: u64,
+    pub generated_at: u64,
 }
 
 /// What an alarm is for.
@@ -97,14 +97,14 @@ impl Alarm {
 }
 
 /// What an executor asks of whoever owns the network.
-pub trait Surroundings {
+pub trait HostContext {
     /// Asks a node of this executor, by its number there, for its next packet.
     fn wake(&mut self, node: u32);
     /// Sets an alarm for an operation at a time after the present.
     fn alarm(&mut self, at: u64, op: u32, what: Alarm);
 }
 
-/// What a packet is part of, as the lowest bits of its origin.
+/// What a packet is part of, as the lowest bits of its flow id.
 const DATA: u32 = 0;
 const REQUEST: u32 = 1;
 const ANSWER: u32 = 2;
@@ -124,8 +124,8 @@ struct Inbox {
 #[derive(Debug)]
 pub struct Executor {
     schedule: Arc<Schedule>,
-    interface: Interface,
-    placed: Placed,
+    interface: NicParams,
+    placed: RankPlacement,
     /// By node of the machine, its number here, or `u32::MAX`.
     local: Vec<u32>,
     /// By operation, what it still waits for.
@@ -147,7 +147,7 @@ pub struct Executor {
 
 impl Executor {
     /// The ranks of some nodes, about to start.
-    pub fn new(schedule: Arc<Schedule>, interface: Interface, placed: Placed) -> Self {
+    pub fn new(schedule: Arc<Schedule>, interface: NicParams, placed: RankPlacement) -> Self {
         let (operations, ranks) = (schedule.len(), schedule.ranks());
         let mut local = vec![u32::MAX; placed.machine as usize];
         for (number, &node) in (0..).zip(&placed.nodes) {
@@ -175,7 +175,7 @@ impl Executor {
     }
 
     /// Starts what waits for nothing, at time 0.
-    pub fn begin(&mut self, around: &mut impl Surroundings) {
+    pub fn begin(&mut self, around: &mut impl HostContext) {
         for rank in 0..self.schedule.ranks() {
             if self.number_of(rank).is_some() {
                 let own = self.schedule.of(rank).rev();
@@ -188,7 +188,7 @@ impl Executor {
     /// The next packet of a node, by its number here; none if there is nothing to send.
     #[inline]
     pub fn next(&mut self, node: usize) -> Option<Outgoing> {
-        let (entry, bytes, birth) = self.queues.take(node, self.interface.packet, self.interface.pace)?;
+        let (entry, bytes, generated_at) = self.queues.take(node, self.interface.packet, self.interface.pace)?;
         // A send's own entry carries its request or its data; the entry of its receive carries the answer.
         let (message, part) = match self.schedule.kind(entry) {
             OpKind::Recv => (self.schedule.partner(entry), ANSWER),
@@ -197,21 +197,21 @@ impl Executor {
         };
         let to = self.schedule.partner(entry);
         let dst = self.placed.node_of[self.schedule.rank(to) as usize];
-        Some(Outgoing { origin: message << PART_BITS | part, dst, bytes, birth })
+        Some(Outgoing { flow_id: message << PART_BITS | part, dst, bytes, generated_at })
     }
 
-    /// The node that sends the packets that are known by `origin`.
-    pub fn source(&self, origin: u32) -> u32 {
-        let send = origin >> PART_BITS;
-        let op = if origin & ((1 << PART_BITS) - 1) == ANSWER { self.schedule.partner(send) } else { send };
+    /// The node that sends the packets that are known by `flow_id`.
+    pub fn source(&self, flow_id: u32) -> u32 {
+        let send = flow_id >> PART_BITS;
+        let op = if flow_id & ((1 << PART_BITS) - 1) == ANSWER { self.schedule.partner(send) } else { send };
         self.placed.node_of[self.schedule.rank(op) as usize]
     }
 
     /// A packet has arrived.
-    pub fn arrived(&mut self, origin: u32, now: u64, around: &mut impl Surroundings) {
-        let send = origin >> PART_BITS;
+    pub fn arrived(&mut self, flow_id: u32, now: u64, around: &mut impl HostContext) {
+        let send = flow_id >> PART_BITS;
         let overhead = self.interface.receive_overhead;
-        match origin & ((1 << PART_BITS) - 1) {
+        match flow_id & ((1 << PART_BITS) - 1) {
             REQUEST => self.later(now + overhead, send, Alarm::Requested, now, around),
             ANSWER => self.later(now + overhead, send, Alarm::Answered, now, around),
             _ => {
@@ -226,7 +226,7 @@ impl Executor {
     }
 
     /// The time of an alarm has come.
-    pub fn alarm(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+    pub fn alarm(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
         self.act(op, what, now, around);
         self.start_ready(now, around);
     }
@@ -268,7 +268,7 @@ impl Executor {
 
     /// Does something now if its time is now, and sets an alarm if it is not.
     #[inline]
-    fn later(&mut self, at: u64, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+    fn later(&mut self, at: u64, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
         if at > now {
             around.alarm(at, op, what);
         } else {
@@ -276,13 +276,13 @@ impl Executor {
         }
     }
 
-    fn start_ready(&mut self, now: u64, around: &mut impl Surroundings) {
+    fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
         while let Some(op) = self.ready.pop() {
             self.start(op, now, around);
         }
     }
 
-    fn start(&mut self, op: u32, now: u64, around: &mut impl Surroundings) {
+    fn start(&mut self, op: u32, now: u64, around: &mut impl HostContext) {
         self.started[op as usize] = now;
         self.release(op, false);
         match self.schedule.kind(op) {
@@ -306,7 +306,7 @@ impl Executor {
         }
     }
 
-    fn act(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl Surroundings) {
+    fn act(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
         match what {
             Alarm::End => self.end(op, now),
             Alarm::Data => {
@@ -333,7 +333,7 @@ impl Executor {
     }
 
     /// Queues bytes of an operation at its own node's interface.
-    fn hand_over(&mut self, op: u32, bytes: u64, now: u64, around: &mut impl Surroundings) {
+    fn hand_over(&mut self, op: u32, bytes: u64, now: u64, around: &mut impl HostContext) {
         if let Some(node) = self.number_of(self.schedule.rank(op)) {
             self.queues.push(node as usize, op, bytes, now);
             around.wake(node);
@@ -341,7 +341,7 @@ impl Executor {
     }
 
     /// All of a message's data have arrived.
-    fn all_arrived(&mut self, send: u32, now: u64, around: &mut impl Surroundings) {
+    fn all_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
         let inbox = &mut self.inbox[send as usize];
         self.missing[send as usize] = 0;
         inbox.arrived = true;
@@ -351,7 +351,7 @@ impl Executor {
     }
 
     /// A message, or its request, has met its receive.
-    fn meet(&mut self, send: u32, now: u64, around: &mut impl Surroundings) {
+    fn meet(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
         if self.missing[send as usize] == 0 {
             let recv = self.schedule.partner(send);
             self.later(now + self.interface.receive_overhead, recv, Alarm::End, now, around);

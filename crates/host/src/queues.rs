@@ -24,7 +24,7 @@ pub(crate) struct Queues {
     since: Vec<u64>,
     /// By node, when its next packet may be born: a link's time after the last, so that routers that serve the oldest
     /// packet first hold back whoever is ahead.
-    birth: Vec<u64>,
+    generated_at: Vec<u64>,
 }
 
 impl Queues {
@@ -36,7 +36,7 @@ impl Queues {
             next: vec![NONE; entries],
             left: vec![0; entries],
             since: vec![0; entries],
-            birth: vec![0; nodes],
+            generated_at: vec![0; nodes],
         }
     }
 
@@ -58,7 +58,7 @@ impl Queues {
         self.tail[node] = entry;
     }
 
-    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its birth. `pace` is the time
+    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its generation time. `pace` is the time
     /// of a whole packet on the node's link.
     #[inline]
     pub fn take(&mut self, node: usize, packet: u32, pace: u64) -> Option<(u32, u32, u64)> {
@@ -75,9 +75,9 @@ impl Queues {
         if self.left[entry as usize] > 0 {
             self.append(node, entry);
         }
-        let birth = self.birth[node].max(self.since[entry as usize]);
-        self.birth[node] = birth + time_of(bytes, packet, pace);
-        Some((entry, bytes as u32, birth))
+        let generated_at = self.generated_at[node].max(self.since[entry as usize]);
+        self.generated_at[node] = generated_at + time_of(bytes, packet, pace);
+        Some((entry, bytes as u32, generated_at))
     }
 }
 

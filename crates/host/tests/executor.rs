@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use host::{Alarm, Executor, Interface, Placed, Surroundings};
+use host::{Alarm, Executor, HostContext, NicParams, RankPlacement};
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
 const WAY: u64 = 1000;
@@ -16,7 +16,7 @@ struct World {
     woken: Vec<u32>,
 }
 
-impl Surroundings for World {
+impl HostContext for World {
     fn wake(&mut self, node: u32) {
         self.woken.push(node);
     }
@@ -26,7 +26,7 @@ impl Surroundings for World {
     }
 }
 
-const INTERFACE: Interface = Interface {
+const INTERFACE: NicParams = NicParams {
     send_overhead: 30,
     receive_overhead: 7,
     eager_limit: Some(500),
@@ -37,9 +37,9 @@ const INTERFACE: Interface = Interface {
 };
 
 /// Runs a schedule, a rank on each node, and returns when each operation has started and ended.
-fn run(schedule: &Schedule, interface: Interface) -> (Vec<u64>, Vec<u64>) {
+fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
     let ranks = schedule.ranks();
-    let placed = Placed { node_of: (0..ranks).collect(), nodes: (0..ranks).collect(), machine: ranks };
+    let placed = RankPlacement { node_of: (0..ranks).collect(), nodes: (0..ranks).collect(), machine: ranks };
     let mut executor = Executor::new(Arc::new(schedule.clone()), interface, placed);
     let mut world = World::default();
     let mut arrivals: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -48,16 +48,16 @@ fn run(schedule: &Schedule, interface: Interface) -> (Vec<u64>, Vec<u64>) {
     loop {
         for node in std::mem::take(&mut world.woken) {
             while let Some(packet) = executor.next(node as usize) {
-                assert!(packet.bytes <= interface.packet && packet.birth >= now);
-                assert_eq!(executor.source(packet.origin), node);
-                arrivals.entry(now + WAY).or_default().push(packet.origin);
+                assert!(packet.bytes <= interface.packet && packet.generated_at >= now);
+                assert_eq!(executor.source(packet.flow_id), node);
+                arrivals.entry(now + WAY).or_default().push(packet.flow_id);
             }
         }
         let first = [world.alarms.keys().next(), arrivals.keys().next()].into_iter().flatten().min();
         let Some(&next) = first else { break };
         now = next;
-        for origin in arrivals.remove(&now).unwrap_or_default() {
-            executor.arrived(origin, now, &mut world);
+        for flow_id in arrivals.remove(&now).unwrap_or_default() {
+            executor.arrived(flow_id, now, &mut world);
         }
         for (op, what) in world.alarms.remove(&now).unwrap_or_default() {
             executor.alarm(op, what, now, &mut world);
@@ -137,7 +137,7 @@ fn without_overheads_a_chain_takes_its_ways_alone() {
         last = Some(builder.recv(rank + 1, rank, 64, 0));
     }
     let schedule = builder.build().unwrap();
-    let idle = Interface { send_overhead: 0, receive_overhead: 0, ..INTERFACE };
+    let idle = NicParams { send_overhead: 0, receive_overhead: 0, ..INTERFACE };
     let (_, ended) = run(&schedule, idle);
     assert_eq!(ended.iter().max(), Some(&(3 * WAY)));
 }

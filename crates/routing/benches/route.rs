@@ -13,7 +13,7 @@ use routing::{Hop, Routing, RoutingSpec};
 use topology::families::fat_tree::FatTreeSpec;
 use topology::families::torus::GridSpec;
 use topology::{Topology, TopologySpec};
-use units::{Draw, NodeId, RouterId, VcId};
+use units::{Draw, NodeId, RouterId, VcClass};
 
 /// Questions in one measurement: (router, packet), the same for each run.
 const QUESTIONS: usize = 4096;
@@ -38,7 +38,7 @@ fn questions(topology: &dyn Topology, routing: &dyn Routing) -> Vec<(RouterId, H
         let (src, dst) = (NodeId(draw.below(nodes)), NodeId(draw.below(nodes)));
         let (at, in_port) = topology.attachment(src);
         let state = routing.start(src, dst, &mut draw);
-        (at, Hop { dst, state, in_port, vc: VcId(0) })
+        (at, Hop { dst, state, in_port, vc_class: VcClass(0) })
     };
     (0..QUESTIONS).map(question).collect()
 }

@@ -19,10 +19,10 @@ mod legs;
 use std::fmt;
 
 use topology::{ChannelSource, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId, VcId};
+use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
 
 use crate::Routing;
-use crate::walk::{Aim, Move, RouteFault, Sources, Walk};
+use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk};
 
 /// A class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct HeldChannel {
     /// The channel.
     pub channel: ChannelId,
     /// The class.
-    pub vc: VcId,
+    pub vc_class: VcClass,
     /// Where it leads from and to, with coordinates, and its class of channels, for a reader.
     pub name: String,
 }
@@ -55,7 +55,10 @@ impl fmt::Display for DependencyCycle {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub fn dependency_cycle(topology: &dyn Topology, routing: &dyn Routing) -> Result<Option<DependencyCycle>, RouteFault> {
+pub fn dependency_cycle(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let graph = DependencyGraph::new(topology, routing)?;
     let Some(start) = graph.vertex_on_cycle() else { return Ok(None) };
     let channels = graph.shortest_cycle(start).into_iter().map(|vertex| graph.held(topology, vertex)).collect();
@@ -75,7 +78,7 @@ struct DependencyGraph<'a> {
 }
 
 impl<'a> DependencyGraph<'a> {
-    fn new(topology: &dyn Topology, routing: &'a dyn Routing) -> Result<Self, RouteFault> {
+    fn new(topology: &dyn Topology, routing: &'a dyn Routing) -> Result<Self, RoutingContractError> {
         let walk = Walk::new(topology, routing);
         let classes = usize::from(routing.classes());
         let most_ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(0);
@@ -93,12 +96,12 @@ impl<'a> DependencyGraph<'a> {
     }
 
     /// Follows every packet from its source to its destination.
-    fn follow_all(&mut self, topology: &dyn Topology, routing: &dyn Routing) -> Result<(), RouteFault> {
+    fn follow_all(&mut self, topology: &dyn Topology, routing: &dyn Routing) -> Result<(), RoutingContractError> {
         let sources = Sources::new(topology, routing);
         for dst in destinations(topology, routing) {
             self.walk.begin(Aim::Node(dst));
             for &(src, router, port) in &sources.groups {
-                for (state, _) in routing.starts(src, dst) {
+                for (state, _) in routing.initial_distribution(src, dst) {
                     self.walk.enter(router, port, state);
                 }
             }
@@ -123,7 +126,7 @@ impl<'a> DependencyGraph<'a> {
         }
         for stop in 0..stops {
             for step in self.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
-                let row = (step.channel.index() * self.classes + usize::from(step.vc.0)) * self.words;
+                let row = (step.channel.index() * self.classes + usize::from(step.vc_class.0)) * self.words;
                 let mask = &masks[step.to as usize * self.words..][..self.words];
                 merge(&mut self.rows[row..row + self.words], mask);
             }
@@ -134,7 +137,7 @@ impl<'a> DependencyGraph<'a> {
     /// The bit of a move, in the rows of the channels that lead to its router.
     fn bit(&self, router: RouterId, step: Move) -> usize {
         let first = self.walk.channels().output(router, PortId(0));
-        (step.channel.index() - first.index()) * self.classes + usize::from(step.vc.0)
+        (step.channel.index() - first.index()) * self.classes + usize::from(step.vc_class.0)
     }
 
     /// The vertices that a vertex may wait for.
@@ -213,16 +216,17 @@ impl<'a> DependencyGraph<'a> {
     }
 
     fn held(&self, topology: &dyn Topology, vertex: usize) -> HeldChannel {
-        let (channel, vc) = (ChannelId((vertex / self.classes) as u32), VcId((vertex % self.classes) as u8));
-        let name = format!("{}, virtual-channel class {vc},", channel_name(topology, self.walk.channels(), channel));
-        HeldChannel { channel, vc, name }
+        let (channel, vc_class) = (ChannelId((vertex / self.classes) as u32), VcClass((vertex % self.classes) as u8));
+        let name =
+            format!("{}, virtual-channel class {vc_class},", channel_name(topology, self.walk.channels(), channel));
+        HeldChannel { channel, vc_class, name }
     }
 }
 
 /// The nodes that stand for all destinations.
 fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
-    if routing.alike_to_mates() {
+    if routing.same_for_router() {
         nodes.dedup_by_key(|&mut node| topology.attachment(node).0);
     }
     nodes

@@ -13,5 +13,5 @@ pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle}
 pub use loads::{
     ChannelLoads, ClassLoad, OutputLoads, RelativeCapacity, RouterTraffic, Traffic, channel_loads, follow_packets,
 };
-pub use route::{Choice, Hop, Route, RouteState, Routing, RoutingError, Way};
-pub use walk::RouteFault;
+pub use route::{Choice, Hop, PathOption, Route, RouteState, Routing, RoutingError};
+pub use walk::RoutingContractError;

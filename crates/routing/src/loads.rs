@@ -17,7 +17,7 @@ use topology::{ChannelClass, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use crate::Routing;
-use crate::walk::{Aim, Move, RouteFault, Sources, Walk};
+use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk};
 
 /// Whom a node sends to, and how much to each: fractions of its injection link's bandwidth at offered load 1.0. They
 /// sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection and its
@@ -63,7 +63,7 @@ pub fn channel_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
-) -> Result<ChannelLoads, RouteFault> {
+) -> Result<ChannelLoads, RoutingContractError> {
     let Some(method) = routing.output_loads() else { return follow_packets(topology, routing, traffic) };
     Ok(RouterTraffic::gather(topology, traffic).loads(topology, method))
 }
@@ -76,7 +76,7 @@ pub fn follow_packets(
     topology: &dyn Topology,
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
-) -> Result<ChannelLoads, RouteFault> {
+) -> Result<ChannelLoads, RoutingContractError> {
     let sources = Sources::new(topology, routing);
     let mut flows = Flows {
         routing,
@@ -191,7 +191,7 @@ impl Flows<'_> {
     }
 
     /// Sends the flows to one destination, by the group of their sources.
-    fn send(&mut self, sources: &Sources, dst: NodeId, row: &[f64]) -> Result<(), RouteFault> {
+    fn send(&mut self, sources: &Sources, dst: NodeId, row: &[f64]) -> Result<(), RoutingContractError> {
         self.walk.begin(Aim::Node(dst));
         self.flow.clear();
         for (&(src, router, port), &weight) in sources.groups.iter().zip(row) {
@@ -205,7 +205,7 @@ impl Flows<'_> {
     }
 
     fn enter(&mut self, (src, router, port): (NodeId, RouterId, PortId), dst: NodeId, weight: f64) {
-        for (state, probability) in self.routing.starts(src, dst) {
+        for (state, probability) in self.routing.initial_distribution(src, dst) {
             let stop = self.walk.enter(router, port, state) as usize;
             if stop >= self.flow.len() {
                 self.flow.resize(stop + 1, 0.0);
@@ -215,7 +215,7 @@ impl Flows<'_> {
     }
 
     /// Moves all flows on, each stop once, when all that comes to it has come.
-    fn push(&mut self) -> Result<(), RouteFault> {
+    fn push(&mut self) -> Result<(), RoutingContractError> {
         let stops = self.walk.stops.len();
         self.pending.clear();
         self.pending.resize(stops, 0);

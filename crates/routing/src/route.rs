@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use topology::ChannelClass;
-use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcId};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
 use crate::loads::OutputLoads;
 
@@ -23,7 +23,7 @@ pub struct Hop {
     /// The port by which the packet came in (that of its node for a packet just injected).
     pub in_port: PortId,
     /// The class of virtual channels on which it came in (0 for a packet just injected).
-    pub vc: VcId,
+    pub vc_class: VcClass,
 }
 
 /// How one of a route's ports is chosen.
@@ -33,28 +33,28 @@ pub enum Choice {
     Random,
     /// The least congested, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two of `Routing::ways`, by their cost; ports and class are those of the way that is chosen, and what
+    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the way that is chosen, and what
     /// stands in the route is of no consequence.
-    Weighed,
+    Ugal,
 }
 
-/// One of the two ways between which a router chooses where a route says `Choice::Weighed`.
+/// One of the two ways between which a router chooses where a route says `Choice::Ugal`.
 ///
-/// Its cost is the congestion that it meets, in bytes, times its length, and a handicap. The first of two ways is taken
+/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two ways is taken
 /// unless the second costs less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct PathOption {
     /// What a packet that takes it carries: with it `Routing::route` says where it leads, and does not ask again.
     pub state: RouteState,
     /// Channels from this router to the destination's.
     pub channels: u32,
     /// Added to the cost: so many packets of the largest size.
-    pub handicap: u32,
+    pub bias: u32,
     /// The channel whose congestion counts, as the last snapshot has it; without it, that of the way's first port now.
     pub probe: Option<ChannelId>,
 }
 
-/// The ports by which a packet may leave, all on class `vc`: `count` consecutive ones from `first`, or, where the
+/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones from `first`, or, where the
 /// candidates are not consecutive, `count` entries of `Routing::port_lists` from `list`.
 ///
 /// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
@@ -66,7 +66,7 @@ pub struct Route {
     /// The number of ports, at least 1.
     pub count: u16,
     /// The class of virtual channels, below `Routing::classes`.
-    pub vc: VcId,
+    pub vc_class: VcClass,
     /// How one of several ports is chosen; of no consequence if `count` is 1.
     pub choice: Choice,
     /// `Route::CONSECUTIVE`, or where the ports begin in `Routing::port_lists` (only if `count` is above 1).
@@ -79,19 +79,19 @@ impl Route {
 
     /// A route by one port.
     #[inline]
-    pub const fn only(port: PortId, vc: VcId) -> Self {
-        Self { first: port, count: 1, vc, choice: Choice::Random, list: Self::CONSECUTIVE }
+    pub const fn only(port: PortId, vc_class: VcClass) -> Self {
+        Self { first: port, count: 1, vc_class, choice: Choice::Random, list: Self::CONSECUTIVE }
     }
 
     /// A route by one of `count` consecutive ports.
     #[inline]
-    pub const fn range(first: PortId, count: u16, vc: VcId, choice: Choice) -> Self {
-        Self { first, count, vc, choice, list: Self::CONSECUTIVE }
+    pub const fn range(first: PortId, count: u16, vc_class: VcClass, choice: Choice) -> Self {
+        Self { first, count, vc_class, choice, list: Self::CONSECUTIVE }
     }
 
-    /// A route by one of the two of `Routing::ways`.
-    pub const WEIGHED: Self =
-        Self { first: PortId(0), count: 2, vc: VcId(0), choice: Choice::Weighed, list: Self::CONSECUTIVE };
+    /// A route by one of the two of `Routing::candidates`.
+    pub const UGAL: Self =
+        Self { first: PortId(0), count: 2, vc_class: VcClass(0), choice: Choice::Ugal, list: Self::CONSECUTIVE };
 
     /// Candidate `i`, below `count`; `lists` are those of the routing that gave the route.
     #[inline]
@@ -120,7 +120,7 @@ pub trait Routing: Debug + Send + Sync {
     fn classes_on(&self, _class: ChannelClass) -> u8 {
         self.classes()
     }
-    /// Whether its choices depend on congestion (`Choice::LeastLoaded` or `Choice::Weighed` occurs).
+    /// Whether its choices depend on congestion (`Choice::LeastLoaded` or `Choice::Ugal` occurs).
     fn adaptive(&self) -> bool;
     /// What a packet carries from its source, drawn from the source's stream.
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
@@ -128,16 +128,16 @@ pub trait Routing: Debug + Send + Sync {
     }
     /// The exact distribution of `start`: each state and its probability, which sum to 1. It is the same for all nodes
     /// of one router.
-    fn starts(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
+    fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
     /// The way on from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
-    /// The two ways of a packet whose route says `Choice::Weighed`.
-    fn ways(&self, _at: RouterId, hop: &Hop) -> [Way; 2] {
-        [Way { state: hop.state, channels: 0, handicap: 0, probe: None }; 2]
+    /// The two ways of a packet whose route says `Choice::Ugal`.
+    fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
+        [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
     }
-    /// How often the snapshot of all channels' congestion is taken that `Way::probe` reads; none if nothing reads it.
+    /// How often the snapshot of all channels' congestion is taken that `PathOption::probe` reads; none if nothing reads it.
     fn snapshot_period(&self) -> Option<Time> {
         None
     }
@@ -145,14 +145,14 @@ pub trait Routing: Debug + Send + Sync {
     fn port_lists(&self) -> &[PortId] {
         &[]
     }
-    /// Whether `route` reads `Hop::in_port` or `Hop::vc`. If not, the analyses take together what arrives at a router
+    /// Whether `route` reads `Hop::in_port` or `Hop::vc_class`. If not, the analyses take together what arrives at a router
     /// with the same destination and state by any port.
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         true
     }
     /// Whether packets for the nodes of one router fare alike until their last channel. Then the analyses follow one
     /// node for all of them.
-    fn alike_to_mates(&self) -> bool {
+    fn same_for_router(&self) -> bool {
         false
     }
 
@@ -166,15 +166,15 @@ pub trait Routing: Debug + Send + Sync {
         0
     }
     /// The waypoint that a packet at a router is on its way to, while its way on does not depend on its destination.
-    fn heading(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
+    fn current_waypoint(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
         None
     }
     /// A state with another waypoint in the place of its own.
-    fn toward(&self, state: RouteState, _waypoint: u32) -> RouteState {
+    fn with_waypoint(&self, state: RouteState, _waypoint: u32) -> RouteState {
         state
     }
     /// The states in which packets start, waypoints apart.
-    fn beginnings(&self) -> Vec<RouteState> {
+    fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default()]
     }
 

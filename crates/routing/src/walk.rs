@@ -2,13 +2,13 @@
 //! channels they go on. The deadlock check and the channel loads both read it.
 
 use topology::{Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId, VcId};
+use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// A routing that breaks its contract: a defect of the algorithm, not of its input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RouteFault {
+pub enum RoutingContractError {
     /// A candidate port does not exist or is not connected.
     #[error("a packet for node {dst} is sent by port {port} of router {router}, which leads nowhere")]
     DeadEnd {
@@ -20,14 +20,14 @@ pub enum RouteFault {
         port: PortId,
     },
     /// A class that is not below `Routing::classes`.
-    #[error("a packet for node {dst} is sent on class {vc} at router {router}, of {classes} classes")]
+    #[error("a packet for node {dst} is sent on class {vc_class} at router {router}, of {classes} classes")]
     NoSuchClass {
         /// The packet's destination.
         dst: NodeId,
         /// Where the packet is.
         router: RouterId,
         /// The class.
-        vc: VcId,
+        vc_class: VcClass,
         /// The number of classes.
         classes: u8,
     },
@@ -55,7 +55,7 @@ pub enum RouteFault {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub channel: ChannelId,
-    pub vc: VcId,
+    pub vc_class: VcClass,
     /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
     pub to: u32,
     /// The part of the packets that go this way, if choices are even.
@@ -72,7 +72,7 @@ pub(crate) struct Stop {
     pub router: RouterId,
     pub state: RouteState,
     in_port: PortId,
-    vc: VcId,
+    vc_class: VcClass,
     routers: u32,
     /// The next stop of this router, or `NONE`.
     next: u32,
@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
             routing,
             channels: Channels::new(topology),
             wiring: wiring.collect(),
-            merge: !routing.reads_arrival(),
+            merge: !routing.uses_input_port(),
             aim: Aim::Waypoint,
             dst: NodeId(0),
             stops: Vec::new(),
@@ -162,16 +162,16 @@ impl<'a> Walk<'a> {
 
     /// Whether packets at a stop are not followed further.
     pub fn ends_at(&self, stop: &Stop) -> bool {
-        self.aim == Aim::Waypoint && self.routing.heading(stop.router, stop.state).is_none()
+        self.aim == Aim::Waypoint && self.routing.current_waypoint(stop.router, stop.state).is_none()
     }
 
     /// The stop of packets that enter a router from its node at a port.
     pub fn enter(&mut self, router: RouterId, port: PortId, state: RouteState) -> u32 {
-        self.stop(router, Hop { dst: self.dst, state, in_port: port, vc: VcId(0) }, 1)
+        self.stop(router, Hop { dst: self.dst, state, in_port: port, vc_class: VcClass(0) }, 1)
     }
 
     /// Follows all that has entered to its destination.
-    pub fn explore(&mut self) -> Result<(), RouteFault> {
+    pub fn explore(&mut self) -> Result<(), RoutingContractError> {
         let mut stop = 0;
         while stop < self.stops.len() {
             self.expand(stop)?;
@@ -180,8 +180,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn expand(&mut self, stop: usize) -> Result<(), RouteFault> {
-        let Stop { router, state, in_port, vc, routers, .. } = self.stops[stop];
+    fn expand(&mut self, stop: usize) -> Result<(), RoutingContractError> {
+        let Stop { router, state, in_port, vc_class, routers, .. } = self.stops[stop];
         let first = self.moves.len() as u32;
         self.stops[stop].moves = (first, first);
         if self.ends_at(&self.stops[stop]) {
@@ -190,10 +190,10 @@ impl<'a> Walk<'a> {
         if routers > self.routing.max_routers() {
             return Err(self.wanders(router));
         }
-        let hop = Hop { dst: self.dst, state, in_port, vc };
+        let hop = Hop { dst: self.dst, state, in_port, vc_class };
         let mut taken = hop;
         let route = self.routing.route(router, &mut taken);
-        if route.choice == Choice::Weighed {
+        if route.choice == Choice::Ugal {
             self.weigh(stop, &hop)?;
         } else {
             self.follow(stop, &route, &taken, 1.0)?;
@@ -203,10 +203,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows both ways of packets that choose.
-    fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RouteFault> {
+    fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RoutingContractError> {
         let router = self.stops[stop].router;
-        for way in self.routing.ways(router, hop) {
-            if matches!(self.aim, Aim::Straight(_)) && self.routing.heading(router, way.state).is_some() {
+        for way in self.routing.candidates(router, hop) {
+            if matches!(self.aim, Aim::Straight(_)) && self.routing.current_waypoint(router, way.state).is_some() {
                 self.turns.push((stop as u32, way.state));
                 continue;
             }
@@ -218,33 +218,35 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows all candidates of a route; `hop` is what the packet carries on it.
-    fn follow(&mut self, stop: usize, route: &Route, hop: &Hop, part: f64) -> Result<(), RouteFault> {
+    fn follow(&mut self, stop: usize, route: &Route, hop: &Hop, part: f64) -> Result<(), RoutingContractError> {
         let Stop { router, routers, .. } = self.stops[stop];
-        if route.vc.0 >= self.routing.classes() {
+        if route.vc_class.0 >= self.routing.classes() {
             let classes = self.routing.classes();
-            return Err(RouteFault::NoSuchClass { dst: self.dst, router, vc: route.vc, classes });
+            return Err(RoutingContractError::NoSuchClass { dst: self.dst, router, vc_class: route.vc_class, classes });
         }
         let share = part / f64::from(route.count);
         for port in route.ports(self.routing.port_lists()) {
             let (channel, end) = self.end_of(router, port)?;
             let to = match end {
-                Endpoint::Router(next, in_port) => self.stop(next, Hop { in_port, vc: route.vc, ..*hop }, routers + 1),
+                Endpoint::Router(next, in_port) => {
+                    self.stop(next, Hop { in_port, vc_class: route.vc_class, ..*hop }, routers + 1)
+                }
                 Endpoint::Node(node) if node == self.dst => Move::DELIVERED,
-                Endpoint::Node(node) => return Err(RouteFault::Misdelivered { dst: self.dst, node }),
-                Endpoint::Unconnected => return Err(RouteFault::DeadEnd { dst: self.dst, router, port }),
+                Endpoint::Node(node) => return Err(RoutingContractError::Misdelivered { dst: self.dst, node }),
+                Endpoint::Unconnected => return Err(RoutingContractError::DeadEnd { dst: self.dst, router, port }),
             };
-            self.moves.push(Move { channel, vc: route.vc, to, share });
+            self.moves.push(Move { channel, vc_class: route.vc_class, to, share });
         }
         Ok(())
     }
 
-    pub fn wanders(&self, router: RouterId) -> RouteFault {
-        RouteFault::Wanders { dst: self.dst, router, max_routers: self.routing.max_routers() }
+    pub fn wanders(&self, router: RouterId) -> RoutingContractError {
+        RoutingContractError::Wanders { dst: self.dst, router, max_routers: self.routing.max_routers() }
     }
 
-    fn end_of(&self, router: RouterId, port: PortId) -> Result<(ChannelId, Endpoint), RouteFault> {
+    fn end_of(&self, router: RouterId, port: PortId) -> Result<(ChannelId, Endpoint), RoutingContractError> {
         if port.0 >= self.ports[router.index()] {
-            return Err(RouteFault::DeadEnd { dst: self.dst, router, port });
+            return Err(RoutingContractError::DeadEnd { dst: self.dst, router, port });
         }
         let channel = self.channels.output(router, port);
         Ok((channel, self.wiring[channel.index()]))
@@ -256,14 +258,15 @@ impl<'a> Walk<'a> {
         let mut candidate = head;
         while candidate != NONE {
             let stop = &self.stops[candidate as usize];
-            if stop.state == hop.state && (self.merge || (stop.in_port == hop.in_port && stop.vc == hop.vc)) {
+            if stop.state == hop.state && (self.merge || (stop.in_port == hop.in_port && stop.vc_class == hop.vc_class))
+            {
                 return candidate;
             }
             candidate = stop.next;
         }
         let new = self.stops.len() as u32;
-        let Hop { state, in_port, vc, .. } = hop;
-        self.stops.push(Stop { router, state, in_port, vc, routers, next: head, moves: (0, 0) });
+        let Hop { state, in_port, vc_class, .. } = hop;
+        self.stops.push(Stop { router, state, in_port, vc_class, routers, next: head, moves: (0, 0) });
         self.first_stop[router.index()] = new;
         new
     }
@@ -288,7 +291,7 @@ impl Sources {
         for node in (0..topology.nodes()).map(NodeId) {
             let (router, port) = topology.attachment(node);
             let known = of_router[router.index()];
-            if known == NONE || routing.reads_arrival() {
+            if known == NONE || routing.uses_input_port() {
                 of_router[router.index()] = groups.len() as u32;
                 groups.push((node, router, port));
             }

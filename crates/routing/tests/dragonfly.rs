@@ -106,9 +106,9 @@ fn classes_are_counted_for_each_class_of_channels() {
         let mut used = [0_u8; 4];
         for dst in [1, 9, 40, 71] {
             for path in paths(&network, &*routing, NodeId(0), NodeId(dst)) {
-                for (router, port, vc) in path.hops {
+                for (router, port, vc_class) in path.hops {
                     let class = usize::from(network.class(router, port).0);
-                    used[class] = used[class].max(vc.0 + 1);
+                    used[class] = used[class].max(vc_class.0 + 1);
                 }
             }
         }
@@ -196,36 +196,36 @@ impl Routing for Folded {
     fn adaptive(&self) -> bool {
         self.0.adaptive()
     }
-    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
-        self.0.starts(src, dst)
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
+        self.0.initial_distribution(src, dst)
     }
     fn route(&self, at: units::RouterId, hop: &mut routing::Hop) -> routing::Route {
         let route = self.0.route(at, hop);
-        routing::Route { vc: units::VcId(route.vc.0.min(self.1)), ..route }
+        routing::Route { vc_class: units::VcClass(route.vc_class.0.min(self.1)), ..route }
     }
-    fn ways(&self, at: units::RouterId, hop: &routing::Hop) -> [routing::Way; 2] {
-        self.0.ways(at, hop)
+    fn candidates(&self, at: units::RouterId, hop: &routing::Hop) -> [routing::PathOption; 2] {
+        self.0.candidates(at, hop)
     }
     fn port_lists(&self) -> &[units::PortId] {
         self.0.port_lists()
     }
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
-    fn alike_to_mates(&self) -> bool {
+    fn same_for_router(&self) -> bool {
         true
     }
     fn waypoints(&self) -> u32 {
         self.0.waypoints()
     }
-    fn heading(&self, at: units::RouterId, state: routing::RouteState) -> Option<u32> {
-        self.0.heading(at, state)
+    fn current_waypoint(&self, at: units::RouterId, state: routing::RouteState) -> Option<u32> {
+        self.0.current_waypoint(at, state)
     }
-    fn toward(&self, state: routing::RouteState, waypoint: u32) -> routing::RouteState {
-        self.0.toward(state, waypoint)
+    fn with_waypoint(&self, state: routing::RouteState, waypoint: u32) -> routing::RouteState {
+        self.0.with_waypoint(state, waypoint)
     }
-    fn beginnings(&self) -> Vec<routing::RouteState> {
-        self.0.beginnings()
+    fn initial_states(&self) -> Vec<routing::RouteState> {
+        self.0.initial_states()
     }
     fn minimal(&self) -> bool {
         false

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use routing::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use routing::{Choice, Hop, Route, RouteState, RoutingSpec};
 use testkit::routing::{permutation, uniform};
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 const ADAPTIVE: RoutingSpec = RoutingSpec::AdaptiveUpDown(AdaptiveUpDownSpec {});
 const RANDOM: RoutingSpec = RoutingSpec::RandomUpDown(RandomUpDownSpec {});
@@ -105,17 +105,17 @@ fn the_routes_are_the_documented_ones() {
     let dst = NodeId(3 * 64 + 2 * 16 + 4);
     let route = |spec: RoutingSpec, at| {
         let routing = build(spec, &*tree);
-        let mut hop = Hop { dst, state: RouteState::default(), in_port: PortId(0), vc: VcId(0) };
+        let mut hop = Hop { dst, state: RouteState::default(), in_port: PortId(0), vc_class: VcClass(0) };
         routing.route(RouterId(at), &mut hop)
     };
-    assert_eq!(route(D_MOD_K, 0), Route::only(PortId(4), VcId(0)));
-    assert_eq!(route(D_MOD_K, 64), Route::only(PortId(5), VcId(0)));
-    assert_eq!(route(D_MOD_K, 128), Route::only(PortId(6), VcId(0)));
+    assert_eq!(route(D_MOD_K, 0), Route::only(PortId(4), VcClass(0)));
+    assert_eq!(route(D_MOD_K, 64), Route::only(PortId(5), VcClass(0)));
+    assert_eq!(route(D_MOD_K, 128), Route::only(PortId(6), VcClass(0)));
     // The top level turns down by digit 3.
-    assert_eq!(route(D_MOD_K, 192), Route::only(PortId(3), VcId(0)));
-    assert_eq!(route(ADAPTIVE, 0), Route::range(PortId(4), 4, VcId(0), Choice::LeastLoaded));
-    assert_eq!(route(RANDOM, 0), Route::range(PortId(4), 4, VcId(0), Choice::Random));
-    assert_eq!(route(RANDOM, 192), Route::only(PortId(3), VcId(0)));
+    assert_eq!(route(D_MOD_K, 192), Route::only(PortId(3), VcClass(0)));
+    assert_eq!(route(ADAPTIVE, 0), Route::range(PortId(4), 4, VcClass(0), Choice::LeastLoaded));
+    assert_eq!(route(RANDOM, 0), Route::range(PortId(4), 4, VcClass(0), Choice::Random));
+    assert_eq!(route(RANDOM, 192), Route::only(PortId(3), VcClass(0)));
 }
 
 proptest! {

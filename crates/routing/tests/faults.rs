@@ -6,9 +6,9 @@ mod common;
 use std::fmt;
 
 use common::torus;
-use routing::{Hop, Route, RouteFault, RouteState, Routing, channel_loads, dependency_cycle};
+use routing::{Hop, Route, RouteState, Routing, RoutingContractError, channel_loads, dependency_cycle};
 use testkit::routing::uniform;
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 /// A routing on a ring of 4 whose answers a test writes.
 struct Scripted<F>(F);
@@ -45,7 +45,7 @@ const MINUS: PortId = PortId(1);
 const NODE: PortId = PortId(2);
 
 /// Both analyses find the same fault.
-fn fault(answer: impl Fn(RouterId, &mut Hop) -> Route + Send + Sync) -> RouteFault {
+fn fault(answer: impl Fn(RouterId, &mut Hop) -> Route + Send + Sync) -> RoutingContractError {
     let (ring, routing) = (torus(&[4], 1), Scripted(answer));
     let fault = dependency_cycle(&*ring, &routing).unwrap_err();
     assert_eq!(channel_loads(&*ring, &routing, &uniform(4)).unwrap_err(), fault);
@@ -54,23 +54,23 @@ fn fault(answer: impl Fn(RouterId, &mut Hop) -> Route + Send + Sync) -> RouteFau
 
 #[test]
 fn ports_that_lead_nowhere_are_found() {
-    let dead_end = fault(|_, _| Route::only(PortId(3), VcId(0)));
-    assert_eq!(dead_end, RouteFault::DeadEnd { dst: NodeId(0), router: RouterId(0), port: PortId(3) });
-    let edge = Scripted(|_, _: &mut Hop| Route::only(MINUS, VcId(0)));
+    let dead_end = fault(|_, _| Route::only(PortId(3), VcClass(0)));
+    assert_eq!(dead_end, RoutingContractError::DeadEnd { dst: NodeId(0), router: RouterId(0), port: PortId(3) });
+    let edge = Scripted(|_, _: &mut Hop| Route::only(MINUS, VcClass(0)));
     let fault = dependency_cycle(&*common::mesh(&[4], 1), &edge).unwrap_err();
     assert_eq!(fault.to_string(), "a packet for node 0 is sent by port 1 of router 0, which leads nowhere");
 }
 
 #[test]
 fn classes_that_do_not_exist_are_found() {
-    let fault = fault(|_, _| Route::only(PLUS, VcId(2)));
+    let fault = fault(|_, _| Route::only(PLUS, VcClass(2)));
     assert_eq!(fault.to_string(), "a packet for node 0 is sent on class 2 at router 0, of 2 classes");
 }
 
 #[test]
 fn deliveries_to_the_wrong_node_are_found() {
-    let fault = fault(|_, _| Route::only(NODE, VcId(0)));
-    assert_eq!(fault, RouteFault::Misdelivered { dst: NodeId(0), node: NodeId(1) });
+    let fault = fault(|_, _| Route::only(NODE, VcClass(0)));
+    assert_eq!(fault, RoutingContractError::Misdelivered { dst: NodeId(0), node: NodeId(1) });
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn packets_that_wander_are_found() {
     let once_around = fault(move |at, hop| {
         count(hop);
         let home = at.0 == hop.dst.0 && hop.state.0 > 4;
-        Route::only(if home { NODE } else { PLUS }, VcId(0))
+        Route::only(if home { NODE } else { PLUS }, VcClass(0))
     });
-    assert!(matches!(once_around, RouteFault::Wanders { max_routers: 4, .. }), "{once_around}");
+    assert!(matches!(once_around, RoutingContractError::Wanders { max_routers: 4, .. }), "{once_around}");
     let for_ever = fault(move |_, hop| {
         count(hop);
-        Route::only(PLUS, VcId(0))
+        Route::only(PLUS, VcClass(0))
     });
-    assert!(matches!(for_ever, RouteFault::Wanders { .. }), "{for_ever}");
+    assert!(matches!(for_ever, RoutingContractError::Wanders { .. }), "{for_ever}");
 }
 
 #[test]
@@ -95,14 +95,14 @@ fn a_loop_of_equal_states_ends_too() {
     // To and fro between routers 1 and 2: nothing is new after two hops, so that no count of routers stops it. The check
     // for deadlock sees a cycle, the loads a flow that never arrives.
     let to_and_fro = |at: RouterId, hop: &mut Hop| match at.0 {
-        here if here == hop.dst.0 => Route::only(NODE, VcId(0)),
-        1 => Route::only(PLUS, VcId(0)),
-        2 => Route::only(MINUS, VcId(0)),
-        _ => Route::only(PLUS, VcId(0)),
+        here if here == hop.dst.0 => Route::only(NODE, VcClass(0)),
+        1 => Route::only(PLUS, VcClass(0)),
+        2 => Route::only(MINUS, VcClass(0)),
+        _ => Route::only(PLUS, VcClass(0)),
     };
     let (ring, routing) = (torus(&[4], 1), Scripted(to_and_fro));
     let cycle = dependency_cycle(&*ring, &routing).unwrap().unwrap();
     assert_eq!(cycle.channels.len(), 2, "{cycle}");
     let fault = channel_loads(&*ring, &routing, &uniform(4)).unwrap_err();
-    assert!(matches!(fault, RouteFault::Wanders { dst: NodeId(0), .. }), "{fault}");
+    assert!(matches!(fault, RoutingContractError::Wanders { dst: NodeId(0), .. }), "{fault}");
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use routing::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
 use routing::{Hop, RouteState, RoutingSpec, dependency_cycle};
 use testkit::routing::{permutation, uniform};
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 fn dimension_order(ties: RingTies) -> RoutingSpec {
     RoutingSpec::DimensionOrder(DimensionOrderSpec { order: None, ties })
@@ -121,9 +121,9 @@ fn classes_change_at_the_dateline() {
     let ring = torus(&[8], 1);
     let routing = build(split(), &*ring);
     let step = |at, dst| {
-        let mut hop = Hop { dst: NodeId(dst), state: RouteState::default(), in_port: PortId(2), vc: VcId(0) };
+        let mut hop = Hop { dst: NodeId(dst), state: RouteState::default(), in_port: PortId(2), vc_class: VcClass(0) };
         let route = routing.route(RouterId(at), &mut hop);
-        (route.first.0, route.vc.0)
+        (route.first.0, route.vc_class.0)
     };
     let (plus, minus, node) = (0, 1, 2);
     assert_eq!([step(6, 1), step(7, 1), step(0, 1), step(1, 1)], [(plus, 0), (plus, 0), (plus, 1), (node, 0)]);
@@ -136,7 +136,7 @@ fn the_order_of_dimensions_is_kept() {
     // From (0, 0) to (2, 3): first to the side by default, first upwards by order [1, 0]. The state's bits belong to legs.
     let torus = torus(&[8, 8], 1);
     let first = |spec: RoutingSpec| {
-        let mut hop = Hop { dst: NodeId(26), state: RouteState::default(), in_port: PortId(4), vc: VcId(0) };
+        let mut hop = Hop { dst: NodeId(26), state: RouteState::default(), in_port: PortId(4), vc_class: VcClass(0) };
         build(spec, &*torus).route(RouterId(0), &mut hop).first
     };
     assert_eq!((first(split()), first(in_order(&[1, 0]))), (PortId(0), PortId(2)));

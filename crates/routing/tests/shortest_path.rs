@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use routing::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use routing::{Choice, Hop, Route, RouteState, RoutingSpec, dependency_cycle};
 use testkit::routing::uniform;
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 const TIES: [TieRule; 3] = [TieRule::First, TieRule::Random, TieRule::LeastLoaded];
 
@@ -61,11 +61,11 @@ fn ties_are_resolved_as_asked() {
     let mesh = mesh(&[3, 3], 1);
     let route = |ties| {
         let routing = build(shortest_path(ties, VcRule::Single), &*mesh);
-        let mut hop = Hop { dst: NodeId(8), state: RouteState::default(), in_port: PortId(4), vc: VcId(0) };
+        let mut hop = Hop { dst: NodeId(8), state: RouteState::default(), in_port: PortId(4), vc_class: VcClass(0) };
         let route = routing.route(RouterId(0), &mut hop);
         (route, route.ports(routing.port_lists()).collect::<Vec<_>>())
     };
-    assert_eq!(route(TieRule::First), (Route::only(PortId(0), VcId(0)), vec![PortId(0)]));
+    assert_eq!(route(TieRule::First), (Route::only(PortId(0), VcClass(0)), vec![PortId(0)]));
     let (random, ports) = route(TieRule::Random);
     assert_eq!((random.choice, ports), (Choice::Random, vec![PortId(0), PortId(2)]));
     let (adaptive, ports) = route(TieRule::LeastLoaded);

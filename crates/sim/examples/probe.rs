@@ -1,4 +1,4 @@
-//! A bare probe of the engine's speed: no warm-up, no statistics beyond the tally.
+//! A bare probe of the engine's speed: no warm-up, no statistics beyond the counters.
 //!
 //! `probe TOPOLOGY LOAD SLOTS [simple|real] [ROUTER]`: `simple` is a slot of 1 ns, a slot a link and deep buffers; ROUTER is
 //! keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`.
@@ -84,13 +84,13 @@ fn main() {
 }
 
 fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
-    let mut desk = Desk::new(Tally::new(plan.topology().nodes()), 1);
-    p.run_until(slot * slots / 10, &mut desk);
-    desk.tally.take_batches();
+    let mut context = WorkerContext::new(Counters::new(plan.topology().nodes()), 1);
+    p.run_until(slot * slots / 10, &mut context);
+    context.counters.take_batches();
     let start = Instant::now();
-    p.run_until(slot * slots, &mut desk);
+    p.run_until(slot * slots, &mut context);
     let wall = start.elapsed().as_secs_f64();
-    let b = desk.tally.take_batches()[0];
+    let b = context.counters.take_batches()[0];
     println!(
         "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}",
         b.packets,
@@ -98,6 +98,6 @@ fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, Ope
         b.hops as f64 / wall / 1e6,
         b.latency as f64 / b.packets as f64 * plan.tick().0 as f64 / 1e3,
         b.packets as f64 / f64::from(plan.topology().nodes()) / (slots as f64 * 0.9),
-        desk.tally.in_flight,
+        context.counters.in_flight,
     );
 }

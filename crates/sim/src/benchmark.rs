@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabric::Batch;
-use host::{Executor, Interface, Placed, UNTOUCHED};
+use host::{Executor, NicParams, RankPlacement, UNTOUCHED};
 use serde::Serialize;
 use units::Time;
 use workload::benchmarks::Benchmark;
@@ -93,7 +93,7 @@ fn longest(system: &System) -> u64 {
 fn traffic(system: &System, benchmark: &Benchmark) -> impl Fn(&[u32]) -> NodeTraffic {
     let NicSpec::Ideal(nic) = &system.spec.nic;
     let ticks = |time: Time| time.0 / system.plan.tick().0;
-    let interface = Interface {
+    let interface = NicParams {
         send_overhead: ticks(nic.send_overhead),
         receive_overhead: ticks(nic.receive_overhead),
         eager_limit: nic.eager_limit.map(|limit| limit.0),
@@ -106,7 +106,7 @@ fn traffic(system: &System, benchmark: &Benchmark) -> impl Fn(&[u32]) -> NodeTra
     let node_of: Arc<[u32]> = (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(rank).0).collect();
     let (machine, seed, routing) = (system.topology.nodes(), system.spec.seed, system.routing.clone());
     move |nodes: &[u32]| {
-        let placed = Placed { node_of: node_of.clone(), nodes: nodes.to_vec(), machine };
+        let placed = RankPlacement { node_of: node_of.clone(), nodes: nodes.to_vec(), machine };
         let executor = Executor::new(schedule.clone(), interface, placed);
         NodeTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, &routing, seed, nodes)))
     }

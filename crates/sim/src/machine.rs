@@ -10,7 +10,7 @@ use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{Batch, Desk, Fabric, Grain, Mail, Partition, PartitionMap, Tally, Traffic, WaitingPacket};
+use fabric::{Batch, Counters, Fabric, Grain, Mail, Partition, PartitionMap, Traffic, WaitingPacket, WorkerContext};
 use host::Executor;
 use topology::ChannelSource;
 
@@ -33,7 +33,7 @@ pub(crate) trait Machine {
     fn outstanding(&mut self, end: u64) -> bool;
     /// Bytes delivered of each source since `measure_from`.
     fn by_source(&mut self) -> Vec<u64>;
-    /// How far each source has come in what it has generated: the birth of the packet at the head of its queue, or the
+    /// How far each source has come in what it has generated: the generation time of the packet at the head of its queue, or the
     /// present if it has none that is due.
     fn progress_by_source(&self) -> Vec<u64>;
     /// Latencies of measured packets, and the routers that they have traversed, summed.
@@ -89,19 +89,19 @@ impl Division<'_> {
         let Self { system, map, traffic } = self;
         let nodes = system.topology.nodes();
         let mut traffic = traffic.into_iter().enumerate();
-        let crew = |parts: Range<usize>| {
-            let mut desk = Desk::new(Tally::new(nodes), map.parts());
-            let member = |(index, traffic): (usize, NodeTraffic)| {
-                if traffic.hears() {
-                    desk.tally.ignore_sources();
+        let worker = |parts: Range<usize>| {
+            let mut context = WorkerContext::new(Counters::new(nodes), map.parts());
+            let partition = |(index, traffic): (usize, NodeTraffic)| {
+                if traffic.wants_events() {
+                    context.counters.ignore_sources();
                 }
-                Member { index, partition: Partition::new(&system.plan, &map, index, &routers, traffic) }
+                OwnedPartition { index, partition: Partition::new(&system.plan, &map, index, &routers, traffic) }
             };
-            let members = traffic.by_ref().take(parts.len()).map(member).collect();
-            Crew { members, desk, inbox: Mail::default() }
+            let owned = traffic.by_ref().take(parts.len()).map(partition).collect();
+            Worker { owned, context, inbox: Mail::default() }
         };
         Box::new(Parts {
-            crews: map.crews().map(crew).collect(),
+            workers: map.workers().map(worker).collect(),
             mail: (0..map.parts()).map(|_| Mutex::default()).collect(),
             nodes: nodes as usize,
             window: map.window(),
@@ -113,31 +113,31 @@ impl Division<'_> {
 }
 
 /// A partition and its number.
-struct Member<R> {
+struct OwnedPartition<R> {
     index: usize,
     partition: Partition<R, NodeTraffic>,
 }
 
 /// The partitions that one thread moves on.
-struct Crew<R> {
-    members: Vec<Member<R>>,
-    desk: Desk,
-    /// What a member is about to take in, kept for its memory.
+struct Worker<R> {
+    owned: Vec<OwnedPartition<R>>,
+    context: WorkerContext,
+    /// What a partition is about to take in, kept for its memory.
     inbox: Mail,
 }
 
-impl<R: Routers> Crew<R> {
-    /// Moves every member on by a window, one after the other. `mail` has a box for each partition.
+impl<R: Routers> Worker<R> {
+    /// Moves every partition on by a window, one after the other. `mail` has a box for each partition.
     fn run_until(&mut self, end: u64, mail: &[Mutex<Mail>]) {
-        let many = self.members.len() > 1;
-        for Member { index, partition } in &mut self.members {
+        let many = self.owned.len() > 1;
+        for OwnedPartition { index, partition } in &mut self.owned {
             std::mem::swap(&mut *lock(&mail[*index]), &mut self.inbox);
             partition.take_in(&mut self.inbox);
             if many {
                 partition.before_window();
             }
-            partition.run_until(end, &mut self.desk);
-            for (outgoing, there) in self.desk.outbox.iter_mut().zip(mail) {
+            partition.run_until(end, &mut self.context);
+            for (outgoing, there) in self.context.outbox.iter_mut().zip(mail) {
                 if !outgoing.is_empty() {
                     outgoing.move_to(&mut lock(there));
                 }
@@ -148,7 +148,7 @@ impl<R: Routers> Crew<R> {
 
 /// The partitions of a run.
 struct Parts<R> {
-    crews: Vec<Crew<R>>,
+    workers: Vec<Worker<R>>,
     /// By partition, what has been sent to it.
     mail: Vec<Mutex<Mail>>,
     nodes: usize,
@@ -160,16 +160,16 @@ struct Parts<R> {
 }
 
 impl<R: Routers> Parts<R> {
-    fn tallies(&mut self) -> impl Iterator<Item = &mut Tally> {
-        self.crews.iter_mut().map(|crew| &mut crew.desk.tally)
+    fn counters(&mut self) -> impl Iterator<Item = &mut Counters> {
+        self.workers.iter_mut().map(|worker| &mut worker.context.counters)
     }
 
     fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
-        self.crews.iter().flat_map(|crew| &crew.members).map(|member| &member.partition)
+        self.workers.iter().flat_map(|worker| &worker.owned).map(|partition| &partition.partition)
     }
 
     fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
-        self.crews.iter_mut().flat_map(|crew| &mut crew.members).map(|member| &mut member.partition)
+        self.workers.iter_mut().flat_map(|worker| &mut worker.owned).map(|partition| &mut partition.partition)
     }
 
     /// Lets all partitions see how congested the channels of all are now.
@@ -186,8 +186,8 @@ impl<R: Routers> Parts<R> {
 
     fn run_until(&mut self, until: u64) {
         let mail = &self.mail;
-        let step = |crew: &mut Crew<R>, _start: u64, end: u64| crew.run_until(end, mail);
-        run_windows(&mut self.crews, self.now..until, self.window, step);
+        let step = |worker: &mut Worker<R>, _start: u64, end: u64| worker.run_until(end, mail);
+        run_windows(&mut self.workers, self.now..until, self.window, step);
         self.now = until;
     }
 }
@@ -195,7 +195,7 @@ impl<R: Routers> Parts<R> {
 impl<R: Routers> Machine for Parts<R> {
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Batch> {
         let begin = self.now;
-        self.tallies().for_each(|tally| tally.count_batches(begin, batch));
+        self.counters().for_each(|counters| counters.count_batches(begin, batch));
         while self.now < until {
             let next = match self.snapshots {
                 None => until,
@@ -209,40 +209,43 @@ impl<R: Routers> Machine for Parts<R> {
             self.run_until(next);
         }
         let mut sums = vec![Batch::default(); (until - begin).div_ceil(batch) as usize];
-        for counts in self.tallies().map(Tally::take_batches) {
+        for counts in self.counters().map(Counters::take_batches) {
             sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
         }
         sums
     }
 
     fn in_flight(&mut self) -> i64 {
-        self.tallies().map(|tally| tally.in_flight).sum()
+        self.counters().map(|counters| counters.in_flight).sum()
     }
 
     fn measure_from(&mut self, start: u64) {
         self.partitions_mut().for_each(Partition::clear_channels);
-        for tally in self.tallies() {
-            tally.measure(start..u64::MAX);
-            tally.clear_sources();
+        for counters in self.counters() {
+            counters.measure(start..u64::MAX);
+            counters.clear_sources();
         }
     }
 
     fn measure_until(&mut self, end: u64) {
-        for tally in self.tallies() {
-            tally.measure_until(end);
+        for counters in self.counters() {
+            counters.measure_until(end);
         }
     }
 
     fn outstanding(&mut self, end: u64) -> bool {
-        let in_network: i64 = self.tallies().map(|tally| tally.measured_in_flight).sum();
-        in_network > 0 || self.partitions().any(|partition| partition.next_births().any(|(_, birth)| birth < end))
+        let in_network: i64 = self.counters().map(|counters| counters.measured_in_flight).sum();
+        in_network > 0
+            || self
+                .partitions()
+                .any(|partition| partition.next_generation_times().any(|(_, generated_at)| generated_at < end))
     }
 
     fn by_source(&mut self) -> Vec<u64> {
-        let mut tallies = self.tallies();
-        let mut sum = tallies.next().map(|tally| tally.by_source.clone()).unwrap_or_default();
-        for tally in tallies {
-            for (all, part) in sum.iter_mut().zip(&tally.by_source) {
+        let mut counters = self.counters();
+        let mut sum = counters.next().map(|counters| counters.by_source.clone()).unwrap_or_default();
+        for counters in counters {
+            for (all, part) in sum.iter_mut().zip(&counters.by_source) {
                 *all += part;
             }
         }
@@ -250,31 +253,31 @@ impl<R: Routers> Machine for Parts<R> {
     }
 
     fn progress_by_source(&self) -> Vec<u64> {
-        let mut births = vec![self.now; self.nodes];
-        for (node, birth) in self.partitions().flat_map(Partition::next_births) {
-            births[node.index()] = birth.min(self.now);
+        let mut generation_times = vec![self.now; self.nodes];
+        for (node, generated_at) in self.partitions().flat_map(Partition::next_generation_times) {
+            generation_times[node.index()] = generated_at.min(self.now);
         }
-        births
+        generation_times
     }
 
     fn measured(&mut self) -> (Histogram, u64) {
         let mut all = Histogram::new();
         let mut hops = 0;
-        for tally in self.tallies() {
-            all.merge(&tally.latency);
-            hops += tally.hops;
+        for counters in self.counters() {
+            all.merge(&counters.latency);
+            hops += counters.hops;
         }
         (all, hops)
     }
 
     fn note_arrivals(&mut self) {
-        self.tallies().for_each(Tally::note_arrivals);
+        self.counters().for_each(Counters::note_arrivals);
     }
 
     fn arrivals(&mut self) -> Vec<u64> {
         let mut latest = vec![0_u64; self.nodes];
-        for tally in self.tallies() {
-            for (all, &part) in latest.iter_mut().zip(tally.arrivals()) {
+        for counters in self.counters() {
+            for (all, &part) in latest.iter_mut().zip(counters.arrivals()) {
                 *all = part.max(*all);
             }
         }

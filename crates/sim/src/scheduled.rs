@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Calls, Demand, Happening, Traffic};
-use host::{Alarm, Executor, Surroundings};
+use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use host::{Alarm, Executor, HostContext};
 use routing::Routing;
 use units::NodeId;
 
@@ -36,9 +36,9 @@ impl ScheduledTraffic {
 }
 
 /// What an executor asks for, handed to the fabric.
-struct Asking<'a>(&'a mut Calls);
+struct Asking<'a>(&'a mut Actions);
 
-impl Surroundings for Asking<'_> {
+impl HostContext for Asking<'_> {
     fn wake(&mut self, node: u32) {
         self.0.wake(node);
     }
@@ -53,22 +53,22 @@ impl Traffic for ScheduledTraffic {
         let packet = self.executor.next(node)?;
         let dst = NodeId(packet.dst);
         let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
-        Some(Demand { birth: packet.birth, dst, bytes: packet.bytes, state, origin: packet.origin })
+        Some(Demand { generated_at: packet.generated_at, dst, bytes: packet.bytes, state, flow_id: packet.flow_id })
     }
 
-    fn hears(&self) -> bool {
+    fn wants_events(&self) -> bool {
         true
     }
 
-    fn begin(&mut self, calls: &mut Calls) {
-        self.executor.begin(&mut Asking(calls));
+    fn begin(&mut self, actions: &mut Actions) {
+        self.executor.begin(&mut Asking(actions));
     }
 
-    fn happen(&mut self, what: Happening, now: u64, calls: &mut Calls) {
-        let around = &mut Asking(calls);
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
+        let around = &mut Asking(actions);
         match what {
-            Happening::Arrival { origin } => self.executor.arrived(origin, now, around),
-            Happening::Alarm { target, purpose } => {
+            TrafficEvent::Arrival { flow_id } => self.executor.arrived(flow_id, now, around),
+            TrafficEvent::Alarm { target, purpose } => {
                 if let Some(what) = Alarm::of(purpose) {
                     self.executor.alarm(target, what, now, around);
                 }
@@ -76,7 +76,7 @@ impl Traffic for ScheduledTraffic {
         }
     }
 
-    fn source(&self, origin: u32) -> NodeId {
-        NodeId(self.executor.source(origin))
+    fn source(&self, flow_id: u32) -> NodeId {
+        NodeId(self.executor.source(flow_id))
     }
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Calls, Demand, Happening, Traffic};
+use fabric::{Actions, Demand, Traffic, TrafficEvent};
 use host::Executor;
 use routing::{RouteState, Routing};
 use units::NodeId;
@@ -50,7 +50,7 @@ struct Source {
     /// Where its process is.
     injection: u32,
     /// The generation of the current message, in ticks.
-    birth: u64,
+    generated_at: u64,
     /// Bytes of it that are not yet in packets.
     left: u64,
     dst: NodeId,
@@ -95,26 +95,26 @@ impl Traffic for NodeTraffic {
         }
     }
 
-    fn hears(&self) -> bool {
+    fn wants_events(&self) -> bool {
         matches!(self, Self::Scheduled(_))
     }
 
-    fn begin(&mut self, calls: &mut Calls) {
+    fn begin(&mut self, actions: &mut Actions) {
         if let Self::Scheduled(traffic) = self {
-            traffic.begin(calls);
+            traffic.begin(actions);
         }
     }
 
-    fn happen(&mut self, what: Happening, now: u64, calls: &mut Calls) {
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         if let Self::Scheduled(traffic) = self {
-            traffic.happen(what, now, calls);
+            traffic.on_event(what, now, actions);
         }
     }
 
-    fn source(&self, origin: u32) -> NodeId {
+    fn source(&self, flow_id: u32) -> NodeId {
         match self {
-            Self::Scheduled(traffic) => traffic.source(origin),
-            _ => NodeId(origin),
+            Self::Scheduled(traffic) => traffic.source(flow_id),
+            _ => NodeId(flow_id),
         }
     }
 }
@@ -137,7 +137,7 @@ struct Sender {
     turn: usize,
     /// When the next packet is generated, in ticks: as fast as the link takes them, so that routers that serve the oldest
     /// packet first hold back whoever is ahead.
-    birth: u64,
+    generated_at: u64,
 }
 
 /// Nodes that send given volumes.
@@ -162,7 +162,7 @@ impl VolumeTraffic {
             node,
             flows: flows.into_iter().filter(|flow| flow.left > 0).collect(),
             turn: 0,
-            birth: 0,
+            generated_at: 0,
         };
         Self { senders: flows.into_iter().map(sender).collect(), routing: Arc::clone(routing), packet, slot }
     }
@@ -184,9 +184,9 @@ impl Traffic for VolumeTraffic {
             sender.turn += 1;
         }
         let state = self.routing.start(sender.node, dst, &mut sender.stream);
-        let birth = sender.birth;
-        sender.birth += host::time_of(bytes, self.packet, self.slot);
-        Some(Demand { birth, dst, bytes: bytes as u32, state, origin: sender.node.0 })
+        let generated_at = sender.generated_at;
+        sender.generated_at += host::time_of(bytes, self.packet, self.slot);
+        Some(Demand { generated_at, dst, bytes: bytes as u32, state, flow_id: sender.node.0 })
     }
 }
 
@@ -222,7 +222,7 @@ impl OpenTraffic {
             state: InjectionState::default(),
             node: NodeId(*node),
             injection: loads.partition_point(|&other| other < load(node)) as u32,
-            birth: 0,
+            generated_at: 0,
             left: 0,
             dst: NodeId(0),
             started: false,
@@ -243,8 +243,8 @@ impl Traffic for OpenTraffic {
         let source = &mut self.sources[node];
         if source.left == 0 {
             let injection = &self.injections[source.injection as usize];
-            let previous = if injection.is_backlogged() { now } else { source.birth };
-            source.birth = if source.started {
+            let previous = if injection.is_backlogged() { now } else { source.generated_at };
+            source.generated_at = if source.started {
                 injection.next(&mut source.state, previous, &mut source.stream)?
             } else {
                 source.started = true;
@@ -256,7 +256,13 @@ impl Traffic for OpenTraffic {
         let bytes = source.left.min(u64::from(self.packets.packet));
         source.left -= bytes;
         let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
-        Some(Demand { birth: source.birth, dst: source.dst, bytes: bytes as u32, state, origin: source.node.0 })
+        Some(Demand {
+            generated_at: source.generated_at,
+            dst: source.dst,
+            bytes: bytes as u32,
+            state,
+            flow_id: source.node.0,
+        })
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use routing::{Choice, Hop, Route, RouteState, Routing, dependency_cycle};
 use topology::{Channels, Endpoint, Topology};
-use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcId};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcClass};
 
 /// Up to this many pairs of nodes, the paths of all are walked; beyond, of about so many.
 const PAIRS: u64 = 20_000;
@@ -18,7 +18,7 @@ pub struct Path {
     /// How likely it is: the choices of an adaptive routing count as even.
     pub probability: f64,
     /// The router, the port and the class of each hop; the last leads to the destination.
-    pub hops: Vec<(RouterId, PortId, VcId)>,
+    pub hops: Vec<(RouterId, PortId, VcClass)>,
 }
 
 /// Checks everything that the trait promises and that nothing can deadlock, and panics with what is broken.
@@ -57,7 +57,7 @@ pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
 
 /// `start` draws from the distribution that `starts` states, which is that of all nodes of the router.
 fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) {
-    let starts = routing.starts(src, dst);
+    let starts = routing.initial_distribution(src, dst);
     let states: BTreeSet<RouteState> = starts.iter().map(|&(state, _)| state).collect();
     assert_eq!(states.len(), starts.len(), "a start from {src} to {dst} is listed twice: {starts:?}");
     let sum: f64 = starts.iter().map(|&(_, probability)| probability).sum();
@@ -70,7 +70,11 @@ fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst
     }
     let router = topology.attachment(src).0;
     if let Some(first) = (0..src.0).rev().map(NodeId).take_while(|&node| topology.attachment(node).0 == router).last() {
-        assert_eq!(routing.starts(first, dst), starts, "nodes {first} and {src} of router {router} start differently");
+        assert_eq!(
+            routing.initial_distribution(first, dst),
+            starts,
+            "nodes {first} and {src} of router {router} start differently"
+        );
     }
 }
 
@@ -78,8 +82,8 @@ fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst
 pub fn paths(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> Vec<Path> {
     let mut finder = PathFinder { topology, routing, hops: Vec::new(), found: Vec::new() };
     let (router, in_port) = topology.attachment(src);
-    for (state, probability) in routing.starts(src, dst) {
-        finder.follow(router, Hop { dst, state, in_port, vc: VcId(0) }, probability);
+    for (state, probability) in routing.initial_distribution(src, dst) {
+        finder.follow(router, Hop { dst, state, in_port, vc_class: VcClass(0) }, probability);
     }
     finder.found
 }
@@ -87,7 +91,7 @@ pub fn paths(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: N
 struct PathFinder<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
-    hops: Vec<(RouterId, PortId, VcId)>,
+    hops: Vec<(RouterId, PortId, VcClass)>,
     found: Vec<Path>,
 }
 
@@ -95,11 +99,11 @@ impl PathFinder<'_> {
     fn follow(&mut self, at: RouterId, mut hop: Hop, probability: f64) {
         let before = hop;
         let route = self.route(at, &mut hop);
-        if route.choice == Choice::Weighed {
-            for way in self.routing.ways(at, &before) {
+        if route.choice == Choice::Ugal {
+            for way in self.routing.candidates(at, &before) {
                 let mut taken = Hop { state: way.state, ..before };
                 let route = self.route(at, &mut taken);
-                assert_ne!(route.choice, Choice::Weighed, "a way that does not say where it leads");
+                assert_ne!(route.choice, Choice::Ugal, "a way that does not say where it leads");
                 self.take(at, &taken, &route, probability / 2.0);
             }
         } else {
@@ -114,8 +118,12 @@ impl PathFinder<'_> {
         for port in ports {
             assert!(port.0 < self.topology.ports(at), "router {at} has no port {port}");
             let class = self.topology.class(at, port);
-            assert!(route.vc.0 < self.routing.classes_on(class), "class {} on {port} of router {at}", route.vc);
-            self.hops.push((at, port, route.vc));
+            assert!(
+                route.vc_class.0 < self.routing.classes_on(class),
+                "class {} on {port} of router {at}",
+                route.vc_class
+            );
+            self.hops.push((at, port, route.vc_class));
             assert!(
                 self.hops.len() <= self.routing.max_routers() as usize,
                 "to {} by more than {} routers: {:?}",
@@ -126,7 +134,7 @@ impl PathFinder<'_> {
             let probability = probability / f64::from(route.count);
             match self.topology.endpoint(at, port) {
                 Endpoint::Router(next, in_port) => {
-                    self.follow(next, Hop { in_port, vc: route.vc, ..*hop }, probability);
+                    self.follow(next, Hop { in_port, vc_class: route.vc_class, ..*hop }, probability);
                 }
                 Endpoint::Node(node) => {
                     assert_eq!(node, hop.dst, "delivered to the wrong node: {:?}", self.hops);
@@ -142,15 +150,15 @@ impl PathFinder<'_> {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let routing = self.routing;
         let mut same = *hop;
-        let mut elsewhere = Hop { in_port: PortId(hop.in_port.0 ^ 1), vc: VcId(hop.vc.0 ^ 1), ..*hop };
+        let mut elsewhere = Hop { in_port: PortId(hop.in_port.0 ^ 1), vc_class: VcClass(hop.vc_class.0 ^ 1), ..*hop };
         let route = routing.route(at, hop);
         assert_eq!((routing.route(at, &mut same), same.state), (route, hop.state), "a route that changes, at {at}");
-        if !routing.reads_arrival() {
+        if !routing.uses_input_port() {
             let by_another = (routing.route(at, &mut elsewhere), elsewhere.state);
             assert_eq!(by_another, (route, hop.state), "the route depends on the arrival, at router {at}");
         }
         assert!(route.count > 0, "no way on from router {at} to {}", hop.dst);
-        assert!(route.vc.0 < routing.classes(), "class {} of {}", route.vc, routing.classes());
+        assert!(route.vc_class.0 < routing.classes(), "class {} of {}", route.vc_class, routing.classes());
         let adapts = route.count > 1 && route.choice != Choice::Random;
         assert!(!adapts || routing.adaptive(), "{} adapts, but does not say so", routing.kind());
         route
@@ -181,13 +189,13 @@ pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traff
 /// again, whatever waits for nothing.
 pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     let channels = Channels::new(topology);
-    let mut waits_for: BTreeMap<(ChannelId, VcId), BTreeSet<(ChannelId, VcId)>> = BTreeMap::new();
+    let mut waits_for: BTreeMap<(ChannelId, VcClass), BTreeSet<(ChannelId, VcClass)>> = BTreeMap::new();
     for src in (0..topology.nodes()).map(NodeId) {
         for dst in (0..topology.nodes()).map(NodeId) {
             for path in paths(topology, routing, src, dst) {
-                let mut held = (channels.injection(src), VcId(0));
-                for (router, port, vc) in path.hops {
-                    let wanted = (channels.output(router, port), vc);
+                let mut held = (channels.injection(src), VcClass(0));
+                for (router, port, vc_class) in path.hops {
+                    let wanted = (channels.output(router, port), vc_class);
                     waits_for.entry(held).or_default().insert(wanted);
                     held = wanted;
                 }

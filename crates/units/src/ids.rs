@@ -39,7 +39,7 @@ id! {
 }
 id! {
     /// A virtual channel of one channel, numbered from 0.
-    VcId(u8)
+    VcClass(u8)
 }
 id! {
     /// A directed channel: first the output channels of all router ports (router by router, port by port), then the

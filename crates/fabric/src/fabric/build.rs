@@ -7,9 +7,9 @@ use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::marks::Marks;
-use super::{Class, Fabric, LocalRouter, NOWHERE, Receiver, SINK, Sender};
+use super::{Class, Fabric, InputPort, LocalRouter, NOWHERE, OutputPort, SINK};
 use crate::catalogue::CreditRule;
-use crate::desk::Desk;
+use crate::context::WorkerContext;
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::{Link, Plan};
@@ -26,13 +26,13 @@ impl Fabric {
         let credit_shift = plan.vc_shift + ahead_shift;
         let words = usize::from(plan.max_ports).div_ceil(64).max(1);
         let routers = local_routers(&plan, map, part);
-        let senders = senders(&plan, map, part);
+        let outputs = outputs(&plan, map, part);
         Self {
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
-            receivers: receivers(&plan, map, &routers, credit_shift),
-            credits: vec![plan.depth as i32; senders.len() << credit_shift],
+            inputs: inputs(&plan, map, &routers, credit_shift),
+            credits: vec![plan.depth as i32; outputs.len() << credit_shift],
             credit_shift,
             ahead_shift,
             streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
@@ -48,23 +48,25 @@ impl Fabric {
             dirty_routers: Marks::new(routers.len()),
             dirty_nodes: Marks::new(nodes.len()),
             snapshot: Arc::default(),
-            spread: senders.len() > SPREAD,
-            sent_before: vec![0; senders.len()],
-            blocked: vec![false; senders.len()],
-            desk: Desk::default(),
+            exceeds_cache: outputs.len() > SPREAD,
+            sent_before: vec![0; outputs.len()],
+            blocked: vec![false; outputs.len()],
+            context: WorkerContext::default(),
             routers,
             nodes,
-            senders,
+            outputs,
             rule,
             classes: classes(&plan),
-            one_lane: plan.lanes.iter().all(|&lanes| lanes == 1) && rule != CreditRule::PerCrosspoint,
+            one_vc_per_class: plan.vcs_per_class.iter().all(|&vcs_per_class| vcs_per_class == 1)
+                && rule != CreditRule::PerCrosspoint,
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
             router_delay: plan.delay,
-            reads_class: plan.routing.reads_arrival() && plan.lanes.iter().any(|&lanes| lanes != 1),
-            tells_arrivals: false,
-            frees_at_once: plan.frees_at_once(),
-            uneven: plan.is_uneven(),
+            reads_class: plan.routing.uses_input_port()
+                && plan.vcs_per_class.iter().any(|&vcs_per_class| vcs_per_class != 1),
+            notify_deliveries: false,
+            frees_at_head: plan.frees_at_head(),
+            mixed_rates: plan.has_mixed_rates(),
             tails: Vec::new(),
             plan,
         }
@@ -75,8 +77,8 @@ impl Fabric {
 const SPREAD: usize = 1 << 13;
 
 fn classes(plan: &Plan) -> Vec<Class> {
-    let class = |(link, &lanes): (&Link, &u8)| Class { delay: link.delay, full: link.full, lanes };
-    plan.links.iter().zip(&plan.lanes).map(class).collect()
+    let class = |(link, &vcs_per_class): (&Link, &u8)| Class { delay: link.delay, full: link.full, vcs_per_class };
+    plan.links.iter().zip(&plan.vcs_per_class).map(class).collect()
 }
 
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
@@ -87,29 +89,29 @@ fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRoute
     map.routers(part).iter().map(router).collect()
 }
 
-fn senders(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Sender> {
+fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<OutputPort> {
     let topology = &*plan.topology;
-    let mut senders = Vec::new();
+    let mut outputs = Vec::new();
     for &router in map.routers(part) {
         for port in 0..topology.ports(RouterId(router)) {
             let (router, port) = (RouterId(router), PortId(port));
             let class = plan.class_of(plan.channels.output(router, port));
-            senders.push(match topology.endpoint(router, port) {
-                Endpoint::Router(next, in_port) => sender(class, map.port(next, in_port)),
-                Endpoint::Node(node) => sender(class, Place { partition: SINK, index: node.0 }),
-                Endpoint::Unconnected => sender(ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }),
+            outputs.push(match topology.endpoint(router, port) {
+                Endpoint::Router(next, in_port) => output(class, map.port(next, in_port)),
+                Endpoint::Node(node) => output(class, Place { partition: SINK, index: node.0 }),
+                Endpoint::Unconnected => output(ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }),
             });
         }
     }
     for &node in map.nodes(part) {
         let (router, port) = topology.attachment(NodeId(node));
-        senders.push(sender(ChannelClass::INJECTION, map.port(router, port)));
+        outputs.push(output(ChannelClass::INJECTION, map.port(router, port)));
     }
-    senders
+    outputs
 }
 
-fn sender(class: ChannelClass, target: Place) -> Sender {
-    Sender {
+fn output(class: ChannelClass, target: Place) -> OutputPort {
+    OutputPort {
         free_at: 0,
         wanted: [0; 2],
         crossbar_free: 0,
@@ -127,9 +129,9 @@ fn sender(class: ChannelClass, target: Place) -> Sender {
     }
 }
 
-fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<Receiver> {
+fn inputs(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<InputPort> {
     let topology = &*plan.topology;
-    let mut receivers = Vec::new();
+    let mut inputs = Vec::new();
     for (number, router) in routers.iter().enumerate() {
         for port in 0..router.ports {
             let (feeder, channel) = match topology.endpoint(router.id, PortId(port)) {
@@ -137,7 +139,7 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
                 Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
                 Endpoint::Unconnected => (Place { partition: NOWHERE, index: 0 }, ChannelId(0)),
             };
-            receivers.push(Receiver {
+            inputs.push(InputPort {
                 crossbar_free: 0,
                 filled: 0,
                 router: number as u32,
@@ -149,5 +151,5 @@ fn receivers(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_sh
             });
         }
     }
-    receivers
+    inputs
 }

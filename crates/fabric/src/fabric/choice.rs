@@ -2,64 +2,65 @@
 
 use std::sync::Arc;
 
-use routing::{Choice, Hop, Route, Way};
+use routing::{Choice, Hop, PathOption, Route};
 use topology::ChannelSource;
-use units::{Draw, NodeId, PortId, VcId};
+use units::{Draw, NodeId, PortId, VcClass};
 
-use super::{Fabric, Sender};
+use super::{Fabric, OutputPort};
 use crate::catalogue::CreditRule;
 use crate::packet::{NONE, UNDECIDED};
-use crate::routers::Landing;
+use crate::routers::Arrival;
 
 impl Fabric {
     /// Decides by which output a packet that has landed will leave, and counts it as waiting for it.
     #[inline(always)]
-    pub(crate) fn decide(&mut self, landing: &mut Landing) {
-        self.find_output(landing);
-        self.senders[landing.base as usize + landing.out as usize].queued += landing.bytes;
+    pub(crate) fn decide(&mut self, arrival: &mut Arrival) {
+        self.find_output(arrival);
+        self.outputs[arrival.base as usize + arrival.out as usize].queued += arrival.bytes;
     }
 
     /// Notes output and class in a packet that has landed.
     #[inline(always)]
-    fn find_output(&mut self, landing: &mut Landing) {
-        let Landing { router, id, base, port, vc, packet, .. } = *landing;
+    fn find_output(&mut self, arrival: &mut Arrival) {
+        let Arrival { router, id, base, port, vc, packet, .. } = *arrival;
         let place = &mut self.pool[packet];
         let class = if self.reads_class {
-            vc as u8 / self.classes[self.receivers[base as usize + port as usize].class.0 as usize].lanes
+            vc as u8 / self.classes[self.inputs[base as usize + port as usize].class.0 as usize].vcs_per_class
         } else {
             vc as u8
         };
-        let mut hop = Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc: VcId(class) };
+        let mut hop =
+            Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc_class: VcClass(class) };
         let before = hop.state;
         let route = self.plan.routing.route(id, &mut hop);
-        (landing.bytes, landing.class) = (place.bytes, route.vc.0);
+        (arrival.bytes, arrival.class) = (place.bytes, route.vc_class.0);
         place.hops += 1;
         place.next = NONE;
         place.state = hop.state;
-        place.class = route.vc.0;
+        place.class = route.vc_class.0;
         if self.rule == CreditRule::PerCrosspoint {
-            // The sender has chosen; the place is free for this router's own choice ahead.
-            landing.out = std::mem::replace(&mut place.out, UNDECIDED);
+            // The upstream router has chosen; the place is free for this router's own choice ahead.
+            arrival.out = std::mem::replace(&mut place.out, UNDECIDED);
             return;
         }
         if route.count == 1 {
-            (place.out, landing.out) = (route.first.0, route.first.0);
+            (place.out, arrival.out) = (route.first.0, route.first.0);
             return;
         }
-        if route.choice == Choice::Weighed {
-            self.weigh(landing, Hop { state: before, ..hop });
+        if route.choice == Choice::Ugal {
+            self.weigh(arrival, Hop { state: before, ..hop });
         } else {
-            landing.out = self.choose(router, base as usize, &route);
+            arrival.out = self.choose(router, base as usize, &route);
         }
-        self.pool[packet].out = landing.out;
+        self.pool[packet].out = arrival.out;
     }
 
     /// Takes the better of two ways, and notes it in the packet.
     #[inline(never)]
-    fn weigh(&mut self, landing: &mut Landing, hop: Hop) {
-        let Landing { router, id, base, .. } = *landing;
+    fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
+        let Arrival { router, id, base, .. } = *arrival;
         let plan = Arc::clone(&self.plan);
-        let mut option = |way: Way| {
+        let mut option = |way: PathOption| {
             let mut taken = Hop { state: way.state, ..hop };
             let route = plan.routing.route(id, &mut taken);
             let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
@@ -68,30 +69,30 @@ impl Fabric {
                 Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
                 None => self.occupancy(base as usize + out as usize),
             };
-            let handicap = u64::from(way.handicap) * u64::from(plan.packet);
-            (u64::from(congestion) * u64::from(way.channels) + handicap, taken.state, route.vc, out)
+            let bias = u64::from(way.bias) * u64::from(plan.packet);
+            (u64::from(congestion) * u64::from(way.channels) + bias, taken.state, route.vc_class, out)
         };
-        let [first, second] = plan.routing.ways(id, &hop).map(&mut option);
+        let [first, second] = plan.routing.candidates(id, &hop).map(&mut option);
         let (_, state, vc, out) = if second.0 < first.0 { second } else { first };
-        let place = &mut self.pool[landing.packet];
+        let place = &mut self.pool[arrival.packet];
         (place.state, place.class) = (state, vc.0);
-        (landing.out, landing.class) = (out, vc.0);
+        (arrival.out, arrival.class) = (out, vc.0);
     }
 
     /// How congested a channel to a router is: bytes that wait in its router for it, and those that its far end has no
     /// room for any more, on all virtual channels.
-    fn occupancy(&self, sender: usize) -> u32 {
-        let vcs = usize::from(self.plan.vcs_on(self.senders[sender].class));
-        let counters = &self.credits[sender << self.credit_shift..][..vcs];
+    fn occupancy(&self, output: usize) -> u32 {
+        let vcs = usize::from(self.plan.vcs_on(self.outputs[output].class));
+        let counters = &self.credits[output << self.credit_shift..][..vcs];
         let taken = |&credit: &i32| self.plan.depth - credit as u32;
-        self.senders[sender].queued + counters.iter().map(taken).sum::<u32>()
+        self.outputs[output].queued + counters.iter().map(taken).sum::<u32>()
     }
 
     /// Writes down how congested the output channels of this partition are, by channel of the whole network.
     pub fn look_at_congestion(&self, snapshot: &mut [u32]) {
-        for sender in (0..self.ports()).filter(|&sender| self.leads_to_router(sender)) {
-            if let ChannelSource::Router(router, port) = self.source(sender) {
-                snapshot[self.plan.channels.output(router, port).index()] = self.occupancy(sender);
+        for output in (0..self.ports()).filter(|&output| self.leads_to_router(output)) {
+            if let ChannelSource::Router(router, port) = self.source(output) {
+                snapshot[self.plan.channels.output(router, port).index()] = self.occupancy(output);
             }
         }
     }
@@ -112,8 +113,8 @@ impl Fabric {
         let first = base + route.first.0 as usize;
         let (now, full) = (self.now(), self.full_bytes);
         let (mut least, mut best) = (u32::MAX, 0_u64);
-        for (offset, sender) in self.senders[first..first + route.count as usize].iter().enumerate() {
-            let load = sender.congestion(now, full);
+        for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
+            let load = output.congestion(now, full);
             let others = if load < least { 0 } else { best };
             least = least.min(load);
             best = if load == least { others | 1 << offset } else { others };
@@ -132,10 +133,10 @@ impl Fabric {
         let plan = Arc::clone(&self.plan);
         let (now, full) = (self.now(), self.full_bytes);
         let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
-        let load = |senders: &[Sender], out: u16| senders[base + out as usize].congestion(now, full);
-        let least = outs().map(|out| load(&self.senders, out)).min().unwrap_or(0);
-        let ties = outs().filter(|&out| load(&self.senders, out) == least).count() as u32;
+        let load = |outputs: &[OutputPort], out: u16| outputs[base + out as usize].congestion(now, full);
+        let least = outs().map(|out| load(&self.outputs, out)).min().unwrap_or(0);
+        let ties = outs().filter(|&out| load(&self.outputs, out) == least).count() as u32;
         let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
-        outs().filter(|&out| load(&self.senders, out) == least).nth(pick as usize).unwrap_or(route.first.0)
+        outs().filter(|&out| load(&self.outputs, out) == least).nth(pick as usize).unwrap_or(route.first.0)
     }
 }

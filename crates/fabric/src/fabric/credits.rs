@@ -1,83 +1,83 @@
-//! Credits: what a sender may send, and how the space that falls free comes back to it.
+//! Credits: what an output may send, and how the space that falls free comes back to it.
 
 use std::sync::Arc;
 
 use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
-use units::{Draw, NodeId, PortId, RouterId, VcId};
+use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use super::{Fabric, SINK, lane};
+use super::{Fabric, SINK, event_kind};
 use crate::catalogue::CreditRule;
 use crate::packet::{Packet, UNDECIDED};
 use engine::Stream;
 
 impl Fabric {
-    /// Takes a credit in; a sender that waited for one is marked.
+    /// Takes a credit in; an output that waited for one is marked.
     #[inline(always)]
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
         self.credits[counter as usize] += bytes as i32;
         debug_assert!(self.credits[counter as usize] <= self.plan.depth as i32, "more credit than there is room");
-        let sender = counter >> self.credit_shift;
-        if self.blocked[sender as usize] {
-            self.blocked[sender as usize] = false;
-            self.mark_sender(sender);
+        let output = counter >> self.credit_shift;
+        if self.blocked[output as usize] {
+            self.blocked[output as usize] = false;
+            self.mark_sender(output);
         }
     }
 
-    /// Gives credit for an input's buffer back to its sender; `out` is the crosspoint, where the rule counts those.
+    /// Returns credit for an input's buffer to the upstream output; `out` is the crosspoint, where the rule counts those.
     #[inline(always)]
     pub(crate) fn release(&mut self, input: u32, out: u16, bytes: u32, at: u64) {
-        let receiver = &self.receivers[(input >> self.vc_shift) as usize];
+        let input_port = &self.inputs[(input >> self.vc_shift) as usize];
         let vc = input & ((1 << self.vc_shift) - 1);
         let slot = match self.rule {
             CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(out),
             _ => vc,
         };
-        let counter = receiver.counters | slot;
-        let at = at + self.classes[receiver.class.0 as usize].delay;
-        if receiver.partition == self.part {
-            self.wheel.insert(at, lane::CREDIT, counter, bytes);
+        let counter = input_port.counters | slot;
+        let at = at + self.classes[input_port.class.0 as usize].delay;
+        if input_port.partition == self.part {
+            self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         } else {
-            self.desk.outbox[receiver.partition as usize].credit(at, counter, bytes);
+            self.context.outbox[input_port.partition as usize].credit(at, counter, bytes);
         }
     }
 
-    /// The virtual channel on which a packet can leave by a sender now, if there is one: of its class's lanes the one
+    /// The virtual channel on which a packet can leave by an output now, if there is one: of its class's virtual channels the one
     /// with the most credit, the lowest of equals.
     #[inline(always)]
-    pub(crate) fn ready_vc(&mut self, sender: usize, packet: u32) -> Option<u8> {
-        if self.senders[sender].partition == SINK {
+    pub(crate) fn ready_vc(&mut self, output: usize, packet: u32) -> Option<u8> {
+        if self.outputs[output].partition == SINK {
             return Some(0);
         }
-        if !self.one_lane {
-            return self.ready_lane(sender, packet);
+        if !self.one_vc_per_class {
+            return self.ready_in_class(output, packet);
         }
         let Packet { class, bytes, .. } = self.pool[packet];
-        (self.credits[(sender << self.credit_shift) + class as usize] >= bytes as i32).then_some(class)
+        (self.credits[(output << self.credit_shift) + class as usize] >= bytes as i32).then_some(class)
     }
 
-    /// The same where a class has several lanes, or where credits are counted for each crosspoint.
+    /// The same where a class has several virtual channels, or where credits are counted for each crosspoint.
     #[inline(never)]
-    fn ready_lane(&mut self, sender: usize, packet: u32) -> Option<u8> {
+    fn ready_in_class(&mut self, output: usize, packet: u32) -> Option<u8> {
         if self.rule == CreditRule::PerCrosspoint {
-            return self.ready_ahead(sender, packet);
+            return self.ready_ahead(output, packet);
         }
         let Packet { class, bytes, .. } = self.pool[packet];
-        self.best_lane(sender, class, bytes)
+        self.best_vc(output, class, bytes)
     }
 
     /// Whether a virtual channel has credit for so many bytes.
     #[inline]
-    pub(crate) fn has_credit(&self, sender: usize, vc: u8, bytes: u32) -> bool {
-        self.senders[sender].partition == SINK
-            || self.credits[sender << self.credit_shift | vc as usize] >= bytes as i32
+    pub(crate) fn has_credit(&self, output: usize, vc: u8, bytes: u32) -> bool {
+        self.outputs[output].partition == SINK
+            || self.credits[output << self.credit_shift | vc as usize] >= bytes as i32
     }
 
-    /// Of a class's lanes with room the one with the most credit.
-    fn best_lane(&self, sender: usize, class: u8, bytes: u32) -> Option<u8> {
-        let (base, lanes) = (sender << self.credit_shift, self.lanes(sender));
+    /// Of a class's virtual channels with room the one with the most credit.
+    fn best_vc(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
+        let (base, vcs_per_class) = (output << self.credit_shift, self.vcs_per_class(output));
         let mut best = (bytes as i32 - 1, None);
-        for vc in class * lanes..(class + 1) * lanes {
+        for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
             let credit = self.credits[base + vc as usize];
             if credit > best.0 {
                 best = (credit, Some(vc));
@@ -88,17 +88,17 @@ impl Fabric {
 
     /// The same where credits are counted for each crosspoint: chooses the next router's output too, and keeps that
     /// choice once it does not depend on credits any more.
-    fn ready_ahead(&mut self, sender: usize, packet: u32) -> Option<u8> {
+    fn ready_ahead(&mut self, output: usize, packet: u32) -> Option<u8> {
         let Packet { class, bytes, dst, state, .. } = self.pool[packet];
-        let (router, port) = self.far_end(sender)?;
-        let lanes = self.lanes(sender);
-        for vc in class * lanes..(class + 1) * lanes {
-            let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc: VcId(class) };
+        let (router, port) = self.far_end(output)?;
+        let vcs_per_class = self.vcs_per_class(output);
+        for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
+            let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc_class: VcClass(class) };
             let route = self.plan.routing.route(router, &mut hop);
-            let base = (sender << self.credit_shift) + ((vc as usize) << self.ahead_shift);
+            let base = (output << self.credit_shift) + ((vc as usize) << self.ahead_shift);
             let chosen = match route.choice {
-                Choice::LeastLoaded if route.count > 1 => self.most_credit(sender, base, &route, bytes),
-                _ => self.fixed_ahead(sender, base, &route, packet, bytes),
+                Choice::LeastLoaded if route.count > 1 => self.most_credit(output, base, &route, bytes),
+                _ => self.fixed_ahead(output, base, &route, packet, bytes),
             };
             if let Some(out) = chosen {
                 self.pool[packet].out = out;
@@ -109,7 +109,7 @@ impl Fabric {
     }
 
     /// Of a route's crosspoints with room the one with the most, ties at random.
-    fn most_credit(&mut self, sender: usize, base: usize, route: &Route, bytes: u32) -> Option<u16> {
+    fn most_credit(&mut self, output: usize, base: usize, route: &Route, bytes: u32) -> Option<u16> {
         let plan = Arc::clone(&self.plan);
         let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
         let most = outs().map(|out| self.credits[base + out as usize]).max()?;
@@ -117,37 +117,37 @@ impl Fabric {
             return None;
         }
         let ties = outs().filter(|&out| self.credits[base + out as usize] == most).count() as u32;
-        let pick = if ties > 1 { self.stream_of(sender).below(ties) } else { 0 };
+        let pick = if ties > 1 { self.stream_of(output).below(ties) } else { 0 };
         outs().filter(|&out| self.credits[base + out as usize] == most).nth(pick as usize)
     }
 
     /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
-    fn fixed_ahead(&mut self, sender: usize, base: usize, route: &Route, packet: u32, bytes: u32) -> Option<u16> {
+    fn fixed_ahead(&mut self, output: usize, base: usize, route: &Route, packet: u32, bytes: u32) -> Option<u16> {
         let kept = self.pool[packet].out;
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
             route.first.0
         } else {
-            let pick = self.stream_of(sender).below(u32::from(route.count)) as u16;
+            let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.plan.routing.port_lists()).0
         };
         self.pool[packet].out = out;
         (self.credits[base + out as usize] >= bytes as i32).then_some(out)
     }
 
-    /// The stream that the owner of a sender draws from.
-    fn stream_of(&mut self, sender: usize) -> &mut Stream {
-        if sender < self.receivers.len() {
-            &mut self.streams[self.receivers[sender].router as usize]
+    /// The stream that the owner of an output draws from.
+    fn stream_of(&mut self, output: usize) -> &mut Stream {
+        if output < self.inputs.len() {
+            &mut self.streams[self.inputs[output].router as usize]
         } else {
-            &mut self.node_streams[sender - self.receivers.len()]
+            &mut self.node_streams[output - self.inputs.len()]
         }
     }
 
-    /// The router and port that a sender's channel leads to.
-    fn far_end(&self, sender: usize) -> Option<(RouterId, PortId)> {
-        let end = match self.source(sender) {
+    /// The router and port that an output's channel leads to.
+    fn far_end(&self, output: usize) -> Option<(RouterId, PortId)> {
+        let end = match self.source(output) {
             ChannelSource::Router(router, port) => self.plan.topology.endpoint(router, port),
             ChannelSource::Node(node) => {
                 let (router, port) = self.plan.topology.attachment(node);

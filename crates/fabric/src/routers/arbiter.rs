@@ -81,7 +81,7 @@ fn first_ready(
     None
 }
 
-/// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel), `birth`
+/// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel), `generated_at`
 /// when its packet was generated.
 #[inline(always)]
 pub fn pick(
@@ -89,14 +89,14 @@ pub fn pick(
     turn: Turn,
     mask: Mask<'_>,
     mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
-    birth: impl Fn(&Fabric, usize) -> u64,
+    generated_at: impl Fn(&Fabric, usize) -> u64,
 ) -> Option<(usize, u8)> {
     match turn.rule {
         Arbitration::RoundRobin => first_ready(fabric, mask, usize::from(turn.last), ready),
         Arbitration::OldestFirst => {
             let mut best: Option<(u64, usize, u8)> = None;
             for bit in in_turn(mask, 0) {
-                let age = birth(fabric, bit);
+                let age = generated_at(fabric, bit);
                 if best.is_none_or(|(oldest, ..)| age < oldest)
                     && let Some(vc) = ready(fabric, bit)
                 {

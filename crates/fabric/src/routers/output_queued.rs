@@ -4,17 +4,17 @@
 //! internal bandwidth for all inputs at once. Each output serves its crosspoints by itself; there is no central
 //! arbiter and no head-of-line blocking between outputs.
 //!
-//! Credits are read in one of three ways. `row-counter`: the sender counts packets in the whole row. `row-minimum`: the
-//! sender may have as many packets under way as the fullest crosspoint of the row has room, whatever crosspoint they
+//! Credits are read in one of three ways. `row-counter`: the upstream output counts packets in the whole row. `row-minimum`: the
+//! output may have as many packets under way as the fullest crosspoint of the row has room, whatever crosspoint they
 //! turn out to need. A packet that lands in a crosspoint that is not then the fullest gives its credit back at once;
 //! one that makes the row's maximum rise gives it back when the maximum falls. So one counter a link suffices, and it
-//! is exactly as generous as the guarantee allows. `per-crosspoint`: the sender chooses the crosspoint too.
+//! is exactly as generous as the guarantee allows. `per-crosspoint`: the upstream output chooses the crosspoint too.
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
-use crate::fabric::{Fabric, Sender, lane};
+use crate::fabric::{Fabric, OutputPort, event_kind};
 use crate::packet::Queue;
 use crate::routers::arbiter::{self, Bits, Turn};
-use crate::routers::{Landing, Routers, Waiting};
+use crate::routers::{Arrival, Routers, Waiting};
 
 /// All output-queued routers of a partition.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct OutputQueued {
     crosspoints: Vec<Crosspoint>,
     /// The rows of crosspoints, by input.
     rows: Vec<Row>,
-    /// Words of a mask of a router's inputs (port, virtual channel). One word lies with the sender.
+    /// Words of a mask of a router's inputs (port, virtual channel). One word lies with the output.
     words: usize,
     /// For each output the inputs that have packets for it, where that takes several words; else empty.
     wanted: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct OutputQueued {
 #[derive(Clone, Copy, Debug, Default)]
 struct Crosspoint {
     queue: Queue,
-    /// Bytes that it holds, as its sender must take them to be.
+    /// Bytes that it holds, as the upstream output accounts for them.
     held: u32,
 }
 
@@ -73,13 +73,13 @@ impl OutputQueued {
     /// Sends the next packet of an output, if the link is free and one has credit.
     #[inline(never)]
     fn send(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
-        let sender = base + out;
-        let Sender { free_at, queued, .. } = fabric.senders[sender];
+        let output = base + out;
+        let OutputPort { free_at, queued, .. } = fabric.outputs[output];
         if queued == 0 {
             return;
         }
         if free_at > now {
-            fabric.wake_at(sender, free_at);
+            fabric.wake_at(output, free_at);
             return;
         }
         if self.words == 1 && self.arbitration == Arbitration::RoundRobin {
@@ -98,71 +98,71 @@ impl OutputQueued {
     /// Sends the packet of the next input in turn that has one with credit: the common case of `send_by_rule`.
     #[inline(always)]
     fn send_in_turn(&mut self, fabric: &mut Fabric, base: usize, out: usize, now: u64) {
-        let sender = base + out;
-        let Sender { wanted, last, .. } = fabric.senders[sender];
+        let output = base + out;
+        let OutputPort { wanted, last, .. } = fabric.outputs[output];
         let first = base << self.vc_shift;
         // Turned so that the one whose turn it is comes lowest.
         let turn = (u32::from(last) + 1) & 63;
         for place in Bits(wanted[0].rotate_right(turn)) {
             let bit = (place + turn as usize) & 63;
             let input = first + bit;
-            if let Some(vc) = fabric.ready_vc(sender, self.head(input, out)) {
-                return self.depart(fabric, Departure { sender, bit, input, out, vc }, now);
+            if let Some(vc) = fabric.ready_vc(output, self.head(input, out)) {
+                return self.depart(fabric, Departure { output, bit, input, out, vc }, now);
             }
         }
-        fabric.block(sender);
+        fabric.block(output);
     }
 
     /// Sends the packet that the arbitration rule picks, over masks of any width.
     #[inline(never)]
     fn send_by_rule(&mut self, fabric: &mut Fabric, router: usize, base: usize, out: usize, now: u64) {
-        let sender = base + out;
-        let Sender { wanted, last, .. } = fabric.senders[sender];
+        let output = base + out;
+        let OutputPort { wanted, last, .. } = fabric.outputs[output];
         let turn = Turn { rule: self.arbitration, router, last };
         let first = base << self.vc_shift;
         let mask =
-            if self.words == 1 { &wanted[..1] } else { &self.wanted[sender * self.words..(sender + 1) * self.words] };
+            if self.words == 1 { &wanted[..1] } else { &self.wanted[output * self.words..(output + 1) * self.words] };
         let picked = arbiter::pick(
             fabric,
             turn,
             mask,
-            |fabric, input| fabric.ready_vc(sender, self.head(first + input, out)),
-            |fabric, input| fabric.pool[self.head(first + input, out)].birth,
+            |fabric, input| fabric.ready_vc(output, self.head(first + input, out)),
+            |fabric, input| fabric.pool[self.head(first + input, out)].generated_at,
         );
         match picked {
-            Some((bit, vc)) => self.depart(fabric, Departure { sender, bit, input: first + bit, out, vc }, now),
-            None => fabric.block(sender),
+            Some((bit, vc)) => self.depart(fabric, Departure { output, bit, input: first + bit, out, vc }, now),
+            None => fabric.block(output),
         }
     }
 
     /// Takes the first packet out of a crosspoint and sends it off.
     #[inline(always)]
     fn depart(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
-        let Departure { sender, bit, input, out, vc } = departure;
+        let Departure { output, bit, input, out, vc } = departure;
         let place = input * self.row + out;
         let crosspoint = &mut self.crosspoints[place];
         let packet = crosspoint.queue.pop(&fabric.pool);
         let last_one = u64::from(crosspoint.queue.is_empty());
         let bytes = fabric.pool[packet].bytes;
-        let time_out = fabric.transmit(sender, (packet, bytes), vc, now);
-        let near = &mut fabric.senders[sender];
+        let time_out = fabric.transmit(output, (packet, bytes), vc, now);
+        let near = &mut fabric.outputs[output];
         let wanted = match self.words {
             1 => &mut near.wanted[0],
-            words => &mut self.wanted[sender * words + (bit >> 6)],
+            words => &mut self.wanted[output * words + (bit >> 6)],
         };
         *wanted &= !(last_one << (bit & 63));
         near.last = bit as u16;
         near.queued -= bytes;
         if near.queued > 0 {
-            fabric.wake_at(sender, now + time_out);
+            fabric.wake_at(output, now + time_out);
         }
-        if fabric.frees_at_once {
+        if fabric.frees_at_head {
             return self.free(fabric, input, out, bytes, now);
         }
         let time_in = fabric.time_in(input as u32, bytes);
         match fabric.plan.free_after(time_in, time_out) {
             0 => self.free(fabric, input, out, bytes, now),
-            after => fabric.wheel.insert(now + after, lane::FREE, place as u32, bytes),
+            after => fabric.wheel.insert(now + after, event_kind::FREE, place as u32, bytes),
         }
     }
 
@@ -206,10 +206,10 @@ impl OutputQueued {
     }
 }
 
-/// A packet that is to leave: the sender, the candidate that it was for the arbiter, input, output, virtual channel.
+/// A packet that is to leave: the output, the candidate that it was for the arbiter, input, output, virtual channel.
 #[derive(Clone, Copy)]
 struct Departure {
-    sender: usize,
+    output: usize,
     bit: usize,
     input: usize,
     out: usize,
@@ -223,12 +223,12 @@ impl Routers for OutputQueued {
     }
 
     #[inline(always)]
-    fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
+    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, out as usize);
         let bit = (port as usize) << self.vc_shift | vc as usize;
         let input = (base << self.vc_shift) + bit;
-        let near = &mut fabric.senders[base + out];
+        let near = &mut fabric.outputs[base + out];
         let (mask, word) = match self.words {
             1 => (1 << (bit & 63), &mut near.wanted[0]),
             words => (1 << (bit & 63), &mut self.wanted[(base + out) * words + (bit >> 6)]),
@@ -236,7 +236,7 @@ impl Routers for OutputQueued {
         let empty = *word & mask == 0;
         *word |= mask;
         let crosspoint = &mut self.crosspoints[input * self.row + out];
-        let held = if empty && fabric.frees_at_once {
+        let held = if empty && fabric.frees_at_head {
             // Written without being read: there are many crosspoints, and most are not in a near cache.
             *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
             bytes
@@ -270,7 +270,7 @@ impl Routers for OutputQueued {
                 for out in 0..usize::from(router.ports) {
                     let packet = self.crosspoints[input * self.row + out].queue.head();
                     if packet != crate::packet::NONE {
-                        all.push(Waiting { packet, input: input as u32, sender: router.base + out as u32 });
+                        all.push(Waiting { packet, input: input as u32, output: router.base + out as u32 });
                     }
                 }
             }

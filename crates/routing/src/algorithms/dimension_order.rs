@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::torus::Torus;
-use units::{Draw, NodeId, PortId, RouterId, VcId};
+use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 use crate::{Hop, Route, RouteState, Routing, RoutingError};
 
@@ -159,7 +159,7 @@ impl Routing for DimensionOrder {
         RouteState(if tied == 0 { 0 } else { tied & (draw.bits() >> 32) as u32 })
     }
 
-    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
         let tied = self.tied(src, dst);
         let probability = 1.0 / f64::from(1_u32 << tied.count_ones());
         // Counts through the subsets of the bits.
@@ -172,7 +172,7 @@ impl Routing for DimensionOrder {
         let (here, there) = (self.routers[at.index()], self.nodes[hop.dst.index()]);
         let differing = here ^ there;
         if differing == 0 {
-            return Route::only(self.torus.attachment(hop.dst).1, VcId(0));
+            return Route::only(self.torus.attachment(hop.dst).1, VcClass(0));
         }
         let leg = &self.leg_of_bit[differing.trailing_zeros() as usize & 63];
         let bit = 1 << leg.number;
@@ -182,7 +182,7 @@ impl Routing for DimensionOrder {
         leg.step(leg.coordinate(here), leg.coordinate(there), self.torus.wraps(), minus_at_tie)
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 
@@ -211,6 +211,6 @@ impl Leg {
         let plus = if wraps { nearer } else { beyond };
         // The dateline is ahead if the way round leads past it.
         let class = wraps && plus == beyond;
-        Route::only(PortId(self.plus + u16::from(!plus)), VcId(u8::from(class)))
+        Route::only(PortId(self.plus + u16::from(!plus)), VcClass(u8::from(class)))
     }
 }

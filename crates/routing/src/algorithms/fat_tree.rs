@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::fat_tree::FatTree;
-use units::{PortId, RouterId, VcId};
+use units::{PortId, RouterId, VcClass};
 
 use crate::{Choice, Hop, Route, Routing};
 
@@ -72,12 +72,12 @@ impl Routing for AnyUpPort {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let k = self.tree.k();
         match self.tree.down_port(at, hop.dst) {
-            Some(down) => Route::only(down, VcId(0)),
-            None => Route::range(PortId(k), k, VcId(0), self.choice),
+            Some(down) => Route::only(down, VcClass(0)),
+            None => Route::range(PortId(k), k, VcClass(0), self.choice),
         }
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 
@@ -115,10 +115,10 @@ impl Routing for DModK {
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let up = || PortId(self.tree.k() + self.tree.digit(hop.dst, self.tree.level(at)));
-        Route::only(self.tree.down_port(at, hop.dst).unwrap_or_else(up), VcId(0))
+        Route::only(self.tree.down_port(at, hop.dst).unwrap_or_else(up), VcClass(0))
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{PortId, RouterId, VcId};
+use units::{PortId, RouterId, VcClass};
 
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, ports_to};
 use crate::{Choice, Hop, Route, Routing, RoutingError};
@@ -101,11 +101,11 @@ impl ShortestPathSpec {
     }
 
     /// The class of a hop from a distance to one less.
-    fn class(&self, distance: u32) -> VcId {
+    fn class(&self, distance: u32) -> VcClass {
         match self.vc_rule {
-            VcRule::Single => VcId(0),
+            VcRule::Single => VcClass(0),
             // No packet starts from beyond the diameter, and one beyond 64 is refused.
-            VcRule::Hops => VcId((distance - 1).min(MAX_CLASSES) as u8),
+            VcRule::Hops => VcClass((distance - 1).min(MAX_CLASSES) as u8),
         }
     }
 
@@ -146,7 +146,7 @@ impl Routing for ShortestPath {
         self.table.port_lists()
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use topology::{Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, Route, RoutingError};
 
@@ -37,7 +37,7 @@ impl RouteTable {
     pub fn route(&self, at: RouterId, dst: NodeId) -> Route {
         let destination = self.destinations[dst.index()];
         if destination.router == at {
-            return Route::only(destination.port, VcId(0));
+            return Route::only(destination.port, VcClass(0));
         }
         let index = self.table[at.index() * self.columns + destination.column as usize];
         self.routes[index as usize]
@@ -57,7 +57,7 @@ pub(super) struct TableBuilder {
     targets: Vec<RouterId>,
     has_nodes: Vec<bool>,
     /// The index in `routes` of each set of ports and class.
-    known: BTreeMap<(Vec<PortId>, VcId), u32>,
+    known: BTreeMap<(Vec<PortId>, VcClass), u32>,
     /// Where each set of ports begins in `lists`.
     listed: BTreeMap<Vec<PortId>, u32>,
 }
@@ -98,7 +98,7 @@ impl TableBuilder {
     }
 
     /// Sets how a router sends to a column's router: by some of `ports`, which are not none and in ascending order.
-    pub fn set(&mut self, router: RouterId, column: usize, ports: Vec<PortId>, class: VcId) {
+    pub fn set(&mut self, router: RouterId, column: usize, ports: Vec<PortId>, class: VcClass) {
         self.made.table[router.index() * self.made.columns + column] = self.route_index(ports, class);
     }
 
@@ -107,7 +107,7 @@ impl TableBuilder {
         self.made
     }
 
-    fn route_index(&mut self, ports: Vec<PortId>, class: VcId) -> u32 {
+    fn route_index(&mut self, ports: Vec<PortId>, class: VcClass) -> u32 {
         let key = (ports, class);
         if let Some(&known) = self.known.get(&key) {
             return known;

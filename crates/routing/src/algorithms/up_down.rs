@@ -11,7 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{PortId, RouterId, VcId};
+use units::{PortId, RouterId, VcClass};
 
 use super::shortest_path::TieRule;
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, neighbours, ports_to};
@@ -44,14 +44,14 @@ impl UpDownSpec {
         let levels = Levels::new(topology, self.root(topology)?);
         let mut longest = 0;
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
-            let ways = levels.ways(topology, target);
+            let ways = levels.candidates(topology, target);
             for router in levels.upwards.iter().copied().filter(|&router| router != target) {
                 let hops = ways.left[router.index()];
                 if table.has_nodes(router) {
                     longest = longest.max(hops);
                 }
                 if hops != UNREACHED {
-                    table.set(router, column, self.ports(topology, &levels, &ways, router), VcId(0));
+                    table.set(router, column, self.ports(topology, &levels, &ways, router), VcClass(0));
                 } else if table.has_nodes(router) {
                     return Err(in_parts(router, target));
                 }
@@ -115,7 +115,7 @@ impl Levels {
         (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }
 
-    fn ways(&self, topology: &dyn Topology, target: RouterId) -> Ways {
+    fn candidates(&self, topology: &dyn Topology, target: RouterId) -> Ways {
         // Backwards from the target, a way down is a way up.
         let down = distances(topology, target, |from, to| self.is_up(from, to));
         let mut left = down.clone();
@@ -152,7 +152,7 @@ impl Routing for UpDown {
         self.table.port_lists()
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 

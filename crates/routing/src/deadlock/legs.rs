@@ -12,7 +12,7 @@ use topology::{Endpoint, Topology};
 use units::{ChannelId, PortId, RouterId};
 
 use super::{DependencyGraph, destinations, merge, set_bits};
-use crate::walk::{Aim, Move, RouteFault};
+use crate::walk::{Aim, Move, RoutingContractError};
 use crate::{RouteState, Routing};
 
 /// Where packets go over from one leg to another.
@@ -52,7 +52,7 @@ pub(super) fn add(
     graph: &mut DependencyGraph<'_>,
     topology: &dyn Topology,
     routing: &dyn Routing,
-) -> Result<(), RouteFault> {
+) -> Result<(), RoutingContractError> {
     let mut joints = Joints {
         routing,
         routers: topology.routers() as usize,
@@ -65,11 +65,12 @@ pub(super) fn add(
         passages: Vec::new(),
     };
     let nodes = destinations(topology, routing);
-    for state in routing.beginnings() {
+    for state in routing.initial_states() {
         for &node in &nodes {
             let router = topology.attachment(node).0;
             // Where the waypoint is the router itself the next leg is another; any that is not tells.
-            let to_waypoint = (0..2).any(|w| routing.heading(router, routing.toward(state, w)).is_some());
+            let to_waypoint =
+                (0..2).any(|w| routing.current_waypoint(router, routing.with_waypoint(state, w)).is_some());
             joints.at(router, state, to_waypoint);
         }
     }
@@ -97,7 +98,7 @@ pub(super) fn add(
 impl Joints<'_> {
     /// The joint of packets at a router in a state.
     fn at(&mut self, router: RouterId, state: RouteState, to_waypoint: bool) -> u32 {
-        let kind = (to_waypoint, self.routing.toward(state, 0));
+        let kind = (to_waypoint, self.routing.with_waypoint(state, 0));
         let number = self.kinds.iter().position(|&known| known == kind).unwrap_or_else(|| {
             self.kinds.push(kind);
             self.index.resize(self.kinds.len() * self.routers, NONE);
@@ -124,12 +125,12 @@ impl Joints<'_> {
         joints: &[usize],
         aim: Aim,
         waypoint: u32,
-    ) -> Result<(), RouteFault> {
+    ) -> Result<(), RoutingContractError> {
         graph.walk.begin(aim);
         let mut entered = Vec::with_capacity(joints.len());
         for &joint in joints {
             let Joint { router, state, to_waypoint } = self.all[joint];
-            let state = if to_waypoint { self.routing.toward(state, waypoint) } else { state };
+            let state = if to_waypoint { self.routing.with_waypoint(state, waypoint) } else { state };
             entered.push((joint, graph.walk.enter(router, PortId(0), state)));
         }
         graph.walk.explore()?;
@@ -171,7 +172,7 @@ impl Joints<'_> {
         for stop in 0..graph.walk.stops.len() {
             for step in graph.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
                 let Endpoint::Router(_, port) = graph.walk.end(step.channel) else { continue };
-                let bit = usize::from(port.0) * graph.classes + usize::from(step.vc.0);
+                let bit = usize::from(port.0) * graph.classes + usize::from(step.vc_class.0);
                 for joint in of_stop(step.to) {
                     self.held[joint as usize * self.words + bit / 64] |= 1 << (bit % 64);
                 }

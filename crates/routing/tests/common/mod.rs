@@ -12,7 +12,7 @@ use topology::families::file::FileTopology;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
 use topology::{Topology, TopologySpec};
-use units::{ChannelId, NodeId, RouterId, VcId};
+use units::{ChannelId, NodeId, RouterId, VcClass};
 
 pub fn fat_tree(k: u64, n: u64) -> Arc<dyn Topology> {
     TopologySpec::FatTree(FatTreeSpec { k, n }).build(Path::new(".")).unwrap()
@@ -99,14 +99,14 @@ impl Routing for OnOneClass {
     fn adaptive(&self) -> bool {
         self.0.adaptive()
     }
-    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
-        self.0.starts(src, dst)
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
+        self.0.initial_distribution(src, dst)
     }
     fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn units::Draw) -> routing::RouteState {
         self.0.start(src, dst, draw)
     }
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        Route { vc: VcId(0), ..self.0.route(at, hop) }
+        Route { vc_class: VcClass(0), ..self.0.route(at, hop) }
     }
     fn port_lists(&self) -> &[units::PortId] {
         self.0.port_lists()

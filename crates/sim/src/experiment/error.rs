@@ -43,7 +43,7 @@ pub struct Position {
 
 /// Something wrong, before it is known how its place is shown.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
+pub(super) struct ConfigError {
     pub place: Option<Place>,
     pub key: String,
     pub message: String,
@@ -51,7 +51,7 @@ pub(super) struct Fault {
     pub help: Option<String>,
 }
 
-impl Fault {
+impl ConfigError {
     pub fn new(place: impl Into<Option<Place>>, key: impl Into<String>, message: impl Into<String>) -> Self {
         let (key, message) = (shown(&key.into()), shown(&message.into()));
         Self { place: place.into(), key, message, allowed: Vec::new(), help: None }

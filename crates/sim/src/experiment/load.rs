@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ExperimentError, Fault};
+use super::error::{ConfigError, ExperimentError};
 use super::kinds;
 use super::locate::{Sources, find};
 use super::spec::ExperimentSpec;
@@ -126,7 +126,7 @@ impl Experiment {
     }
 
     fn file_error(name: &str, message: String) -> ExperimentError {
-        Fault::new(None, "", message).located(&Self::file_only(name))
+        ConfigError::new(None, "", message).located(&Self::file_only(name))
     }
 
     /// The points, at least one; without a sweep, exactly one.
@@ -163,13 +163,13 @@ impl Experiment {
     /// (or of the deepest table on its path that was written).
     pub fn error_at(&self, path: &str, message: impl Into<String>) -> ExperimentError {
         let swept = self.axes.iter().find(|axis| axis.key() == path).map(|axis| axis.key_place);
-        Fault::new(swept.or_else(|| find(&self.tree, path)), path, message).located(&self.sources)
+        ConfigError::new(swept.or_else(|| find(&self.tree, path)), path, message).located(&self.sources)
     }
 
     /// The same for an error of one point: a swept key is shown where its value there was written.
     pub fn error_in(&self, point: &Point, path: &str, message: impl Into<String>) -> ExperimentError {
         let tree = tree_of(&self.tree, &self.axes, &self.settings, point.index);
-        Fault::new(find(&tree, path), path, message).located(&self.sources)
+        ConfigError::new(find(&tree, path), path, message).located(&self.sources)
     }
 
     /// Checks the names of the classes of channels that a point's `[link.CLASS]` tables override, against those that
@@ -185,19 +185,19 @@ impl Experiment {
         let path = format!("link.{class}");
         let message = format!("unknown class of channels `{class}` in [link]: the topology has none of that name");
         let allowed = names.iter().copied().chain(["bandwidth", "delay"]);
-        Err(Fault::new(find(&tree, &path), path, message).allowing(class, allowed).located(&self.sources))
+        Err(ConfigError::new(find(&tree, &path), path, message).allowing(class, allowed).located(&self.sources))
     }
 }
 
 type Parts = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
 
-fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, Fault> {
+fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, ConfigError> {
     if text.len() > MAX_FILE {
         return Err(too_large(text.len()));
     }
     let parsed = DeTable::parse(text).map_err(|error| {
         let place = error.span().map(|span| Place::new(0, span));
-        Fault::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
+        ConfigError::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
     })?;
     let mut tree = Table::from_toml(parsed.get_ref(), 0)?;
     let settings = overrides
@@ -216,15 +216,15 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, Fault> {
     Ok((tree, axes, settings, points))
 }
 
-fn too_large(size: usize) -> Fault {
+fn too_large(size: usize) -> ConfigError {
     let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
-    Fault::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
+    ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
 }
 
 /// Reads an option: the path of a key and its value, TOML or else a bare string.
-fn setting(key: &str, value: &str, source: usize) -> Result<Setting, Fault> {
+fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError> {
     let place = Place::new(source, 0..0);
-    let wrong = || Fault::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
+    let wrong = || ConfigError::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
     if key.contains(['\n', '\r', '=', '#', '[', ']']) {
         return Err(wrong());
     }
@@ -274,18 +274,18 @@ fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> T
     tree
 }
 
-fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Result<Point, Fault> {
+fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Result<Point, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
     kinds::fill(&mut tree);
     // Faults of the file come in the order of its lines, before those of options and of what is not written at all.
-    let first = |fault: &Fault| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
+    let first = |fault: &ConfigError| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
     if let Some(fault) = validate::faults(&tree).into_iter().min_by_key(first) {
         return Err(fault);
     }
     let spec: ExperimentSpec =
-        serde_json::from_value(tree.to_json()).map_err(|error| Fault::new(None, "", error.to_string()))?;
+        serde_json::from_value(tree.to_json()).map_err(|error| ConfigError::new(None, "", error.to_string()))?;
     if let Some((path, message)) = spec.contradiction() {
-        return Err(Fault::new(find(&tree, path), path, message));
+        return Err(ConfigError::new(find(&tree, path), path, message));
     }
     Ok(Point { index, keys: keys(axes, index), spec })
 }

@@ -1,6 +1,6 @@
 //! The values that keys take in turn, and their combinations.
 
-use super::error::Fault;
+use super::error::ConfigError;
 use super::tree::{Entry, Node, Place, Table, Value};
 use super::validate::expected_axis;
 
@@ -26,28 +26,28 @@ impl Axis {
 
 /// Reads the axes of the `[sweep]` section, in the order in which they were written. A key's path may be quoted
 /// (`"workload.load"`) or not (`workload.load`). An axis that an option gives replaces the file's.
-pub(super) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, Fault> {
+pub(super) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, ConfigError> {
     let Some(Entry { node, .. }) = section else { return Ok(Vec::new()) };
     let Value::Table(table) = &node.value else {
         let message = format!("`sweep` must be a table, not {}", node.what());
-        return Err(Fault::new(node.place, "sweep", message));
+        return Err(ConfigError::new(node.place, "sweep", message));
     };
     let mut axes = Vec::new();
     collect(table, &mut Vec::new(), &mut axes)?;
     let points = axes.iter().try_fold(1_usize, |points, axis| points.checked_mul(axis.values.len()));
     match points.filter(|&points| points <= MAX_POINTS) {
         Some(_) => Ok(axes),
-        None => Err(Fault::new(node.place, "sweep", format!("the sweep has more than {MAX_POINTS} points"))),
+        None => Err(ConfigError::new(node.place, "sweep", format!("the sweep has more than {MAX_POINTS} points"))),
     }
 }
 
-fn collect(table: &Table, prefix: &mut Vec<String>, axes: &mut Vec<Axis>) -> Result<(), Fault> {
+fn collect(table: &Table, prefix: &mut Vec<String>, axes: &mut Vec<Axis>) -> Result<(), ConfigError> {
     let depth = prefix.len();
     for entry in &table.entries {
         prefix.extend(entry.key.split('.').take(DEEPEST_KEY + 1).map(|part| part.trim().to_owned()));
         if prefix.len() > DEEPEST_KEY || prefix.iter().any(String::is_empty) {
             let message = "a key of [sweep] must be the path of a key, such as \"workload.load\"";
-            return Err(Fault::new(entry.key_place, "sweep", message));
+            return Err(ConfigError::new(entry.key_place, "sweep", message));
         }
         match &entry.node.value {
             Value::Table(table) if !is_range(table) => collect(table, prefix, axes)?,
@@ -65,11 +65,11 @@ fn is_range(table: &Table) -> bool {
     table.entries.is_empty() || ["from", "to", "step"].iter().any(|key| table.get(key).is_some())
 }
 
-fn add(axis: Axis, axes: &mut Vec<Axis>) -> Result<(), Fault> {
+fn add(axis: Axis, axes: &mut Vec<Axis>) -> Result<(), ConfigError> {
     match axes.iter_mut().find(|other| other.path == axis.path) {
         Some(other) if other.key_place.source == axis.key_place.source => {
             let message = format!("`{}` is swept twice", axis.key());
-            Err(Fault::new(axis.key_place, format!("sweep.{}", axis.key()), message))
+            Err(ConfigError::new(axis.key_place, format!("sweep.{}", axis.key()), message))
         }
         Some(other) => {
             *other = axis;
@@ -82,7 +82,7 @@ fn add(axis: Axis, axes: &mut Vec<Axis>) -> Result<(), Fault> {
     }
 }
 
-fn values(entry: &Entry, path: &[String]) -> Result<Vec<Node>, Fault> {
+fn values(entry: &Entry, path: &[String]) -> Result<Vec<Node>, ConfigError> {
     let path = format!("sweep.{}", path.join("."));
     if let Some(fault) = expected_axis(&entry.node, &path).into_iter().next() {
         return Err(fault);
@@ -104,15 +104,15 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    fn read(table: &'a Table, node: &Node, path: &str) -> Result<Self, Fault> {
-        let end = |key: &str| -> Result<(Decimal, Option<&'a str>, bool), Fault> {
+    fn read(table: &'a Table, node: &Node, path: &str) -> Result<Self, ConfigError> {
+        let end = |key: &str| -> Result<(Decimal, Option<&'a str>, bool), ConfigError> {
             let key_path = format!("{path}.{key}");
-            let missing = || Fault::new(node.place, &key_path, format!("missing key `{key}` in `{path}`"));
+            let missing = || ConfigError::new(node.place, &key_path, format!("missing key `{key}` in `{path}`"));
             let node = &table.get(key).ok_or_else(missing)?.node;
             let whole = matches!(node.value, Value::Integer(_));
             let not_one = || {
                 let message = format!("`{key_path}` must be a decimal number, or a quantity, of at most 15 digits");
-                Fault::new(node.place, &key_path, message)
+                ConfigError::new(node.place, &key_path, message)
             };
             let (number, unit) = match &node.value {
                 Value::Integer(number) => (number.to_string(), None),
@@ -128,13 +128,13 @@ impl<'a> Range<'a> {
         let (from, to, step) = (end("from")?, end("to")?, end("step")?);
         if from.1 != to.1 || from.1 != step.1 {
             let message = format!("`from`, `to` and `step` of `{path}` must have the same unit");
-            return Err(Fault::new(node.place, path, message));
+            return Err(ConfigError::new(node.place, path, message));
         }
         Ok(Self { from: from.0, to: to.0, step: step.0, unit: from.1, whole: from.2 && to.2 && step.2 })
     }
 
-    fn expand(&self, node: &Node, path: &str) -> Result<Vec<Node>, Fault> {
-        let fault = |message: String| Fault::new(node.place, path, message);
+    fn expand(&self, node: &Node, path: &str) -> Result<Vec<Node>, ConfigError> {
+        let fault = |message: String| ConfigError::new(node.place, path, message);
         let scale = self.from.scale.max(self.to.scale).max(self.step.scale);
         let (from, to, step) = (self.from.at(scale), self.to.at(scale), self.step.at(scale));
         if step <= 0 {

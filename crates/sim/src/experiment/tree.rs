@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::Fault;
+use super::error::ConfigError;
 
 /// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,17 +137,17 @@ impl Node {
     }
 
     /// Takes over a parsed value.
-    pub fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, Fault> {
+    pub fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, ConfigError> {
         let place = Place::new(source, parsed.span());
         let value = match parsed.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map(Value::Integer)
-                .map_err(|_| Fault::new(place, "", format!("the number {number} has more than 63 bits")))?,
+                .map_err(|_| ConfigError::new(place, "", format!("the number {number} has more than 63 bits")))?,
             DeValue::Float(number) => {
                 let value: f64 = number.as_str().parse().unwrap_or(f64::NAN);
                 if !value.is_finite() {
-                    return Err(Fault::new(place, "", format!("{number} is not a finite number")));
+                    return Err(ConfigError::new(place, "", format!("{number} is not a finite number")));
                 }
                 Value::Float(value)
             }
@@ -168,7 +168,7 @@ impl Table {
     }
 
     /// Takes over a parsed table; the parser sorts keys by name, so they are put back into the order of the text.
-    pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, Fault> {
+    pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, ConfigError> {
         let mut entries = Vec::with_capacity(parsed.len());
         for (key, value) in parsed {
             let key_place = Place::new(source, key.span());

@@ -4,19 +4,19 @@ use std::fmt::Display;
 
 use units::Bytes;
 
-use super::error::Fault;
+use super::error::ConfigError;
 use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, file_shape};
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// All that is wrong with a file, its sweep aside.
-pub(super) fn faults(root: &Table) -> Vec<Fault> {
+pub(super) fn faults(root: &Table) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     validator.table(file_shape(), root, &Context { path: "", place: None, kind: None, home: None });
     validator.faults
 }
 
 /// What is wrong with a value of the sweep: a list of values, or a range.
-pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<Fault> {
+pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     let sweep = file_shape().keys.iter().find(|key| key.name == "sweep").map(|key| &key.shape);
     if let Some(Shape::Table(TableShape { others: Some(axis), .. })) = sweep {
@@ -26,7 +26,7 @@ pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<Fault> {
 }
 
 struct Validator {
-    faults: Vec<Fault>,
+    faults: Vec<ConfigError>,
 }
 
 /// The table that is looked at.
@@ -72,12 +72,12 @@ impl Validator {
             (Shape::Either(shapes), _) => self.either(shapes, node, path),
             _ => {
                 let message = format!("`{path}` must be {}, not {}", expected(shape), node.what());
-                self.fault(Fault::new(node.place, path, message));
+                self.fault(ConfigError::new(node.place, path, message));
             }
         }
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: ConfigError) {
         self.faults.push(fault);
     }
 
@@ -111,7 +111,8 @@ impl Validator {
             format!("unknown key `{}` {}", entry.key, context.name())
         };
         let allowed = shape.keys.iter().map(|key| key.name.as_str());
-        let mut fault = Fault::new(entry.key_place, context.join(&entry.key), message).allowing(&entry.key, allowed);
+        let mut fault =
+            ConfigError::new(entry.key_place, context.join(&entry.key), message).allowing(&entry.key, allowed);
         if fault.help.is_none() {
             fault.help = elsewhere(&entry.key, context);
         }
@@ -137,7 +138,7 @@ impl Validator {
             (Shape::Any, _) => format!("`{}` is {}", key.name, continued(&key.doc)),
             (shape, _) => format!("`{}` is {}: {}", key.name, expected(shape), continued(&key.doc)),
         };
-        self.fault(Fault::new(context.place, path, message).with_help(help.trim_end_matches(['.', ':', ' '])));
+        self.fault(ConfigError::new(context.place, path, message).with_help(help.trim_end_matches(['.', ':', ' '])));
     }
 
     fn choice(&mut self, choice: &Choice, table: &Table, place: Place, path: &str) {
@@ -145,15 +146,15 @@ impl Validator {
         let tag_path = format!("{path}.{}", choice.tag);
         let Some(Entry { node, .. }) = table.get(&choice.tag) else {
             let message = format!("missing key `{}` in [{path}]", choice.tag);
-            return self.fault(Fault::new(place, tag_path, message).allowing("", names()));
+            return self.fault(ConfigError::new(place, tag_path, message).allowing("", names()));
         };
         let Some(written) = node.as_text() else {
             let message = format!("`{tag_path}` must be a string, not {}", node.what());
-            return self.fault(Fault::new(node.place, tag_path, message).allowing("", names()));
+            return self.fault(ConfigError::new(node.place, tag_path, message).allowing("", names()));
         };
         let Some(kind) = choice.kinds.iter().find(|kind| kind.name.is(written)) else {
             let message = format!("unknown {} `{written}` in [{path}]", choice.tag);
-            return self.fault(Fault::new(node.place, tag_path, message).allowing(written, names()));
+            return self.fault(ConfigError::new(node.place, tag_path, message).allowing(written, names()));
         };
         let kind_name = Some((choice.tag.as_str(), kind.name.name.as_str()));
         self.table(&kind.table, table, &Context { path, place: Some(place), kind: kind_name, home: Some(choice) });
@@ -163,7 +164,7 @@ impl Validator {
         if !names.iter().any(|name| name.is(written)) {
             let message = format!("unknown value `{written}` for `{path}`");
             let allowed = names.iter().map(|name| name.name.as_str());
-            self.fault(Fault::new(node.place, path, message).allowing(written, allowed));
+            self.fault(ConfigError::new(node.place, path, message).allowing(written, allowed));
         }
     }
 
@@ -174,16 +175,16 @@ impl Validator {
             Value::Integer(_) | Value::Float(_) => node.written(),
             _ => {
                 let message = format!("`{path}` must be {}, not {}", quantity_words(quantity), node.what());
-                return self.fault(Fault::new(node.place, path, message));
+                return self.fault(ConfigError::new(node.place, path, message));
             }
         };
         match (quantity.parse)(&number) {
-            Err(error) => self.fault(Fault::new(node.place, path, format!("`{path}`: {error}"))),
+            Err(error) => self.fault(ConfigError::new(node.place, path, format!("`{path}`: {error}"))),
             Ok(_) if node.as_text().is_none() => {}
             Ok(value) if quantity.bounds.allow(value) => {}
             Ok(_) => {
                 let message = format!("`{path}` is \"{number}\"; it must be {}", quantity_range(quantity));
-                self.fault(Fault::new(node.place, path, message));
+                self.fault(ConfigError::new(node.place, path, message));
             }
         }
     }
@@ -191,14 +192,14 @@ impl Validator {
     fn bounds<T: PartialOrd + Copy + Display>(&mut self, bounds: &Bounds<T>, value: T, node: &Node, path: &str) {
         if !bounds.allow(value) {
             let message = format!("`{path}` is {value}; it must be {}", range(bounds));
-            self.fault(Fault::new(node.place, path, message));
+            self.fault(ConfigError::new(node.place, path, message));
         }
     }
 
     fn list(&mut self, list: &ListShape, items: &[Node], node: &Node, path: &str) {
         if !(list.min..=list.max).contains(&items.len()) {
             let message = format!("`{path}` has {} entries; it must have {}", items.len(), count(list));
-            return self.fault(Fault::new(node.place, path, message));
+            return self.fault(ConfigError::new(node.place, path, message));
         }
         let before = self.faults.len();
         for (index, item) in items.iter().enumerate() {
@@ -219,7 +220,7 @@ impl Validator {
             Some(shape) => self.value(shape, node, path),
             None => {
                 let message = format!("`{path}` must be {}, not {}", expected_of(shapes), node.what());
-                self.fault(Fault::new(node.place, path, message));
+                self.fault(ConfigError::new(node.place, path, message));
             }
         }
     }
@@ -248,7 +249,7 @@ impl Validator {
                 allowed.push(&name.name);
             }
         }
-        let mut fault = Fault::new(node.place, path, message).allowing(text, allowed);
+        let mut fault = ConfigError::new(node.place, path, message).allowing(text, allowed);
         let quantity = shapes.iter().find(|shape| matches!(shape, Shape::Quantity(_)));
         fault.allowed.extend(quantity.map(expected));
         self.fault(fault);
@@ -263,7 +264,7 @@ impl Validator {
             let keys: String = lacking.iter().map(|key| format!(", {key} = ...")).collect();
             let help = format!("write {{ {} = \"{name}\"{keys} }}", choice.tag);
             let message = format!("`{path}` needs the key `{first}` for {} \"{name}\"", choice.tag);
-            self.fault(Fault::new(node.place, path, message).with_help(help));
+            self.fault(ConfigError::new(node.place, path, message).with_help(help));
         }
     }
 }

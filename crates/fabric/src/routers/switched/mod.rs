@@ -24,12 +24,12 @@ use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::fabric::{Fabric, read_through};
 use crate::packet::NONE;
 use crate::routers::arbiter::Bits;
-use crate::routers::{Landing, Routers, Waiting};
+use crate::routers::{Arrival, Routers, Waiting};
 
 use inputs::Fifo;
 use outputs::Buffers;
 
-/// What an event of `lane::FREE` is about, in the highest bits of its target: without them, space of an input buffer, and
+/// What an event of `event_kind::FREE` is about, in the highest bits of its target: without them, space of an input buffer, and
 /// its argument is bytes; or an input's side of the crossbar, or an output's, and its argument is the router.
 const INPUT_SIDE: u32 = 1 << 30;
 const OUTPUT_SIDE: u32 = 1 << 31;
@@ -43,7 +43,7 @@ pub struct Switched {
     fifos: Vec<Fifo>,
     /// By (port, virtual channel), when the head was generated, if that decides who goes first; else empty.
     ages: Vec<u64>,
-    /// Words of a mask of a router's (port, virtual channel). One or two lie with the sender.
+    /// Words of a mask of a router's (port, virtual channel). One or two lie with the output.
     words: usize,
     /// For each output the heads that ask for it, where that takes more words; else empty.
     requests: Vec<u64>,
@@ -93,7 +93,7 @@ impl Routers for Switched {
         if target & INPUT_SIDE != 0 {
             self.input_freed(fabric, arg as usize, port);
         } else if target & OUTPUT_SIDE != 0 {
-            fabric.senders[port].crossbar_waking = false;
+            fabric.outputs[port].crossbar_waking = false;
             fabric.mark_output(arg as usize, port - fabric.routers[arg as usize].base as usize);
         } else {
             self.fifos[target as usize].held -= arg;
@@ -112,10 +112,10 @@ impl Routers for Switched {
     fn before_freed(&self, fabric: &Fabric, target: u32) {
         let port = (target & (INPUT_SIDE - 1)) as usize;
         if target & INPUT_SIDE != 0 {
-            black_box(fabric.receivers[port].filled);
+            black_box(fabric.inputs[port].filled);
             black_box(self.fifos[port << self.vc_shift].held);
         } else if target & OUTPUT_SIDE != 0 {
-            black_box(fabric.senders[port].free_at);
+            black_box(fabric.outputs[port].free_at);
         }
     }
 
@@ -125,8 +125,8 @@ impl Routers for Switched {
     }
 
     #[inline(always)]
-    fn before_output(&self, fabric: &Fabric, sender: usize) {
-        fabric.before_sending(sender);
+    fn before_output(&self, fabric: &Fabric, output: usize) {
+        fabric.before_sending(output);
     }
 
     #[inline(always)]
@@ -135,13 +135,13 @@ impl Routers for Switched {
             self.find_heads(fabric, first + router);
         }
         for input in self.heads.drain(..) {
-            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.birth));
+            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.generated_at));
         }
     }
 
     #[inline(always)]
-    fn land(&mut self, fabric: &mut Fabric, landing: &Landing, now: u64) {
-        self.take_in(fabric, landing, now);
+    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        self.take_in(fabric, arrival, now);
     }
 
     #[inline(always)]
@@ -159,8 +159,8 @@ impl Routers for Switched {
             for input in first..first + (usize::from(router.ports) << self.vc_shift) {
                 let packet = self.fifos[input].queue.head();
                 if packet != NONE {
-                    let sender = router.base + u32::from(fabric.pool[packet].out);
-                    all.push(Waiting { packet, input: input as u32, sender });
+                    let output = router.base + u32::from(fabric.pool[packet].out);
+                    all.push(Waiting { packet, input: input as u32, output });
                 }
             }
         }

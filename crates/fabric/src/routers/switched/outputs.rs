@@ -4,7 +4,7 @@
 
 use super::Switched;
 use super::inputs::Fifo;
-use crate::fabric::{Fabric, Sender, read_through};
+use crate::fabric::{Fabric, OutputPort, read_through};
 use crate::packet::{NONE, Queue};
 use crate::routers::arbiter::Bits;
 
@@ -51,30 +51,30 @@ impl Switched {
     /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the lane whose buffer
     /// has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
     #[inline(always)]
-    pub(super) fn ready(&self, fabric: &mut Fabric, sender: usize, input: usize, now: u64) -> Option<u8> {
+    pub(super) fn ready(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
         let fifo = &self.fifos[input];
-        let Some(buffers) = &self.buffers else { return fabric.ready_vc(sender, fifo.queue.head()) };
+        let Some(buffers) = &self.buffers else { return fabric.ready_vc(output, fifo.queue.head()) };
         let class = fifo.class;
-        let near = &fabric.senders[sender];
-        let lanes = fabric.lanes(sender);
-        let first = class * lanes;
+        let near = &fabric.outputs[output];
+        let vcs_per_class = fabric.vcs_per_class(output);
+        let first = class * vcs_per_class;
         let sending = near.free_at > now;
         if !sending && near.filled == 0 {
             return Some(first);
         }
         let held = |vc: u8| {
             let leaving = if sending && vc == near.last_vc { near.leaving } else { 0 };
-            buffers.buffers[sender << self.vc_shift | vc as usize].queued + leaving
+            buffers.buffers[output << self.vc_shift | vc as usize].queued + leaving
         };
-        let vc = if lanes == 1 { first } else { (first..first + lanes).min_by_key(|&vc| held(vc))? };
+        let vc = if vcs_per_class == 1 { first } else { (first..first + vcs_per_class).min_by_key(|&vc| held(vc))? };
         (held(vc) + head_size(fabric, fifo) <= buffers.depth).then_some(vc)
     }
 
     /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
     /// until its tail has come, at the least.
     #[inline(always)]
-    pub(super) fn crossing_time(&self, fabric: &Fabric, sender: usize, bytes: u32, tail_in: u64) -> u64 {
-        let time = fabric.time_out(sender, bytes);
+    pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
+        let time = fabric.time_out(output, bytes);
         match &self.buffers {
             Some(Buffers { speedup, .. }) if *speedup > 1 => time.div_ceil(*speedup),
             Some(_) => time,
@@ -84,15 +84,15 @@ impl Switched {
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.
     #[inline(always)]
-    pub(super) fn put_out(&mut self, fabric: &mut Fabric, sender: usize, parcel: Parcel, now: u64) {
-        let Some(buffers) = &mut self.buffers else { return send_off(fabric, sender, parcel, now) };
+    pub(super) fn put_out(&mut self, fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
+        let Some(buffers) = &mut self.buffers else { return send_off(fabric, output, parcel, now) };
         let Parcel { packet, bytes, vc } = parcel;
-        let near = &mut fabric.senders[sender];
-        if near.filled == 0 && near.free_at <= now && fabric.has_credit(sender, vc, bytes) {
-            return send_off(fabric, sender, parcel, now);
+        let near = &mut fabric.outputs[output];
+        if near.filled == 0 && near.free_at <= now && fabric.has_credit(output, vc, bytes) {
+            return send_off(fabric, output, parcel, now);
         }
-        fabric.senders[sender].filled |= 1 << vc;
-        let buffer = &mut buffers.buffers[sender << self.vc_shift | vc as usize];
+        fabric.outputs[output].filled |= 1 << vc;
+        let buffer = &mut buffers.buffers[output << self.vc_shift | vc as usize];
         fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
@@ -100,46 +100,46 @@ impl Switched {
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
     #[inline(never)]
-    pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, sender: usize, now: u64) {
-        let Sender { filled, free_at, .. } = fabric.senders[sender];
+    pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
+        let OutputPort { filled, free_at, .. } = fabric.outputs[output];
         if free_at > now {
-            return fabric.wake_at(sender, free_at);
+            return fabric.wake_at(output, free_at);
         }
         let Some(buffers) = &mut self.buffers else { return };
         // Turned so that the virtual channel whose turn it is comes lowest.
-        let turn = (u32::from(fabric.senders[sender].last_vc) + 1) & 63;
+        let turn = (u32::from(fabric.outputs[output].last_vc) + 1) & 63;
         let places = Bits(filled.rotate_right(turn)).map(|bit| (bit + turn as usize) & 63);
-        let first = sender << self.vc_shift;
+        let first = output << self.vc_shift;
         for vc in places {
             let buffer = &mut buffers.buffers[first | vc];
             let packet = buffer.queue.head();
             let bytes = fabric.pool[packet].bytes;
-            if !fabric.has_credit(sender, vc as u8, bytes) {
+            if !fabric.has_credit(output, vc as u8, bytes) {
                 continue;
             }
             buffer.queue.pop(&fabric.pool);
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
-            fabric.senders[sender].filled = left;
-            send_off(fabric, sender, Parcel { packet, bytes, vc: vc as u8 }, now);
+            fabric.outputs[output].filled = left;
+            send_off(fabric, output, Parcel { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
-            if left != 0 || self.is_asked(fabric, sender) {
-                fabric.wake_at(sender, fabric.senders[sender].free_at);
+            if left != 0 || self.is_asked(fabric, output) {
+                fabric.wake_at(output, fabric.outputs[output].free_at);
             }
             return;
         }
-        fabric.block(sender);
+        fabric.block(output);
     }
 }
 
 /// Puts a packet on a link that is free and has credit.
 #[inline(always)]
-fn send_off(fabric: &mut Fabric, sender: usize, parcel: Parcel, now: u64) {
+fn send_off(fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
     let Parcel { packet, bytes, vc } = parcel;
-    let near = &mut fabric.senders[sender];
+    let near = &mut fabric.outputs[output];
     (near.leaving, near.last_vc) = (bytes, vc);
     near.queued -= bytes;
-    fabric.transmit(sender, (packet, bytes), vc, now);
+    fabric.transmit(output, (packet, bytes), vc, now);
 }
 
 /// The size of a FIFO's head, which is read from the packet only if it is not the usual one.

@@ -7,8 +7,8 @@ mod islip;
 mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
-use crate::fabric::{Fabric, lane};
-use crate::routers::{Landing, Routers, Waiting};
+use crate::fabric::{Fabric, event_kind};
+use crate::routers::{Arrival, Routers, Waiting};
 
 use islip::Islip;
 use queues::Queues;
@@ -66,7 +66,7 @@ impl VirtualOutputQueued {
         let free = self.in_free[port];
         if free > now && self.wakes.inputs[port] != free {
             self.wakes.inputs[port] = free;
-            fabric.wheel.insert(free, lane::WAKE, port as u32, 0);
+            fabric.wheel.insert(free, event_kind::WAKE, port as u32, 0);
         }
         free <= now
     }
@@ -74,10 +74,10 @@ impl VirtualOutputQueued {
     /// Whether an output could take a packet now; if not, sees to it that its router is served when it can.
     #[inline]
     fn output_free(&mut self, fabric: &mut Fabric, port: usize, now: u64) -> bool {
-        let free = fabric.senders[port].free_at;
+        let free = fabric.outputs[port].free_at;
         if free > now && self.wakes.outputs[port] != free {
             self.wakes.outputs[port] = free;
-            fabric.wheel.insert(free, lane::WAKE, port as u32, 0);
+            fabric.wheel.insert(free, event_kind::WAKE, port as u32, 0);
         }
         free <= now
     }
@@ -85,16 +85,16 @@ impl VirtualOutputQueued {
     /// Takes a packet over the crossbar.
     fn cross(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
         let Crossing { base, input, out, vc } = crossing;
-        let sender = base + out;
+        let output = base + out;
         let packet = self.queues.pop(fabric, base, input, out);
         let bytes = fabric.pool[packet].bytes;
-        self.wanted[sender] -= 1;
-        fabric.senders[sender].queued -= bytes;
-        let time = fabric.transmit(sender, (packet, bytes), vc, now);
+        self.wanted[output] -= 1;
+        fabric.outputs[output].queued -= bytes;
+        let time = fabric.transmit(output, (packet, bytes), vc, now);
         self.in_free[input >> self.vc_shift] = now + time;
         match fabric.plan.free_after(fabric.time_in(input as u32, bytes), time) {
             0 => self.freed(fabric, input as u32, bytes, now),
-            after => fabric.wheel.insert(now + after, lane::FREE, input as u32, bytes),
+            after => fabric.wheel.insert(now + after, event_kind::FREE, input as u32, bytes),
         }
     }
 }
@@ -106,8 +106,8 @@ impl Routers for VirtualOutputQueued {
     }
 
     #[inline]
-    fn land(&mut self, fabric: &mut Fabric, landing: &Landing, _now: u64) {
-        let Landing { router, base, port, vc, packet, out, bytes, .. } = *landing;
+    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
+        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, out as usize);
         let input = (base + port as usize) << self.vc_shift | vc as usize;
         self.queues.push(fabric, router, input, out, packet);

@@ -22,7 +22,7 @@ pub(super) struct Queues {
     pub port_words: usize,
     /// Packets of each port.
     packets: Vec<u32>,
-    /// Bytes that each input holds, as its sender must take them to be.
+    /// Bytes that each input holds, as the upstream output accounts for them.
     pub held: Vec<u32>,
 }
 
@@ -113,8 +113,8 @@ impl Queues {
                 for queue in &self.queues[input * self.outputs..(input + 1) * self.outputs] {
                     let packet = queue.head();
                     if packet != NONE {
-                        let sender = router.base + u32::from(fabric.pool[packet].out);
-                        all.push(Waiting { packet, input: input as u32, sender });
+                        let output = router.base + u32::from(fabric.pool[packet].out);
+                        all.push(Waiting { packet, input: input as u32, output });
                     }
                 }
             }

@@ -20,11 +20,11 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Channels};
 use units::{Draw, NodeId, PortId, RouterId, Time};
 
+use super::candidates::Ways;
 use super::minimal::MinimalSpec;
 use super::valiant::{Detours, IntraGroup, Rule, ValiantGroupSpec, ValiantNodeSpec, Waypoints};
-use super::ways::Ways;
 use super::{Memory, Phase};
-use crate::{Hop, Route, RouteState, Routing, RoutingError, Way};
+use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
 
 /// Detours of choosing routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -256,7 +256,7 @@ impl Routing for Choosing {
         self.detours.draw(src, dst, draw).map(Self::open).unwrap_or_default()
     }
 
-    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
         let Some(all) = self.detours.all(src, dst) else { return vec![(RouteState::default(), 1.0)] };
         let probability = 1.0 / all.len() as f64;
         all.into_iter().map(|waypoint| (Self::open(waypoint), probability)).collect()
@@ -266,7 +266,7 @@ impl Routing for Choosing {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let phase = Memory::of(hop.state).phase;
         if phase == Phase::Open && self.detours.ways.home(hop.dst).0 != at {
-            return Route::WEIGHED;
+            return Route::UGAL;
         }
         let route = self.detours.route(at, hop);
         if phase == Phase::Decided {
@@ -281,20 +281,20 @@ impl Routing for Choosing {
         route
     }
 
-    fn ways(&self, at: RouterId, hop: &Hop) -> [Way; 2] {
+    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
         let open = Memory::of(hop.state);
         let ways = &self.detours.ways;
         let home = ways.home(hop.dst).0;
-        let direct = Way {
+        let direct = PathOption {
             state: self.decided(open).state(),
             channels: ways.length(at, home),
-            handicap: 0,
+            bias: 0,
             probe: self.probe(at, ways.topology.place(home).0),
         };
-        let detour = Way {
-            state: self.detours.toward(open.waypoint).state(),
+        let detour = PathOption {
+            state: self.detours.with_waypoint(open.waypoint).state(),
             channels: self.detour_length(at, open.waypoint, home),
-            handicap: self.threshold,
+            bias: self.threshold,
             probe: self.probe(at, self.group_of(open.waypoint)),
         };
         [direct, detour]
@@ -311,11 +311,11 @@ impl Routing for Choosing {
         &self.detours.ways.lists
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 
-    fn alike_to_mates(&self) -> bool {
+    fn same_for_router(&self) -> bool {
         true
     }
 
@@ -323,15 +323,15 @@ impl Routing for Choosing {
         self.detours.waypoints()
     }
 
-    fn heading(&self, at: RouterId, state: RouteState) -> Option<u32> {
-        self.detours.heading(at, state)
+    fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
+        self.detours.current_waypoint(at, state)
     }
 
-    fn toward(&self, state: RouteState, waypoint: u32) -> RouteState {
-        Memory::of(state).toward(waypoint).state()
+    fn with_waypoint(&self, state: RouteState, waypoint: u32) -> RouteState {
+        Memory::of(state).with_waypoint(waypoint).state()
     }
 
-    fn beginnings(&self) -> Vec<RouteState> {
+    fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), Self::open(0)]
     }
 

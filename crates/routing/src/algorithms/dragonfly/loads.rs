@@ -10,8 +10,8 @@ use topology::{Channels, Topology};
 use units::RouterId;
 
 use super::Memory;
+use super::candidates::Ways;
 use super::valiant::{Detours, Excluded, Waypoints};
-use super::ways::Ways;
 
 /// What routers send to one another: by source, destinations and amounts.
 type Rows = [Vec<(RouterId, f64)>];

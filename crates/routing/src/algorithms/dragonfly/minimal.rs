@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{PortId, RouterId, VcId};
+use units::{PortId, RouterId, VcClass};
 
 use super::Memory;
+use super::candidates::{Classes, Ways};
 use super::loads;
-use super::ways::{Classes, Ways};
 use crate::loads::{OutputLoads, RouterTraffic};
 use crate::{Hop, Route, Routing, RoutingError};
 
@@ -58,7 +58,7 @@ impl Routing for Minimal {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let (home, port) = self.ways.home(hop.dst);
         if home == at {
-            return Route::only(port, VcId(0));
+            return Route::only(port, VcClass(0));
         }
         let mut memory = Memory::of(hop.state);
         let route = self.ways.to_router(at, home, &mut memory);
@@ -70,11 +70,11 @@ impl Routing for Minimal {
         &self.ways.lists
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 
-    fn alike_to_mates(&self) -> bool {
+    fn same_for_router(&self) -> bool {
         true
     }
 

@@ -17,11 +17,11 @@
 //! | progressive | l0 first, then as above, one higher: l1 g0 l2, ... | +1 | 2 |
 
 mod adaptive;
+mod candidates;
 mod loads;
 mod minimal;
 mod model;
 mod valiant;
-mod ways;
 
 pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
 pub use minimal::MinimalSpec;
@@ -84,7 +84,7 @@ impl Memory {
     }
 
     /// The same with another waypoint; without one, where the phase has none.
-    fn toward(self, waypoint: u32) -> Self {
+    fn with_waypoint(self, waypoint: u32) -> Self {
         if self.phase == Phase::Direct { self } else { Self { waypoint, ..self } }
     }
 }

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Topology};
-use units::{Draw, NodeId, PortId, RouterId, VcId};
+use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use super::ways::{Classes, Ways};
+use super::candidates::{Classes, Ways};
 use super::{Memory, Phase, loads};
 use crate::loads::{OutputLoads, RouterTraffic};
 use crate::{Hop, Route, RouteState, Routing, RoutingError};
@@ -217,7 +217,7 @@ impl Detours {
     }
 
     /// What a packet carries that sets out for a waypoint.
-    pub fn toward(&self, waypoint: u32) -> Memory {
+    pub fn with_waypoint(&self, waypoint: u32) -> Memory {
         Memory { waypoint, phase: Phase::Detour, local: self.before, global: 0 }
     }
 
@@ -250,14 +250,14 @@ impl Detours {
                 memory = self.behind_waypoint();
             }
             let (home, port) = self.ways.home(hop.dst);
-            if home == at { Route::only(port, VcId(0)) } else { self.ways.to_router(at, home, &mut memory) }
+            if home == at { Route::only(port, VcClass(0)) } else { self.ways.to_router(at, home, &mut memory) }
         };
         hop.state = memory.state();
         route
     }
 
     /// The waypoint that a packet is on its way to.
-    pub fn heading(&self, at: RouterId, state: RouteState) -> Option<u32> {
+    pub fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
         let memory = Memory::of(state);
         (memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint)).then_some(memory.waypoint)
     }
@@ -318,13 +318,13 @@ impl Routing for Valiant {
 
     fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
         let waypoint = self.detours.draw(src, dst, draw);
-        waypoint.map(|waypoint| self.detours.toward(waypoint).state()).unwrap_or_default()
+        waypoint.map(|waypoint| self.detours.with_waypoint(waypoint).state()).unwrap_or_default()
     }
 
-    fn starts(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
         let Some(all) = self.detours.all(src, dst) else { return vec![(RouteState::default(), 1.0)] };
         let probability = 1.0 / all.len() as f64;
-        all.into_iter().map(|waypoint| (self.detours.toward(waypoint).state(), probability)).collect()
+        all.into_iter().map(|waypoint| (self.detours.with_waypoint(waypoint).state(), probability)).collect()
     }
 
     #[inline]
@@ -336,11 +336,11 @@ impl Routing for Valiant {
         &self.detours.ways.lists
     }
 
-    fn reads_arrival(&self) -> bool {
+    fn uses_input_port(&self) -> bool {
         false
     }
 
-    fn alike_to_mates(&self) -> bool {
+    fn same_for_router(&self) -> bool {
         true
     }
 
@@ -348,16 +348,16 @@ impl Routing for Valiant {
         self.detours.waypoints()
     }
 
-    fn heading(&self, at: RouterId, state: RouteState) -> Option<u32> {
-        self.detours.heading(at, state)
+    fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
+        self.detours.current_waypoint(at, state)
     }
 
-    fn toward(&self, state: RouteState, waypoint: u32) -> RouteState {
-        Memory::of(state).toward(waypoint).state()
+    fn with_waypoint(&self, state: RouteState, waypoint: u32) -> RouteState {
+        Memory::of(state).with_waypoint(waypoint).state()
     }
 
-    fn beginnings(&self) -> Vec<RouteState> {
-        vec![RouteState::default(), self.detours.toward(0).state()]
+    fn initial_states(&self) -> Vec<RouteState> {
+        vec![RouteState::default(), self.detours.with_waypoint(0).state()]
     }
 
     fn output_loads(&self) -> Option<&dyn OutputLoads> {

@@ -2,7 +2,7 @@
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcId};
+use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::Memory;
 use crate::{Choice, Route, RoutingError};
@@ -149,7 +149,7 @@ impl Ways {
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
         if group == to_group {
-            return Route::only(self.local_port(number, to_number), VcId(memory.local));
+            return Route::only(self.local_port(number, to_number), VcClass(memory.local));
         }
         self.out_of(at, (group, number), to_group, memory)
     }
@@ -169,15 +169,15 @@ impl Ways {
                 if exit >> 16 == number {
                     Route::only(PortId(exit as u16), self.cross(memory))
                 } else {
-                    Route::only(self.local_port(number, exit >> 16), VcId(memory.local))
+                    Route::only(self.local_port(number, exit >> 16), VcClass(memory.local))
                 }
             }
             Exits::Several(exits) => {
                 let exit = exits[(at.0 * g + target) as usize];
-                let vc = if exit.global { self.cross(memory) } else { VcId(memory.local) };
+                let vc_class = if exit.global { self.cross(memory) } else { VcClass(memory.local) };
                 match exit.count {
-                    1 => Route::only(PortId(exit.place as u16), vc),
-                    count => Route { first: PortId(0), count, vc, choice: Choice::Random, list: exit.place },
+                    1 => Route::only(PortId(exit.place as u16), vc_class),
+                    count => Route { first: PortId(0), count, vc_class, choice: Choice::Random, list: exit.place },
                 }
             }
         }
@@ -185,11 +185,11 @@ impl Ways {
 
     /// Notes that a global channel is taken, and returns its class.
     #[inline]
-    fn cross(&self, memory: &mut Memory) -> VcId {
+    fn cross(&self, memory: &mut Memory) -> VcClass {
         let class = memory.global;
         memory.global += 1;
         memory.local = if class == 0 { self.classes.behind_first } else { self.classes.behind_second };
-        VcId(class)
+        VcClass(class)
     }
 
     /// The last hop, at the destination's router.

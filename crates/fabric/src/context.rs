@@ -1,22 +1,22 @@
 //! What the partitions of one thread use in turn: the place where they count, and where they leave what they send.
 
+use crate::counters::Counters;
 use crate::packet::Packet;
-use crate::tally::Tally;
 
 /// What the partition has that is being moved on. Shared so that it stays warm, and because some of it is as large as the
 /// whole network.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct WorkerContext {
     /// What has been counted.
-    pub tally: Tally,
+    pub counters: Counters,
     /// What is to be sent to each partition at the end of the window.
     pub outbox: Vec<Mail>,
 }
 
-impl Desk {
+impl WorkerContext {
     /// For the partitions of a division into so many.
-    pub fn new(tally: Tally, parts: usize) -> Self {
-        Self { tally, outbox: (0..parts).map(|_| Mail::default()).collect() }
+    pub fn new(counters: Counters, parts: usize) -> Self {
+        Self { counters, outbox: (0..parts).map(|_| Mail::default()).collect() }
     }
 }
 
@@ -27,7 +27,7 @@ pub struct Mail {
     packets: Vec<Packet>,
     /// when their heads are there, in ticks,
     heads: Vec<u64>,
-    /// and their tails, if channels are uneven; else empty.
+    /// and their tails, if channels differ in speed; else empty.
     tails: Vec<u64>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,

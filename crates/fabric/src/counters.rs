@@ -7,7 +7,7 @@ use crate::packet::Packet;
 
 /// Counts of some partitions: by batch, and those of the measured interval.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct Counters {
     /// Counts since the last `enter_batch`.
     batch: Batch,
     /// The batches counted: where the first begins, in ticks, how long each is, the counts of each so far, and which of
@@ -62,13 +62,13 @@ impl Batch {
     }
 }
 
-impl Default for Tally {
+impl Default for Counters {
     fn default() -> Self {
         Self::new(0)
     }
 }
 
-impl Tally {
+impl Counters {
     /// Nothing counted, nothing measured yet.
     pub fn new(nodes: u32) -> Self {
         Self {
@@ -145,8 +145,8 @@ impl Tally {
     }
 
     #[inline]
-    fn is_measured(&self, birth: u64) -> bool {
-        birth >= self.measured.start && birth < self.measured.end
+    fn is_measured(&self, generated_at: u64) -> bool {
+        generated_at >= self.measured.start && generated_at < self.measured.end
     }
 
     /// A packet has entered the network.
@@ -154,27 +154,27 @@ impl Tally {
     pub(crate) fn injected(&mut self, packet: &Packet) {
         self.in_flight += 1;
         self.batch.entered += 1;
-        self.measured_in_flight += i64::from(self.is_measured(packet.birth));
+        self.measured_in_flight += i64::from(self.is_measured(packet.generated_at));
     }
 
     /// A packet's head leaves its last router; its tail will be there at `at`.
     #[inline]
     pub(crate) fn delivered(&mut self, packet: &Packet, at: u64) {
-        let latency = at - packet.birth;
+        let latency = at - packet.generated_at;
         self.in_flight -= 1;
         self.total_delivered += 1;
         self.batch.packets += 1;
         self.batch.bytes += u64::from(packet.bytes);
         self.batch.latency += latency;
         self.batch.hops += u64::from(packet.hops);
-        debug_assert!(self.by_source.is_empty() || (packet.origin as usize) < self.by_source.len(), "no such source");
-        if let Some(bytes) = self.by_source.get_mut(packet.origin as usize) {
+        debug_assert!(self.by_source.is_empty() || (packet.flow_id as usize) < self.by_source.len(), "no such source");
+        if let Some(bytes) = self.by_source.get_mut(packet.flow_id as usize) {
             *bytes += u64::from(packet.bytes);
         }
         if let Some(last) = self.arrivals.get_mut(packet.dst as usize) {
             *last = at.max(*last);
         }
-        if self.is_measured(packet.birth) {
+        if self.is_measured(packet.generated_at) {
             self.latency.record(latency);
             self.hops += u64::from(packet.hops);
             self.measured_in_flight -= 1;
@@ -190,20 +190,20 @@ mod tests {
     fn batches_are_told_apart_by_time_whoever_counts() {
         // Would catch what happens at a batch's end being counted before it, a short last batch that is lost, and a batch
         // of the advance before that lives on. Two partitions count one after the other.
-        let mut tally = Tally::new(1);
+        let mut counters = Counters::new(1);
         for (begin, want) in [(0, [4, 2, 2]), (25, [4, 2, 2])] {
-            tally.count_batches(begin, 10);
+            counters.count_batches(begin, 10);
             for _ in 0..2 {
                 for (offset, end, packets) in [(0, 10, 1), (5, 10, 1), (10, 20, 1), (20, 30, 1)] {
-                    assert_eq!(tally.enter_batch(begin + offset), begin + end);
-                    tally.batch.packets += packets;
+                    assert_eq!(counters.enter_batch(begin + offset), begin + end);
+                    counters.batch.packets += packets;
                 }
-                tally.leave_batch();
+                counters.leave_batch();
             }
-            let counts: Vec<u64> = tally.take_batches().iter().map(|batch| batch.packets).collect();
+            let counts: Vec<u64> = counters.take_batches().iter().map(|batch| batch.packets).collect();
             assert_eq!(counts, want);
         }
-        tally.count_batches(7, u64::MAX);
-        assert_eq!(tally.enter_batch(7), u64::MAX);
+        counters.count_batches(7, u64::MAX);
+        assert_eq!(counters.enter_batch(7), u64::MAX);
     }
 }
