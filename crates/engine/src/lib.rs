@@ -3,11 +3,13 @@
 //! Time is counted in *ticks*: the greatest common divisor of all times of an experiment, so that where everything
 //! keeps step one slot of the wheel is one instant and nothing is ever sorted.
 
+mod bits;
 pub mod statistics;
 mod stream;
 mod wheel;
 mod windows;
 
+pub use bits::Bits;
 pub use stream::{Owner, Stream};
 pub use wheel::{Event, Instant, Wheel};
 pub use windows::{SpinBarrier, run_windows};

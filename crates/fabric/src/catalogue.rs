@@ -49,6 +49,14 @@ impl RouterSpec {
         }
     }
 
+    /// The bandwidth of the crossbar at a port, as a multiple of the link's.
+    pub fn speedup(&self) -> u8 {
+        match self {
+            Self::InputOutputQueued(spec) => spec.speedup.max(1),
+            _ => 1,
+        }
+    }
+
     /// The architecture's name as the experiment file writes it.
     pub fn kind(&self) -> &'static str {
         match self {

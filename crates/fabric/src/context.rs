@@ -23,23 +23,25 @@ impl WorkerContext {
 /// What is sent to one partition.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// Packets, with the input (port and virtual channel) in the place of the next packet,
     packets: Vec<Packet>,
-    /// when their heads are there, in ticks,
+    /// For each packet the input that it comes to, (port, virtual channel) in one number,
+    inputs: Vec<u32>,
+    /// when its head is there, in ticks,
     heads: Vec<u64>,
-    /// and their tails, if channels differ in speed; else empty.
-    tails: Vec<u64>,
+    /// and how long after it its tail is, if that matters; else empty.
+    times: Vec<u64>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
 }
 
 impl Mail {
-    /// Adds a packet that will be at an input: its head, and its tail if that matters.
+    /// Adds a packet that will be at an input: when its head is there, and how long after it its tail, if that matters.
     #[inline]
-    pub(crate) fn packet(&mut self, (head, tail): (u64, Option<u64>), input: u32, packet: Packet) {
-        self.packets.push(Packet { next: input, ..packet });
+    pub(crate) fn packet(&mut self, (head, time): (u64, Option<u64>), input: u32, packet: Packet) {
+        self.packets.push(packet);
+        self.inputs.push(input);
         self.heads.push(head);
-        self.tails.extend(tail);
+        self.times.extend(time);
     }
 
     /// Adds a credit.
@@ -56,16 +58,17 @@ impl Mail {
     /// Moves all that there is to another one.
     pub fn move_to(&mut self, other: &mut Self) {
         other.packets.append(&mut self.packets);
+        other.inputs.append(&mut self.inputs);
         other.heads.append(&mut self.heads);
-        other.tails.append(&mut self.tails);
+        other.times.append(&mut self.times);
         other.credits.append(&mut self.credits);
     }
 
-    /// The packets: each with the input that it comes to in the place of the next packet, and when its head and its tail are
-    /// there.
-    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, (u64, u64))> + '_ {
-        let tails = self.tails.iter().copied().chain(std::iter::repeat(0));
-        self.packets.iter().zip(self.heads.iter().copied().zip(tails))
+    /// The packets: each with the input that it comes to, when its head is there, and how long after it its tail.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, u32, (u64, u64))> + '_ {
+        let times = self.times.iter().copied().chain(std::iter::repeat(0));
+        let arrivals = self.inputs.iter().copied().zip(self.heads.iter().copied().zip(times));
+        self.packets.iter().zip(arrivals).map(|(packet, (input, times))| (packet, input, times))
     }
 
     /// The credits: time, counter, bytes.
@@ -73,11 +76,12 @@ impl Mail {
         self.credits.iter().copied()
     }
 
-    /// Forgets all that there is.
+    /// Removes all that there is.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
+        self.inputs.clear();
         self.heads.clear();
-        self.tails.clear();
+        self.times.clear();
         self.credits.clear();
     }
 }

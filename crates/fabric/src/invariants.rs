@@ -18,23 +18,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !fabric.wheel.is_empty() {
             return Err("events are left in the wheel".into());
         }
-        if let Some(input) = self.routers().held(fabric).iter().position(|&bytes| bytes > 0) {
+        let inputs = 0..fabric.ports() << fabric.vc_shift;
+        if let Some(input) = inputs.into_iter().find(|&input| self.routers().held(input) > 0) {
             return Err(format!("input {input} still holds bytes"));
         }
         if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
-        let depth = fabric.plan.depth as i32;
-        let short = |output: &usize| {
-            let vcs = fabric.plan.vcs as usize;
-            let counters = fabric.credits_of(*output);
-            let each = counters.len() / vcs.next_power_of_two();
-            counters.chunks(each).take(vcs).flatten().any(|&credit| credit != depth)
+        let short = |&output: &usize| {
+            let depth = fabric.plan.depth_beyond(fabric.outputs[output].far_end);
+            fabric.credits_of(output).iter().any(|&credit| credit != depth)
         };
-        let mut outputs = (0..fabric.outputs.len()).filter(|&output| fabric.leads_to_router(output));
+        let mut outputs = (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output));
         match outputs.find(short) {
             None => Ok(()),
-            Some(output) => Err(format!("credits {:?} of output {output}, not {depth}", fabric.credits_of(output))),
+            Some(output) => Err(format!("credits {:?} of output {output} are not whole", fabric.credits_of(output))),
         }
     }
 }

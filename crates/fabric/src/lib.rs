@@ -12,7 +12,10 @@ mod packet;
 mod partition;
 mod partition_map;
 mod plan;
+mod port;
+mod prefetch;
 pub mod routers;
+mod stations;
 mod watchdog;
 
 pub use context::{Mail, WorkerContext};
@@ -20,5 +23,5 @@ pub use counters::{Batch, Counters};
 pub use fabric::Fabric;
 pub use partition::{Actions, Demand, Partition, Traffic, TrafficEvent};
 pub use partition_map::{Grain, PartitionMap};
-pub use plan::{FabricError, FabricSpec, LinkParameters, Plan};
+pub use plan::{FabricError, FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 pub use watchdog::{WaitingPacket, waiting_cycle};

@@ -1,11 +1,16 @@
-//! Packets in flight: a pool of them, and the queues that thread through it.
+//! Packets in flight: their content, their places in queues, and the pool that holds both.
+//!
+//! A packet has three parts, kept apart. Its *content* (`Packet`) is what crosses links. Its *entry* (`Entry`) is what a
+//! router needs while the packet waits in a queue: most steps of a hop read the entry alone. The buffer space that it holds
+//! is known by the input that it came by (`crate::routers::Space`); packets that share one space, as the copies of a multicast
+//! do, are in a side table (`crate::fabric::Copies`) that is empty without them.
 
 use routing::RouteState;
 
 /// No packet.
 pub const NONE: u32 = u32::MAX;
 
-/// A packet in the network or at the head of its source: 32 bytes.
+/// The content of a packet in the network or at the head of its source: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Packet {
@@ -19,14 +24,25 @@ pub struct Packet {
     pub state: RouteState,
     /// Its size in bytes.
     pub bytes: u32,
-    /// The packet behind it in its queue.
+    /// Routers that it has entered.
+    pub hops: u16,
+    /// Where credits are counted per crosspoint, the output that the upstream router has chosen for it here; else
+    /// `UNDECIDED`.
+    pub ahead: u16,
+}
+
+/// A packet's place in a queue of a router or at its source: 16 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+pub struct Entry {
+    /// The packet behind it in its queue, or `NONE`.
     pub next: u32,
-    /// The output port that it waits for; where the choice is made one router ahead, the next router's, or `UNDECIDED`.
+    /// The packet's size in bytes.
+    pub bytes: u32,
+    /// The output port of this router by which it leaves.
     pub out: u16,
     /// The class of virtual channels on which it leaves.
     pub class: u8,
-    /// Routers that it has entered.
-    pub hops: u8,
 }
 
 /// An output port not yet chosen.
@@ -37,6 +53,7 @@ pub const UNDECIDED: u16 = u16::MAX;
 #[derive(Debug, Default)]
 pub struct Pool {
     packets: Vec<Packet>,
+    entries: Vec<Entry>,
     /// The free places. Listed, not linked through the places: those are cold when many packets come at once.
     free: Vec<u32>,
 }
@@ -47,14 +64,17 @@ impl Pool {
         Self::default()
     }
 
-    /// Takes a packet in and says where it lies.
+    /// Takes a packet in and returns its place.
     #[inline]
     pub fn put(&mut self, packet: Packet) -> u32 {
+        let entry = Entry { next: NONE, bytes: packet.bytes, out: UNDECIDED, class: 0 };
         let Some(place) = self.free.pop() else {
             self.packets.push(packet);
+            self.entries.push(entry);
             return (self.packets.len() - 1) as u32;
         };
         self.packets[place as usize] = packet;
+        self.entries[place as usize] = entry;
         place
     }
 
@@ -64,13 +84,31 @@ impl Pool {
         self.free.push(place);
     }
 
-    /// What lies at a place, unless it is `NONE`.
+    /// A packet's place in its queue.
+    #[inline(always)]
+    pub fn entry(&self, place: u32) -> &Entry {
+        &self.entries[place as usize]
+    }
+
+    /// A packet's place in its queue.
+    #[inline(always)]
+    pub fn entry_mut(&mut self, place: u32) -> &mut Entry {
+        &mut self.entries[place as usize]
+    }
+
+    /// The packet behind another one in its queue.
+    #[inline(always)]
+    pub fn next(&self, place: u32) -> u32 {
+        self.entries[place as usize].next
+    }
+
+    /// The content at a place, unless the place is `NONE`.
     #[inline]
     pub fn get(&self, place: u32) -> Option<&Packet> {
         self.packets.get(place as usize)
     }
 
-    /// All places, used or not.
+    /// The content of all places, used or not.
     #[inline]
     pub fn places(&self) -> &[Packet] {
         &self.packets
@@ -85,14 +123,14 @@ impl Pool {
 impl std::ops::Index<u32> for Pool {
     type Output = Packet;
 
-    #[inline]
+    #[inline(always)]
     fn index(&self, place: u32) -> &Packet {
         &self.packets[place as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Pool {
-    #[inline]
+    #[inline(always)]
     fn index_mut(&mut self, place: u32) -> &mut Packet {
         &mut self.packets[place as usize]
     }
@@ -124,12 +162,6 @@ impl Queue {
         self.head
     }
 
-    /// Whether there is one only; the queue must not be empty.
-    #[inline]
-    pub fn is_single(&self) -> bool {
-        self.head == self.tail
-    }
-
     /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -142,7 +174,7 @@ impl Queue {
         if self.head == NONE {
             self.head = packet;
         } else {
-            pool[self.tail].next = packet;
+            pool.entry_mut(self.tail).next = packet;
         }
         self.tail = packet;
     }
@@ -151,7 +183,7 @@ impl Queue {
     #[inline]
     pub fn pop(&mut self, pool: &Pool) -> u32 {
         let packet = self.head;
-        self.head = pool[packet].next;
+        self.head = pool.next(packet);
         packet
     }
 }

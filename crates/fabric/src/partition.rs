@@ -1,19 +1,17 @@
 //! One partition of a run: its routers, its sources, and the order of things within an instant.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
-use engine::Instant;
+use engine::{Bits, Event, Instant};
 use routing::RouteState;
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
-use crate::fabric::{ARRIVED, Fabric, event_kind};
+use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, wake};
 use crate::packet::{NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
-use crate::routers::arbiter::Bits;
-use crate::routers::{Arrival, Routers};
+use crate::routers::Routers;
 
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +88,8 @@ pub trait Traffic: Send {
     }
 }
 
-/// The first purpose of an alarm, as the argument of an event.
-const FIRST: u32 = ARRIVED + 1;
+/// Arrivals that are queued step by step at once.
+const BATCH: usize = 64;
 
 /// One partition of a run.
 #[derive(Debug)]
@@ -104,6 +102,8 @@ pub struct Partition<R, T> {
     instant: Instant<{ event_kind::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
     arrivals: Vec<Arrival>,
+    /// The arrivals of an instant may be taken in any order.
+    any_order: bool,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -121,6 +121,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
+        let any_order = fabric.in_any_order();
         let mut partition = Self {
             fabric,
             routers,
@@ -128,6 +129,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             heads: vec![NONE; nodes],
             instant: Instant::default(),
             arrivals: Vec::new(),
+            any_order,
             traffic_events: Vec::new(),
             actions: Actions::default(),
         };
@@ -143,8 +145,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         partition
     }
 
-    /// Reads the state of all channels and packets once, as it lies in memory: sooner done than to get it piece by piece when
-    /// it is needed, after others have had the near cache for a window.
+    /// Reads the state of all channels and packets once: worth it where other partitions have evicted it.
     pub fn before_window(&self) {
         self.fabric.before_window();
         self.routers.before_window();
@@ -166,59 +167,101 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         std::mem::swap(&mut self.fabric.context, context);
     }
 
-    /// One instant: credits and arrivals, then arbitration and departures.
+    /// One instant: credits, space that falls free, arrivals and wake-ups; then arbitration and departures.
     #[inline]
     fn handle(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
-        let fabric = &mut self.fabric;
         for event in &instant.kinds[event_kind::CREDIT] {
-            fabric.take_credit(event.target, event.arg);
-        }
-        if fabric.exceeds_cache {
-            for event in &instant.kinds[event_kind::FREE] {
-                self.routers.before_freed(fabric, event.target);
-            }
+            self.fabric.take_credit(event.target, event.arg);
         }
         for event in &instant.kinds[event_kind::FREE] {
-            self.routers.freed(fabric, event.target, event.arg, now);
+            let space = self.routers.space(event.target);
+            self.fabric.free(&mut self.routers, space, event.arg, now);
         }
-        for event in &instant.kinds[event_kind::ARRIVAL] {
-            // What is under way for long has grown cold: many at once are got sooner than one after the other.
-            black_box(fabric.pool[event.arg].dst);
-            fabric.mark_arrival(event.target, event.arg);
-        }
-        for event in &instant.kinds[event_kind::WAKE] {
-            match event.arg {
-                0 => fabric.woken(event.target),
-                ARRIVED => self.traffic_events.push(TrafficEvent::Arrival { flow_id: event.target }),
-                purpose => {
-                    self.traffic_events.push(TrafficEvent::Alarm { target: event.target, purpose: purpose - FIRST })
-                }
-            }
-        }
+        self.take_arrivals(&instant.kinds[event_kind::ARRIVAL], now);
+        self.take_wakes(&instant.kinds[event_kind::WAKE]);
         if !self.traffic_events.is_empty() {
             self.notify_traffic(now);
         }
-        // Nothing is marked while this goes on: what it causes comes later, as events.
+        self.visit_routers(now);
+        self.visit_nodes(now);
+    }
+
+    /// Packets are through pipelines: their routers are marked, or, where order cannot matter, they are queued.
+    #[inline(always)]
+    fn take_arrivals(&mut self, events: &[Event], now: u64) {
+        let Self { fabric, routers, arrivals, .. } = self;
+        if !self.any_order {
+            for &event in events {
+                // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
+                fabric.before_arrival(event.arg);
+                fabric.mark_arrival(event);
+            }
+        } else if fabric.exceeds_cache {
+            for events in events.chunks(BATCH) {
+                arrivals.extend(events.iter().map(|&event| fabric.arrival(event)));
+                for arrival in arrivals.iter() {
+                    fabric.mark_router(arrival.router as usize);
+                }
+                enqueue_batch(fabric, routers, arrivals, now);
+            }
+        } else {
+            for &event in events {
+                let mut arrival = fabric.arrival(event);
+                fabric.decide(&mut arrival);
+                fabric.mark_router(arrival.router as usize);
+                routers.enqueue(fabric, &arrival, now);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_wakes(&mut self, events: &[Event]) {
+        let Self { fabric, routers, .. } = self;
+        if fabric.exceeds_cache {
+            for event in events.iter().filter(|event| matches!(event.arg, wake::OUTPUT_SIDE | wake::INPUT_SIDE)) {
+                routers.before_side(fabric, event.target as usize);
+            }
+        }
+        for &event in events {
+            match event.arg {
+                wake::LINK => fabric.link_woken(event),
+                wake::OUTPUT_SIDE | wake::INPUT_SIDE => routers.side_woken(fabric, event.target as usize, event.arg),
+                wake::DELIVERED => self.traffic_events.push(TrafficEvent::Arrival { flow_id: event.target }),
+                alarm => {
+                    let purpose = alarm - wake::ALARM;
+                    self.traffic_events.push(TrafficEvent::Alarm { target: event.target, purpose });
+                }
+            }
+        }
+    }
+
+    /// Visits every marked router. Nothing is marked while this goes on: what it causes comes later, as events.
+    #[inline(always)]
+    fn visit_routers(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
                 let routers = self.fabric.dirty_routers.take_word(word);
                 if self.fabric.exceeds_cache {
                     self.routers.before_serve(&self.fabric, word * 64, routers);
-                    self.enqueue_batch(word * 64, routers, now);
+                    self.collect_arrivals(word * 64, routers, now);
                 }
                 for router in Bits(routers) {
-                    self.handle_router(word * 64 + router, now);
+                    self.visit_router(word * 64 + router, now);
                 }
             }
         }
+    }
+
+    /// Visits every marked node.
+    #[inline(always)]
+    fn visit_nodes(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
                 let nodes = self.fabric.dirty_nodes.take_word(word);
                 if self.fabric.exceeds_cache {
-                    for node in Bits(nodes) {
-                        self.before_inject(word * 64 + node);
-                    }
+                    self.fabric.before_injections(word * 64, nodes, &self.heads);
+                    Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
                 }
                 for node in Bits(nodes) {
                     self.inject(word * 64 + node, now);
@@ -246,53 +289,30 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     fn set_alarms(&mut self) {
         for (at, target, purpose) in self.actions.alarms.drain(..) {
-            self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + FIRST);
+            self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + wake::ALARM);
         }
     }
 
     #[inline(always)]
-    fn handle_router(&mut self, router: usize, now: u64) {
-        let Self { fabric, routers: inside, .. } = self;
-        fabric.each_arrival(router, |fabric, mut arrival| {
-            fabric.decide(&mut arrival);
-            inside.enqueue(fabric, &arrival, now);
-        });
-        inside.serve(fabric, router, now);
+    fn visit_router(&mut self, router: usize, now: u64) {
+        let Self { fabric, routers, .. } = self;
+        if !self.any_order {
+            fabric.each_arrival(router, |fabric, mut arrival| {
+                fabric.decide(&mut arrival);
+                routers.enqueue(fabric, &arrival, now);
+            });
+        }
+        routers.serve(fabric, router, now);
     }
 
-    /// Lands what has arrived at some of the routers from `first` on, in the order of ports.
+    /// Queues what has arrived at some of the routers from `first` on, in the order of ports.
     #[inline(never)]
-    fn enqueue_batch(&mut self, first: usize, routers: u64, now: u64) {
+    fn collect_arrivals(&mut self, first: usize, routers: u64, now: u64) {
         let Self { fabric, routers: inside, arrivals, .. } = self;
-        // In steps, each over all of them, so that much of the memory that a step needs is under way at once.
         for router in Bits(routers) {
             fabric.each_arrival(first + router, |_, arrival| arrivals.push(arrival));
         }
-        for arrival in arrivals.iter() {
-            black_box(fabric.pool[arrival.packet].dst);
-            let input = (arrival.base as usize + arrival.port as usize) << fabric.plan.vc_shift | arrival.vc as usize;
-            inside.before_input(fabric, input);
-        }
-        for arrival in arrivals.iter_mut() {
-            fabric.decide(arrival);
-        }
-        for arrival in arrivals.iter() {
-            inside.before_output(fabric, arrival.base as usize + arrival.out as usize);
-        }
-        for arrival in arrivals.drain(..) {
-            inside.enqueue(fabric, &arrival, now);
-        }
-    }
-
-    /// Reads what `inject` will read.
-    #[inline(always)]
-    fn before_inject(&self, node: usize) {
-        let packet = self.heads[node];
-        if packet != NONE {
-            black_box(self.fabric.pool[packet].generated_at);
-        }
-        self.fabric.before_sending(self.fabric.ports() + node);
-        self.traffic.before_next(node);
+        enqueue_batch(fabric, inside, arrivals, now);
     }
 
     /// Sends a node's next packet, if it can be sent.
@@ -303,18 +323,18 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return;
         }
         let output = self.fabric.ports() + node;
-        let ready = self.fabric.outputs[output].free_at.max(self.fabric.pool[packet].generated_at);
+        let Packet { generated_at, bytes, .. } = self.fabric.pool[packet];
+        let ready = self.fabric.outputs[output].free_at.max(generated_at);
         if ready > now {
             self.fabric.wake_at(output, ready);
             return;
         }
-        let Some(vc) = self.fabric.ready_vc(output, packet) else {
+        // Packets are injected on class 0.
+        let Some(vc) = self.fabric.ready_vc(output, packet, (0, bytes)) else {
             self.fabric.block(output);
             return;
         };
-        self.fabric.context.counters.injected(&self.fabric.pool[packet]);
-        let bytes = self.fabric.pool[packet].bytes;
-        self.fabric.transmit(output, (packet, bytes), vc, now);
+        self.fabric.inject(output, Outgoing { packet, bytes, vc }, now);
         self.next_demand(node, now);
     }
 
@@ -331,10 +351,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             dst: demand.dst.0,
             state: demand.state,
             bytes: demand.bytes,
-            next: NONE,
-            out: UNDECIDED,
-            class: 0,
             hops: 0,
+            ahead: UNDECIDED,
         };
         self.heads[node] = fabric.admit(packet, demand.generated_at);
         let output = fabric.ports() + node;
@@ -363,7 +381,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     /// Has ways weighed by a snapshot of the network's congestion from now on.
-    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u32>>) {
+    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u64>>) {
         self.fabric.take_snapshot(snapshot);
     }
 
@@ -386,6 +404,24 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Bytes sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
-        (0..self.fabric.outputs.len()).map(|s| (self.fabric.source(s), self.fabric.sent(s)))
+        (0..self.fabric.outputs.len()).map(|output| (self.fabric.source(output), self.fabric.outputs[output].sent))
+    }
+}
+
+/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
+#[inline(never)]
+fn enqueue_batch<R: Routers>(fabric: &mut Fabric, routers: &mut R, arrivals: &mut Vec<Arrival>, now: u64) {
+    for arrival in arrivals.iter() {
+        fabric.before_arrival(arrival.packet);
+        routers.before_input(fabric, arrival);
+    }
+    for arrival in arrivals.iter_mut() {
+        fabric.decide(arrival);
+    }
+    for arrival in arrivals.iter() {
+        routers.before_output(fabric, arrival);
+    }
+    for arrival in arrivals.drain(..) {
+        routers.enqueue(fabric, &arrival, now);
     }
 }

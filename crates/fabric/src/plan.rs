@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
-use units::{Bandwidth, Bytes, ChannelId, RouterId, Time};
+use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+use crate::port::FarEnd;
+use crate::stations::ReceiveBuffer;
 
 /// A link's bandwidth and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,19 @@ pub struct FabricSpec {
     pub other_times: Vec<Time>,
     /// Whether sources generate at any time, not only at multiples of a packet's time: then the grain is a picosecond.
     pub continuous: bool,
+    /// The receive buffer of every node; without one, nodes take packets as fast as they come.
+    pub receive_buffer: Option<ReceiveBufferSpec>,
     /// The experiment's seed.
     pub seed: u64,
+}
+
+/// The receive buffer of a node's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBufferSpec {
+    /// Its depth.
+    pub depth: Capacity,
+    /// The rate at which it is drained.
+    pub drain: Bandwidth,
 }
 
 /// Why a fabric cannot be built. `key` is a dotted key of the experiment file.
@@ -89,6 +102,7 @@ pub struct Plan {
     /// The router's delay, in ticks.
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
+    pub(crate) receive_buffer: Option<ReceiveBuffer>,
     pub(crate) tick: Time,
     pub(crate) seed: u64,
 }
@@ -141,6 +155,7 @@ impl Plan {
         };
         let tick = grain(&spec, router.delay)?;
         let links = spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
+        let receive_buffer = spec.receive_buffer.map(|own| receive_buffer(own, spec.packet, tick)).transpose()?;
         let channels = Channels::new(&*spec.topology);
         let max_ports = (0..spec.topology.routers()).map(|r| spec.topology.ports(RouterId(r))).max().unwrap_or(0);
         Ok(Self {
@@ -155,6 +170,7 @@ impl Plan {
             output_depth,
             delay: router.delay.0 / tick.0,
             credit_return: router.credit_return,
+            receive_buffer,
             tick,
             topology: spec.topology,
             routing: spec.routing,
@@ -248,21 +264,22 @@ impl Plan {
         }
     }
 
-    /// When a packet that leaves a buffer frees it, in ticks after its head has left.
-    ///
-    /// `Head` must not let the next packet come in faster than this one goes out: where the way in is faster than the
-    /// way out, the credit waits for the difference.
-    #[inline]
-    pub(crate) fn free_after(&self, time_in: u64, time_out: u64) -> u64 {
-        match self.credit_return {
-            CreditReturn::Head => time_out.saturating_sub(time_in),
-            CreditReturn::Tail => time_out,
-        }
-    }
-
     /// Whether every buffer falls free as the head leaves: no way in is faster than a way out.
     pub(crate) fn frees_at_head(&self) -> bool {
         self.credit_return == CreditReturn::Head && !self.has_mixed_rates()
+    }
+
+    /// Whether a packet may leave an input before its tail has come: by a faster channel or over a faster crossbar.
+    pub(crate) fn tracks_tails(&self) -> bool {
+        self.has_mixed_rates() || (self.credit_return == CreditReturn::Tail && self.router.speedup() > 1)
+    }
+
+    /// The most credit that an output's channel has on a virtual channel, in bytes: the depth of the buffer at its far end.
+    pub(crate) fn depth_beyond(&self, end: FarEnd) -> i32 {
+        match (end, self.receive_buffer) {
+            (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
+            _ => self.depth as i32,
+        }
     }
 
     /// Whether some channels are faster than others.
@@ -279,7 +296,7 @@ impl Plan {
     }
 }
 
-fn holds_a_packet(key: &str, buffer: units::Capacity, packet: Bytes) -> Result<u32, FabricError> {
+fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, FabricError> {
     let depth = buffer
         .in_bytes(packet)
         .ok_or_else(|| FabricError::new(key, format!("{buffer} is too deep: at most 2 GiB are allowed")))?;
@@ -301,18 +318,17 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
         return Ok(Time(1));
     }
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
-    for link in &spec.links {
-        grain = gcd(grain, link.delay.0);
-        for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
-            grain = gcd(grain, serialization(*link, size)?);
-        }
-    }
-    if let RouterSpec::InputOutputQueued(s) = &spec.router {
+    let speedup = u64::from(spec.router.speedup());
+    for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
         for link in &spec.links {
-            let time = serialization(*link, spec.packet)?;
-            grain = gcd(grain, time.div_ceil(u64::from(s.speedup)));
+            let time = serialization(*link, size)?;
+            grain = gcd(gcd(grain, time), time.div_ceil(speedup));
+        }
+        if let Some(buffer) = &spec.receive_buffer {
+            grain = gcd(grain, drain_time(buffer.drain, size)?);
         }
     }
+    grain = spec.links.iter().fold(grain, |grain, link| gcd(grain, link.delay.0));
     Ok(Time(grain.max(1)))
 }
 
@@ -328,6 +344,24 @@ fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, Fab
     }
     let full = serialization(link, packet)?.div_ceil(tick.0);
     Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
+}
+
+/// A receive buffer that holds a packet and is drained at a rate that the clock can hold.
+fn receive_buffer(spec: ReceiveBufferSpec, packet: Bytes, tick: Time) -> Result<ReceiveBuffer, FabricError> {
+    let depth = holds_a_packet("node.receive_buffer", spec.depth, packet)?;
+    drain_time(spec.drain, packet)?;
+    Ok(ReceiveBuffer { depth, drain: spec.drain, tick })
+}
+
+/// The time that a packet of a size is drained for, in picoseconds.
+fn drain_time(drain: Bandwidth, size: Bytes) -> Result<u64, FabricError> {
+    match drain.serialization(size) {
+        Some((time, _)) if time.0 <= LONGEST && time.0 > 0 => Ok(time.0),
+        _ => Err(FabricError::new(
+            "node.drain",
+            format!("{drain} is too slow: a packet of {size} would be drained for more than 1000 s"),
+        )),
+    }
 }
 
 fn serialization(link: LinkParameters, size: Bytes) -> Result<u64, FabricError> {

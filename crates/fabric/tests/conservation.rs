@@ -50,6 +50,7 @@ fn spec(topology: &str, router: RouterSpec, [to, from]: [&str; 2]) -> FabricSpec
         packet: Bytes(256),
         other_packets: vec![Bytes(96)],
         other_times: vec![],
+        receive_buffer: None,
         continuous: false,
         seed: 3,
     }

@@ -24,8 +24,18 @@ fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
     let router = toml::from_str(r#"kind = "input-output-queued""#).unwrap();
     let (other_packets, other_times) = (vec![], vec![]);
     let packet = Bytes(64);
-    let spec =
-        FabricSpec { topology, routing, links, router, packet, other_packets, other_times, continuous: false, seed: 1 };
+    let spec = FabricSpec {
+        topology,
+        routing,
+        links,
+        router,
+        packet,
+        other_packets,
+        other_times,
+        receive_buffer: None,
+        continuous: false,
+        seed: 1,
+    };
     Plan::new(spec).unwrap()
 }
 

@@ -47,6 +47,7 @@ fn main() {
         packet: Bytes(size),
         other_packets: vec![],
         other_times: vec![],
+        receive_buffer: None,
         continuous: false,
         seed: 1,
     };

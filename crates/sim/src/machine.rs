@@ -174,9 +174,9 @@ impl<R: Routers> Parts<R> {
 
     /// Lets all partitions see how congested the channels of all are now.
     fn take_snapshot(&mut self) {
-        let mut snapshot = vec![0; self.channels];
+        let mut snapshot = vec![0_u64; self.channels];
         for partition in self.partitions() {
-            partition.fabric().look_at_congestion(&mut snapshot);
+            partition.fabric().read_congestion(&mut snapshot);
         }
         let snapshot = Arc::new(snapshot);
         for partition in self.partitions_mut() {

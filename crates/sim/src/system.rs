@@ -514,6 +514,7 @@ fn fabric_spec(
             (WorkloadSpec::Benchmark(_), NicSpec::Ideal(nic)) => vec![nic.send_overhead, nic.receive_overhead],
             _ => Vec::new(),
         },
+        receive_buffer: None,
         continuous: matches!(traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic),
         seed: spec.seed,
     }

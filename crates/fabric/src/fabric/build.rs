@@ -7,12 +7,14 @@ use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::marks::Marks;
-use super::{Class, Fabric, InputPort, LocalRouter, NOWHERE, OutputPort, SINK};
+use super::{Class, Classes, Copies, Fabric, LocalRouter};
 use crate::catalogue::CreditRule;
 use crate::context::WorkerContext;
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
-use crate::plan::{Link, Plan};
+use crate::plan::Plan;
+use crate::port::{FarEnd, InputPort, NEAR_CREDITS, NO_PARTITION, OutputPort};
+use crate::stations::Stations;
 
 impl Fabric {
     /// The shared state of one part of a network.
@@ -24,15 +26,17 @@ impl Fabric {
             _ => 0,
         };
         let credit_shift = plan.vc_shift + ahead_shift;
+        let near = ahead_shift == 0 && usize::from(plan.vcs) <= NEAR_CREDITS;
         let words = usize::from(plan.max_ports).div_ceil(64).max(1);
         let routers = local_routers(&plan, map, part);
-        let outputs = outputs(&plan, map, part);
-        Self {
+        let (outputs, stations) = outputs(&plan, map, part);
+        let wide = if words > 1 { routers.len() * words } else { 0 };
+        let mut fabric = Self {
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
             inputs: inputs(&plan, map, &routers, credit_shift),
-            credits: vec![plan.depth as i32; outputs.len() << credit_shift],
+            far_credits: vec![plan.depth as i32; if near { 0 } else { outputs.len() << credit_shift }],
             credit_shift,
             ahead_shift,
             streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
@@ -43,42 +47,45 @@ impl Fabric {
                 _ => Vec::new(),
             },
             words,
-            wide_arrived: vec![0; if words > 1 { routers.len() * words } else { 0 }],
-            wide_active: vec![0; if words > 1 { routers.len() * words } else { 0 }],
+            wide_arrived: vec![0; wide],
+            wide_active: vec![0; wide],
             dirty_routers: Marks::new(routers.len()),
             dirty_nodes: Marks::new(nodes.len()),
             snapshot: Arc::default(),
-            exceeds_cache: outputs.len() > SPREAD,
-            sent_before: vec![0; outputs.len()],
-            blocked: vec![false; outputs.len()],
+            exceeds_cache: outputs.len() > CACHED_OUTPUTS,
             context: WorkerContext::default(),
             routers,
             nodes,
             outputs,
             rule,
             classes: classes(&plan),
-            one_vc_per_class: plan.vcs_per_class.iter().all(|&vcs_per_class| vcs_per_class == 1)
-                && rule != CreditRule::PerCrosspoint,
+            one_vc_per_class: plan.vcs_per_class.iter().all(|&vcs| vcs == 1) && rule != CreditRule::PerCrosspoint,
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
             router_delay: plan.delay,
-            reads_class: plan.routing.uses_input_port()
-                && plan.vcs_per_class.iter().any(|&vcs_per_class| vcs_per_class != 1),
+            reads_class: plan.routing.uses_input_port() && plan.vcs_per_class.iter().any(|&vcs| vcs != 1),
             notify_deliveries: false,
             frees_at_head: plan.frees_at_head(),
-            mixed_rates: plan.has_mixed_rates(),
+            tracks_tails: plan.tracks_tails(),
             tails: Vec::new(),
+            copies: Copies::default(),
+            stations,
             plan,
-        }
+        };
+        fabric.fill_station_credits();
+        fabric
     }
 }
 
-/// Senders whose state fits into a near cache.
-const SPREAD: usize = 1 << 13;
+/// Outputs whose state fits into a near cache.
+const CACHED_OUTPUTS: usize = 1 << 13;
 
-fn classes(plan: &Plan) -> Vec<Class> {
-    let class = |(link, &vcs_per_class): (&Link, &u8)| Class { delay: link.delay, full: link.full, vcs_per_class };
-    plan.links.iter().zip(&plan.vcs_per_class).map(class).collect()
+fn classes(plan: &Plan) -> Classes {
+    let mut classes = Box::new([Class::default(); 256]);
+    for ((class, link), &vcs_per_class) in classes.iter_mut().zip(&plan.links).zip(&plan.vcs_per_class) {
+        *class = Class { delay: link.delay, full: link.full, vcs_per_class };
+    }
+    classes
 }
 
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
@@ -89,43 +96,45 @@ fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRoute
     map.routers(part).iter().map(router).collect()
 }
 
-fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<OutputPort> {
+fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, Stations) {
     let topology = &*plan.topology;
     let mut outputs = Vec::new();
-    for &router in map.routers(part) {
+    let mut stations = Stations::new(plan);
+    for (owner, &router) in map.routers(part).iter().enumerate() {
         for port in 0..topology.ports(RouterId(router)) {
             let (router, port) = (RouterId(router), PortId(port));
             let class = plan.class_of(plan.channels.output(router, port));
-            outputs.push(match topology.endpoint(router, port) {
-                Endpoint::Router(next, in_port) => output(class, map.port(next, in_port)),
-                Endpoint::Node(node) => output(class, Place { partition: SINK, index: node.0 }),
-                Endpoint::Unconnected => output(ChannelClass::INJECTION, Place { partition: NOWHERE, index: 0 }),
-            });
+            let (class, far_end) = match topology.endpoint(router, port) {
+                Endpoint::Router(next, in_port) => (class, far_router(map.port(next, in_port))),
+                Endpoint::Node(_) => (class, stations.add().map_or(FarEnd::Node, FarEnd::Station)),
+                Endpoint::Unconnected => (ChannelClass::INJECTION, FarEnd::Unconnected),
+            };
+            outputs.push(output(plan, far_end, class, (owner, port.0, 0)));
         }
     }
-    for &node in map.nodes(part) {
+    for (owner, &node) in map.nodes(part).iter().enumerate() {
         let (router, port) = topology.attachment(NodeId(node));
-        outputs.push(output(ChannelClass::INJECTION, map.port(router, port)));
+        let far_end = far_router(map.port(router, port));
+        outputs.push(output(plan, far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
     }
-    outputs
+    (outputs, stations)
 }
 
-fn output(class: ChannelClass, target: Place) -> OutputPort {
+fn far_router(place: Place) -> FarEnd {
+    FarEnd::Router { partition: place.partition, port: place.index }
+}
+
+fn output(plan: &Plan, far_end: FarEnd, class: ChannelClass, (owner, port, flags): (usize, u16, u8)) -> OutputPort {
     OutputPort {
         free_at: 0,
-        wanted: [0; 2],
-        crossbar_free: 0,
-        filled: 0,
         queued: 0,
-        leaving: 0,
-        target: target.index,
         sent: 0,
-        partition: target.partition,
-        last: 0,
+        credits: [plan.depth as i32; NEAR_CREDITS],
+        far_end,
+        owner: owner as u32,
+        port,
         class,
-        last_vc: 0,
-        waking: false,
-        crossbar_waking: false,
+        flags,
     }
 }
 
@@ -134,18 +143,19 @@ fn inputs(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift
     let mut inputs = Vec::new();
     for (number, router) in routers.iter().enumerate() {
         for port in 0..router.ports {
-            let (feeder, channel) = match topology.endpoint(router.id, PortId(port)) {
+            let (upstream, channel) = match topology.endpoint(router.id, PortId(port)) {
                 Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
                 Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
-                Endpoint::Unconnected => (Place { partition: NOWHERE, index: 0 }, ChannelId(0)),
+                Endpoint::Unconnected => (Place { partition: NO_PARTITION, index: 0 }, ChannelId(0)),
             };
             inputs.push(InputPort {
-                crossbar_free: 0,
-                filled: 0,
                 router: number as u32,
-                counters: feeder.index << credit_shift,
+                id: router.id,
+                base: router.base,
+                counters: upstream.index << credit_shift,
                 arrived: NONE,
-                partition: feeder.partition,
+                partition: upstream.partition,
+                port,
                 class: plan.class_of(channel),
                 arrived_vc: 0,
             });

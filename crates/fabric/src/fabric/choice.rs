@@ -1,4 +1,4 @@
-//! The way on of a packet that has landed: what the routing offers, and which of it is taken.
+//! The output of a packet that has arrived: what the routing offers, and which of it is taken.
 
 use std::sync::Arc;
 
@@ -6,90 +6,87 @@ use routing::{Choice, Hop, PathOption, Route};
 use topology::ChannelSource;
 use units::{Draw, NodeId, PortId, VcClass};
 
-use super::{Fabric, OutputPort};
+use super::{Arrival, Fabric};
 use crate::catalogue::CreditRule;
-use crate::packet::{NONE, UNDECIDED};
-use crate::routers::Arrival;
+use crate::packet::{Entry, NONE, UNDECIDED};
+use crate::port::OutputPort;
 
 impl Fabric {
-    /// Decides by which output a packet that has landed will leave, and counts it as waiting for it.
+    /// Decides by which output a packet that has arrived will leave, and counts it as waiting for it.
     #[inline(always)]
     pub(crate) fn decide(&mut self, arrival: &mut Arrival) {
-        self.find_output(arrival);
-        self.outputs[arrival.base as usize + arrival.out as usize].queued += arrival.bytes;
-    }
-
-    /// Notes output and class in a packet that has landed.
-    #[inline(always)]
-    fn find_output(&mut self, arrival: &mut Arrival) {
-        let Arrival { router, id, base, port, vc, packet, .. } = *arrival;
+        let Arrival { id, port, vc, packet, .. } = *arrival;
+        let vc_class = if self.reads_class { self.class_of(arrival) } else { vc };
         let place = &mut self.pool[packet];
-        let class = if self.reads_class {
-            vc as u8 / self.classes[self.inputs[base as usize + port as usize].class.0 as usize].vcs_per_class
-        } else {
-            vc as u8
-        };
         let mut hop =
-            Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc_class: VcClass(class) };
+            Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
         let route = self.plan.routing.route(id, &mut hop);
-        (arrival.bytes, arrival.class) = (place.bytes, route.vc_class.0);
         place.hops += 1;
-        place.next = NONE;
         place.state = hop.state;
-        place.class = route.vc_class.0;
+        (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, route.first.0);
         if self.rule == CreditRule::PerCrosspoint {
-            // The upstream router has chosen; the place is free for this router's own choice ahead.
-            arrival.out = std::mem::replace(&mut place.out, UNDECIDED);
-            return;
+            // The upstream router has chosen; the field is free for this router's own choice ahead.
+            arrival.out = std::mem::replace(&mut place.ahead, UNDECIDED);
+        } else if route.count != 1 {
+            self.choose_output(arrival, &route, Hop { state: before, ..hop });
         }
-        if route.count == 1 {
-            (place.out, arrival.out) = (route.first.0, route.first.0);
-            return;
-        }
-        if route.choice == Choice::Ugal {
-            self.weigh(arrival, Hop { state: before, ..hop });
-        } else {
-            arrival.out = self.choose(router, base as usize, &route);
-        }
-        self.pool[packet].out = arrival.out;
+        let Arrival { base, out, class, bytes, .. } = *arrival;
+        *self.pool.entry_mut(packet) = Entry { next: NONE, bytes, out, class };
+        self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
     }
 
-    /// Takes the better of two ways, and notes it in the packet.
+    /// The class of virtual channels on which a packet has come.
     #[inline(never)]
+    fn class_of(&self, arrival: &Arrival) -> u8 {
+        let input = &self.inputs[arrival.base as usize + usize::from(arrival.port)];
+        arrival.vc / self.classes[input.class.0 as usize].vcs_per_class
+    }
+
+    /// Takes one of several outputs.
+    #[inline(never)]
+    fn choose_output(&mut self, arrival: &mut Arrival, route: &Route, hop: Hop) {
+        if route.choice == Choice::Ugal {
+            self.weigh(arrival, hop);
+        } else {
+            arrival.out = self.choose(arrival.router as usize, arrival.base as usize, route);
+        }
+    }
+
+    /// Takes the path of the lower cost, and notes it in the packet.
     fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
-        let Arrival { router, id, base, .. } = *arrival;
-        let plan = Arc::clone(&self.plan);
-        let mut option = |way: PathOption| {
-            let mut taken = Hop { state: way.state, ..hop };
-            let route = plan.routing.route(id, &mut taken);
-            let out = if route.count == 1 { route.first.0 } else { self.choose(router, base as usize, &route) };
-            debug_assert!(way.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
-            let congestion = match way.probe {
-                Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
-                None => self.occupancy(base as usize + out as usize),
-            };
-            let bias = u64::from(way.bias) * u64::from(plan.packet);
-            (u64::from(congestion) * u64::from(way.channels) + bias, taken.state, route.vc_class, out)
+        let [first, second] = self.plan.routing.candidates(arrival.id, &hop);
+        let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
+        let best = if second.cost < first.cost { second } else { first };
+        self.pool[arrival.packet].state = best.hop.state;
+        (arrival.out, arrival.class) = (best.out, best.class.0);
+    }
+
+    /// What a path costs: the congestion that it meets, in bytes, times its length, and its bias.
+    fn cost(&mut self, arrival: &Arrival, hop: Hop, option: PathOption) -> Weighed {
+        let mut hop = Hop { state: option.state, ..hop };
+        let route = self.plan.routing.route(arrival.id, &mut hop);
+        let (router, base) = (arrival.router as usize, arrival.base as usize);
+        let out = if route.count == 1 { route.first.0 } else { self.choose(router, base, &route) };
+        debug_assert!(option.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
+        let congestion = match option.probe {
+            Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
+            None => self.occupancy(base + usize::from(out)),
         };
-        let [first, second] = plan.routing.candidates(id, &hop).map(&mut option);
-        let (_, state, vc, out) = if second.0 < first.0 { second } else { first };
-        let place = &mut self.pool[arrival.packet];
-        (place.state, place.class) = (state, vc.0);
-        (arrival.out, arrival.class) = (out, vc.0);
+        let bias = u64::from(option.bias) * u64::from(self.full_bytes);
+        let cost = congestion.saturating_mul(u64::from(option.channels)).saturating_add(bias);
+        Weighed { cost, hop, out, class: route.vc_class }
     }
 
     /// How congested a channel to a router is: bytes that wait in its router for it, and those that its far end has no
     /// room for any more, on all virtual channels.
-    fn occupancy(&self, output: usize) -> u32 {
-        let vcs = usize::from(self.plan.vcs_on(self.outputs[output].class));
-        let counters = &self.credits[output << self.credit_shift..][..vcs];
-        let taken = |&credit: &i32| self.plan.depth - credit as u32;
-        self.outputs[output].queued + counters.iter().map(taken).sum::<u32>()
+    fn occupancy(&self, output: usize) -> u64 {
+        let port = &self.outputs[output];
+        port.queued + self.credits_taken(output, self.plan.vcs_on(port.class))
     }
 
     /// Writes down how congested the output channels of this partition are, by channel of the whole network.
-    pub fn look_at_congestion(&self, snapshot: &mut [u32]) {
+    pub fn read_congestion(&self, snapshot: &mut [u64]) {
         for output in (0..self.ports()).filter(|&output| self.leads_to_router(output)) {
             if let ChannelSource::Router(router, port) = self.source(output) {
                 snapshot[self.plan.channels.output(router, port).index()] = self.occupancy(output);
@@ -97,8 +94,8 @@ impl Fabric {
         }
     }
 
-    /// From now on ways are weighed by this snapshot.
-    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u32>>) {
+    /// From now on paths are weighed by this snapshot.
+    pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u64>>) {
         self.snapshot = snapshot;
     }
 
@@ -111,8 +108,8 @@ impl Fabric {
             return self.choose_any(router, base, route);
         }
         let first = base + route.first.0 as usize;
-        let (now, full) = (self.now(), self.full_bytes);
-        let (mut least, mut best) = (u32::MAX, 0_u64);
+        let (now, full) = (self.now(), u64::from(self.full_bytes));
+        let (mut least, mut best) = (u64::MAX, 0_u64);
         for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
             let load = output.congestion(now, full);
             let others = if load < least { 0 } else { best };
@@ -130,13 +127,33 @@ impl Fabric {
     /// The least loaded of any ports, ties at random.
     #[cold]
     fn choose_any(&mut self, router: usize, base: usize, route: &Route) -> u16 {
-        let plan = Arc::clone(&self.plan);
-        let (now, full) = (self.now(), self.full_bytes);
-        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
-        let load = |outputs: &[OutputPort], out: u16| outputs[base + out as usize].congestion(now, full);
-        let least = outs().map(|out| load(&self.outputs, out)).min().unwrap_or(0);
-        let ties = outs().filter(|&out| load(&self.outputs, out) == least).count() as u32;
+        let least = self.loads(base, route).map(|(_, load)| load).min().unwrap_or(0);
+        let ties = self.loads(base, route).filter(|&(_, load)| load == least).count() as u32;
         let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
-        outs().filter(|&out| load(&self.outputs, out) == least).nth(pick as usize).unwrap_or(route.first.0)
+        let mut best = self.loads(base, route).filter(|&(_, load)| load == least);
+        best.nth(pick as usize).map_or(route.first.0, |(out, _)| out)
+    }
+
+    /// The outputs of a route, and how congested they are.
+    fn loads<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
+        let (now, full) = (self.now(), u64::from(self.full_bytes));
+        let ports = route.ports(self.plan.routing.port_lists());
+        ports.map(move |out| (out.0, self.outputs[base + usize::from(out.0)].congestion(now, full)))
+    }
+}
+
+/// A path that a packet may take: its cost, and how it begins.
+struct Weighed {
+    cost: u64,
+    hop: Hop,
+    out: u16,
+    class: VcClass,
+}
+
+impl OutputPort {
+    /// How congested the channel is, for adaptive choices: bytes that wait for it, and one packet more while it sends.
+    #[inline]
+    fn congestion(&self, now: u64, packet: u64) -> u64 {
+        self.queued + if self.free_at > now { packet } else { 0 }
     }
 }

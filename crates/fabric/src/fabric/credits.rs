@@ -1,84 +1,242 @@
-//! Credits: what an output may send, and how the space that falls free comes back to it.
-
-use std::sync::Arc;
+//! Credits: what an output may send, and the one place where buffer space falls free and its credit goes back.
 
 use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use super::{Fabric, SINK, event_kind};
-use crate::catalogue::CreditRule;
-use crate::packet::{Packet, UNDECIDED};
+use super::{Fabric, event_kind};
+use crate::catalogue::{CreditReturn, CreditRule};
+use crate::fabric::links::Outgoing;
+use crate::packet::UNDECIDED;
+use crate::port::{FarEnd, OutputPort};
 use engine::Stream;
 
+/// Buffer space that packets hold: that of an input, given as (port, virtual channel) in one number, or, where each output has
+/// its own, of an input and an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// The input.
+    pub input: u32,
+    /// The output; 0 where inputs have one buffer for all.
+    pub out: u16,
+}
+
+/// What an architecture knows of its input buffers. The fabric decides when space falls free and returns the credit.
+pub trait Buffers {
+    /// The number of a space, for an event.
+    fn number(&self, space: Space) -> u32 {
+        space.input
+    }
+    /// The space of a number.
+    fn space(&self, number: u32) -> Space {
+        Space { input: number, out: 0 }
+    }
+    /// So many bytes of a space fall free. Returns the credit in bytes that the upstream output gets for it.
+    fn shrink(&mut self, space: Space, bytes: u32) -> u32;
+}
+
+/// A packet that leaves its buffer: its place and size, how long it takes to leave, and how long until its tail has come in,
+/// in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub packet: u32,
+    pub bytes: u32,
+    pub time: u64,
+    pub tail_in: u64,
+}
+
 impl Fabric {
+    // --- the counters ---------------------------------------------------------------------------------------------
+
+    /// The number of an output's counter of credits; `slot` is a virtual channel, and the next router's output if the rule
+    /// counts those.
+    #[inline(always)]
+    pub(super) fn counter(&self, output: usize, slot: u32) -> u32 {
+        (output as u32) << self.credit_shift | slot
+    }
+
+    /// Credits of an output in bytes.
+    #[inline(always)]
+    fn credit(&self, output: usize, slot: u32) -> i32 {
+        if self.far_credits.is_empty() {
+            self.outputs[output].credits[slot as usize]
+        } else {
+            self.far_credits[self.counter(output, slot) as usize]
+        }
+    }
+
+    /// Adds to the credits of an output, or takes away; returns what it has then.
+    #[inline(always)]
+    pub(super) fn add_credit(&mut self, output: usize, slot: u32, bytes: i32) -> i32 {
+        let counter = self.counter(output, slot);
+        let credit = if self.far_credits.is_empty() {
+            &mut self.outputs[output].credits[slot as usize]
+        } else {
+            &mut self.far_credits[counter as usize]
+        };
+        *credit += bytes;
+        *credit
+    }
+
+    /// The credits of an output: by virtual channel, and the next router's output if the rule counts those.
+    pub(crate) fn credits_of(&self, output: usize) -> Vec<i32> {
+        let vcs = u32::from(self.plan.vcs);
+        let slots = match (self.outputs[output].far_end, self.rule) {
+            (FarEnd::Station(_), _) => 1,
+            (_, CreditRule::PerCrosspoint) => vcs << self.ahead_shift,
+            _ => vcs,
+        };
+        (0..slots).map(|slot| self.credit(output, slot)).collect()
+    }
+
+    /// Gives the outputs that lead to stations as much credit as those have room.
+    pub(super) fn fill_station_credits(&mut self) {
+        for output in 0..self.outputs.len() {
+            if matches!(self.outputs[output].far_end, FarEnd::Station(_)) {
+                let depth = self.plan.depth_beyond(self.outputs[output].far_end);
+                let credit = self.credit(output, 0);
+                self.add_credit(output, 0, depth - credit);
+            }
+        }
+    }
+
+    /// Whether an output spends credits: its channel leads to a router or a station.
+    pub(crate) fn has_credits(&self, output: usize) -> bool {
+        matches!(self.outputs[output].far_end, FarEnd::Router { .. } | FarEnd::Station(_))
+    }
+
+    /// Takes what a packet needs from the credits of its output.
+    #[inline(always)]
+    pub(super) fn spend_credit(&mut self, output: usize, outgoing: Outgoing) {
+        let vc = u32::from(outgoing.vc);
+        let slot = match self.rule {
+            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(self.pool[outgoing.packet].ahead),
+            _ => vc,
+        };
+        let left = self.add_credit(output, slot, -(outgoing.bytes as i32));
+        debug_assert!(left >= 0, "sent without credit");
+    }
+
     /// Takes a credit in; an output that waited for one is marked.
     #[inline(always)]
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
-        self.credits[counter as usize] += bytes as i32;
-        debug_assert!(self.credits[counter as usize] <= self.plan.depth as i32, "more credit than there is room");
-        let output = counter >> self.credit_shift;
-        if self.blocked[output as usize] {
-            self.blocked[output as usize] = false;
-            self.mark_sender(output);
+        let (output, slot) = ((counter >> self.credit_shift) as usize, counter & ((1 << self.credit_shift) - 1));
+        let credit = self.add_credit(output, slot, bytes as i32);
+        debug_assert!(credit <= self.plan.depth_beyond(self.outputs[output].far_end), "more credit than there is room");
+        if self.outputs[output].flags & OutputPort::BLOCKED != 0 {
+            self.outputs[output].flags &= !OutputPort::BLOCKED;
+            self.mark_owner(output);
         }
     }
 
-    /// Returns credit for an input's buffer to the upstream output; `out` is the crosspoint, where the rule counts those.
+    /// Notes that an output has packets but no credit for any: the next credit marks it.
     #[inline(always)]
-    pub(crate) fn release(&mut self, input: u32, out: u16, bytes: u32, at: u64) {
-        let input_port = &self.inputs[(input >> self.vc_shift) as usize];
-        let vc = input & ((1 << self.vc_shift) - 1);
+    pub(crate) fn block(&mut self, output: usize) {
+        self.outputs[output].flags |= OutputPort::BLOCKED;
+    }
+
+    /// The time that a credit takes back over the channel of an output.
+    #[inline(always)]
+    pub(super) fn time_of_credit(&self, output: usize) -> u64 {
+        self.classes[self.outputs[output].class.0 as usize].delay
+    }
+
+    // --- space that falls free ------------------------------------------------------------------------------------
+
+    /// A packet leaves the space that it holds, for every architecture, credit rule and channel: the space falls free now or
+    /// when the packet's tail allows it, and with the last of the packets that share it.
+    #[inline(always)]
+    pub(crate) fn vacate(&mut self, buffers: &mut impl Buffers, space: Space, leaving: Leaving, now: u64) {
+        let Leaving { packet, bytes, time, tail_in } = leaving;
+        if !self.copies.is_empty() && !self.copies.leave(packet) {
+            return;
+        }
+        let after = match self.plan.credit_return {
+            _ if self.frees_at_head => 0,
+            // The next packet must not come in faster than this one goes out.
+            CreditReturn::Head => {
+                let class = self.inputs[(space.input >> self.vc_shift) as usize].class;
+                time.saturating_sub(self.time_on(class, bytes))
+            }
+            CreditReturn::Tail => time.max(tail_in),
+        };
+        if after == 0 {
+            self.free(buffers, space, bytes, now);
+        } else {
+            self.wheel.insert(now + after, event_kind::FREE, buffers.number(space), bytes);
+        }
+    }
+
+    /// Space falls free now: gives the credit back that this is worth.
+    #[inline(always)]
+    pub(crate) fn free(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
+        let credit = buffers.shrink(space, bytes);
+        if credit > 0 {
+            self.return_credit(space, credit, now);
+        }
+    }
+
+    /// Returns credit for an input's buffer to the upstream output.
+    #[inline(always)]
+    pub(crate) fn return_credit(&mut self, space: Space, bytes: u32, now: u64) {
+        let input = &self.inputs[(space.input >> self.vc_shift) as usize];
+        let vc = space.input & ((1 << self.vc_shift) - 1);
         let slot = match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(out),
+            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(space.out),
             _ => vc,
         };
-        let counter = input_port.counters | slot;
-        let at = at + self.classes[input_port.class.0 as usize].delay;
-        if input_port.partition == self.part {
+        let counter = input.counters | slot;
+        let at = now + self.classes[input.class.0 as usize].delay;
+        if input.partition == self.part {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         } else {
-            self.context.outbox[input_port.partition as usize].credit(at, counter, bytes);
+            self.context.outbox[input.partition as usize].credit(at, counter, bytes);
         }
     }
 
-    /// The virtual channel on which a packet can leave by an output now, if there is one: of its class's virtual channels the one
-    /// with the most credit, the lowest of equals.
+    // --- what may be sent -----------------------------------------------------------------------------------------
+
+    /// The virtual channel on which a packet of a class and a size can leave by an output now, if there is one: of its class's
+    /// virtual channels the one with the most credit, the lowest of equals.
     #[inline(always)]
-    pub(crate) fn ready_vc(&mut self, output: usize, packet: u32) -> Option<u8> {
-        if self.outputs[output].partition == SINK {
-            return Some(0);
+    pub(crate) fn ready_vc(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+        if self.one_vc_per_class && self.stations.is_empty() {
+            let port = &self.outputs[output];
+            if port.far_end == FarEnd::Node {
+                return Some(0);
+            }
+            return (self.credit(output, u32::from(class)) >= bytes as i32).then_some(class);
         }
-        if !self.one_vc_per_class {
-            return self.ready_in_class(output, packet);
-        }
-        let Packet { class, bytes, .. } = self.pool[packet];
-        (self.credits[(output << self.credit_shift) + class as usize] >= bytes as i32).then_some(class)
+        self.ready_vc_of_class(output, packet, (class, bytes))
     }
 
-    /// The same where a class has several virtual channels, or where credits are counted for each crosspoint.
+    /// The same where a class has several virtual channels, credits are counted for each crosspoint, or nodes have credits.
     #[inline(never)]
-    fn ready_in_class(&mut self, output: usize, packet: u32) -> Option<u8> {
-        if self.rule == CreditRule::PerCrosspoint {
-            return self.ready_ahead(output, packet);
+    fn ready_vc_of_class(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+        match self.outputs[output].far_end {
+            FarEnd::Node => Some(0),
+            FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
+            _ if self.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
+            _ => self.best_vc(output, class, bytes),
         }
-        let Packet { class, bytes, .. } = self.pool[packet];
-        self.best_vc(output, class, bytes)
     }
 
     /// Whether a virtual channel has credit for so many bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_credit(&self, output: usize, vc: u8, bytes: u32) -> bool {
-        self.outputs[output].partition == SINK
-            || self.credits[output << self.credit_shift | vc as usize] >= bytes as i32
+        match self.outputs[output].far_end {
+            FarEnd::Node => true,
+            FarEnd::Station(_) => self.credit(output, 0) >= bytes as i32,
+            _ => self.credit(output, u32::from(vc)) >= bytes as i32,
+        }
     }
 
     /// Of a class's virtual channels with room the one with the most credit.
     fn best_vc(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
-        let (base, vcs_per_class) = (output << self.credit_shift, self.vcs_per_class(output));
+        let vcs_per_class = self.vcs_per_class(output);
         let mut best = (bytes as i32 - 1, None);
         for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
-            let credit = self.credits[base + vc as usize];
+            let credit = self.credit(output, u32::from(vc));
             if credit > best.0 {
                 best = (credit, Some(vc));
             }
@@ -88,20 +246,20 @@ impl Fabric {
 
     /// The same where credits are counted for each crosspoint: chooses the next router's output too, and keeps that
     /// choice once it does not depend on credits any more.
-    fn ready_ahead(&mut self, output: usize, packet: u32) -> Option<u8> {
-        let Packet { class, bytes, dst, state, .. } = self.pool[packet];
-        let (router, port) = self.far_end(output)?;
+    fn ready_ahead(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+        let (dst, state) = (NodeId(self.pool[packet].dst), self.pool[packet].state);
+        let (router, in_port) = self.far_end(output)?;
         let vcs_per_class = self.vcs_per_class(output);
         for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
-            let mut hop = Hop { dst: NodeId(dst), state, in_port: port, vc_class: VcClass(class) };
+            let mut hop = Hop { dst, state, in_port, vc_class: VcClass(class) };
             let route = self.plan.routing.route(router, &mut hop);
-            let base = (output << self.credit_shift) + ((vc as usize) << self.ahead_shift);
+            let base = u32::from(vc) << self.ahead_shift;
             let chosen = match route.choice {
                 Choice::LeastLoaded if route.count > 1 => self.most_credit(output, base, &route, bytes),
-                _ => self.fixed_ahead(output, base, &route, packet, bytes),
+                _ => self.fixed_ahead((output, base), &route, (packet, bytes)),
             };
             if let Some(out) = chosen {
-                self.pool[packet].out = out;
+                self.pool[packet].ahead = out;
                 return Some(vc);
             }
         }
@@ -109,21 +267,26 @@ impl Fabric {
     }
 
     /// Of a route's crosspoints with room the one with the most, ties at random.
-    fn most_credit(&mut self, output: usize, base: usize, route: &Route, bytes: u32) -> Option<u16> {
-        let plan = Arc::clone(&self.plan);
-        let outs = || route.ports(plan.routing.port_lists()).map(|port| port.0);
-        let most = outs().map(|out| self.credits[base + out as usize]).max()?;
+    fn most_credit(&mut self, output: usize, base: u32, route: &Route, bytes: u32) -> Option<u16> {
+        let most = self.credits_ahead(output, base, route).map(|(_, credit)| credit).max()?;
         if most < bytes as i32 {
             return None;
         }
-        let ties = outs().filter(|&out| self.credits[base + out as usize] == most).count() as u32;
+        let ties = self.credits_ahead(output, base, route).filter(|&(_, credit)| credit == most).count() as u32;
         let pick = if ties > 1 { self.stream_of(output).below(ties) } else { 0 };
-        outs().filter(|&out| self.credits[base + out as usize] == most).nth(pick as usize)
+        let mut best = self.credits_ahead(output, base, route).filter(|&(_, credit)| credit == most);
+        best.nth(pick as usize).map(|(out, _)| out)
+    }
+
+    /// The outputs of a route through the next router, and the credits of their crosspoints.
+    fn credits_ahead<'a>(&'a self, output: usize, base: u32, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
+        let ports = route.ports(self.plan.routing.port_lists());
+        ports.map(move |out| (out.0, self.credit(output, base | u32::from(out.0))))
     }
 
     /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
-    fn fixed_ahead(&mut self, output: usize, base: usize, route: &Route, packet: u32, bytes: u32) -> Option<u16> {
-        let kept = self.pool[packet].out;
+    fn fixed_ahead(&mut self, (output, base): (usize, u32), route: &Route, (packet, bytes): (u32, u32)) -> Option<u16> {
+        let kept = self.pool[packet].ahead;
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
@@ -132,16 +295,17 @@ impl Fabric {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.plan.routing.port_lists()).0
         };
-        self.pool[packet].out = out;
-        (self.credits[base + out as usize] >= bytes as i32).then_some(out)
+        self.pool[packet].ahead = out;
+        (self.credit(output, base | u32::from(out)) >= bytes as i32).then_some(out)
     }
 
     /// The stream that the owner of an output draws from.
     fn stream_of(&mut self, output: usize) -> &mut Stream {
-        if output < self.inputs.len() {
-            &mut self.streams[self.inputs[output].router as usize]
+        let OutputPort { owner, flags, .. } = self.outputs[output];
+        if flags & OutputPort::INJECTION != 0 {
+            &mut self.node_streams[owner as usize]
         } else {
-            &mut self.node_streams[output - self.inputs.len()]
+            &mut self.streams[owner as usize]
         }
     }
 
@@ -158,5 +322,11 @@ impl Fabric {
             Endpoint::Router(router, port) => Some((router, port)),
             _ => None,
         }
+    }
+
+    /// Bytes of an output's credits on its first virtual channels that are taken: by packets on the link and at its far end.
+    pub(super) fn credits_taken(&self, output: usize, vcs: u8) -> u64 {
+        let depth = i64::from(self.plan.depth);
+        (0..u32::from(vcs)).map(|vc| (depth - i64::from(self.credit(output, vc))) as u64).sum()
     }
 }

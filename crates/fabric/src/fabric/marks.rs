@@ -1,6 +1,6 @@
 //! A set of numbers that is filled and emptied in every instant.
 
-use crate::routers::arbiter::Bits;
+use engine::Bits;
 
 /// Numbers below a bound, as bits, and which words of bits are not empty: marking does not branch, and emptying visits
 /// the numbers in ascending order, so that what they stand for is read as memory lies.

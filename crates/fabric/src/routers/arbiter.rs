@@ -1,5 +1,6 @@
 //! Which of several candidates goes first.
 
+use engine::Bits;
 use units::Draw;
 
 use crate::catalogue::Arbitration;
@@ -25,103 +26,183 @@ pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ 
     })
 }
 
-/// The set bits of a word, lowest first.
+/// Who asks for each output of a partition: for each a set of candidates, and the one that was served last.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    lines: Vec<Line>,
+    /// Words of a set. One or two lie in the line.
+    words: usize,
+    /// By output, where that takes more words; else empty.
+    wide: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    near: [u64; 2],
+    last: u32,
+}
+
+/// How an output picks: the rule, the router whose stream is drawn from, and the output.
 #[derive(Clone, Copy, Debug)]
-pub struct Bits(pub u64);
+pub(crate) struct Turn {
+    pub rule: Arbitration,
+    pub router: usize,
+    pub output: usize,
+}
 
-impl Iterator for Bits {
-    type Item = usize;
+impl Requests {
+    /// No requests, for so many outputs and candidates of each.
+    pub fn new(outputs: usize, candidates: usize) -> Self {
+        let words = candidates.div_ceil(64).max(1);
+        Self {
+            lines: vec![Line::default(); outputs],
+            words,
+            wide: vec![0; if words > 2 { outputs * words } else { 0 }],
+        }
+    }
 
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
+    /// Adds a candidate; returns whether it was not there yet.
+    #[inline(always)]
+    pub fn add(&mut self, output: usize, candidate: usize) -> bool {
+        let word = self.word(output, candidate);
+        let before = *word;
+        *word |= 1 << (candidate & 63);
+        before != *word
+    }
+
+    /// Takes a candidate out.
+    #[inline(always)]
+    pub fn remove(&mut self, output: usize, candidate: usize) {
+        *self.word(output, candidate) &= !(1 << (candidate & 63));
+    }
+
+    /// The candidate is served: it is taken out if it has nothing more, and the others come first next time.
+    #[inline(always)]
+    pub fn serve(&mut self, output: usize, candidate: usize, is_done: bool) {
+        if self.words <= 2 {
+            let line = &mut self.lines[output];
+            line.near[candidate >> 6 & 1] &= !(u64::from(is_done) << (candidate & 63));
+            line.last = candidate as u32;
+        } else {
+            *self.word(output, candidate) &= !(u64::from(is_done) << (candidate & 63));
+            self.lines[output].last = candidate as u32;
+        }
+    }
+
+    #[inline(always)]
+    fn word(&mut self, output: usize, candidate: usize) -> &mut u64 {
+        match self.words {
+            1 | 2 => &mut self.lines[output].near[candidate >> 6 & 1],
+            words => &mut self.wide[output * words + (candidate >> 6)],
+        }
+    }
+
+    /// Whether anybody asks for an output.
+    #[inline(always)]
+    pub fn any(&self, output: usize) -> bool {
+        match self.words {
+            1 | 2 => self.lines[output].near != [0; 2],
+            words => self.wide[output * words..(output + 1) * words].iter().any(|&word| word != 0),
+        }
+    }
+
+    /// Some candidate of an output, of those in the near words; 127 without one.
+    #[inline(always)]
+    pub fn guess(&self, output: usize) -> usize {
+        let [low, high] = self.lines[output].near;
+        ((u128::from(high) << 64 | u128::from(low)).trailing_zeros() & 127) as usize
+    }
+
+    /// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel),
+    /// `generated_at` when its packet was generated.
+    #[inline(always)]
+    pub fn pick(
+        &self,
+        fabric: &mut Fabric,
+        turn: Turn,
+        mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
+        generated_at: impl Fn(&Fabric, usize) -> u64,
+    ) -> Option<(usize, u8)> {
+        if turn.rule != Arbitration::RoundRobin || self.words > 2 {
+            return self.pick_by_rule(fabric, turn, ready, generated_at);
+        }
+        let Line { near: [low, high], last } = self.lines[turn.output];
+        // Turned so that the candidate behind the last one comes lowest.
+        let first = last + 1;
+        if self.words == 1 {
+            for place in Bits(low.rotate_right(first & 63)) {
+                let candidate = (place + first as usize) & 63;
+                if let Some(vc) = ready(fabric, candidate) {
+                    return Some((candidate, vc));
+                }
+            }
             return None;
         }
-        let bit = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(bit)
-    }
-}
-
-/// What an arbiter knows of its owner.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// The rule.
-    pub rule: Arbitration,
-    /// The router whose stream is drawn from.
-    pub router: usize,
-    /// The candidate that was served last.
-    pub last: u16,
-}
-
-/// The first candidate behind the one that was served last that is ready, and with what.
-#[inline(always)]
-fn first_ready(
-    fabric: &mut Fabric,
-    mask: Mask<'_>,
-    last: usize,
-    mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
-) -> Option<(usize, u8)> {
-    // The word of the last one is visited twice: first what lies behind it, in the end the rest.
-    let words = mask.len();
-    let split = (last >> 6) % words;
-    let behind = u64::MAX.checked_shl((last as u32 & 63) + 1).unwrap_or(0);
-    let mut word = split;
-    let mut bits = mask[word] & behind;
-    for step in 0..=words {
-        for bit in Bits(bits) {
-            let candidate = word << 6 | bit;
+        let mut rest = (u128::from(high) << 64 | u128::from(low)).rotate_right(first & 127);
+        while rest != 0 {
+            let candidate = ((rest.trailing_zeros() + first) & 127) as usize;
             if let Some(vc) = ready(fabric, candidate) {
                 return Some((candidate, vc));
             }
+            rest &= rest - 1;
         }
-        word = if word + 1 == words { 0 } else { word + 1 };
-        bits = if step + 1 == words { mask[word] & !behind } else { mask[word] };
+        None
     }
-    None
+
+    /// The same by any rule, over masks of any width.
+    #[inline(never)]
+    fn pick_by_rule(
+        &self,
+        fabric: &mut Fabric,
+        Turn { rule, router, output }: Turn,
+        mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
+        generated_at: impl Fn(&Fabric, usize) -> u64,
+    ) -> Option<(usize, u8)> {
+        let Line { near, last } = &self.lines[output];
+        let mask = match self.words {
+            1 | 2 => &near[..self.words],
+            words => &self.wide[output * words..(output + 1) * words],
+        };
+        match rule {
+            Arbitration::RoundRobin => {
+                let from = (*last as usize + 1) % (self.words * 64);
+                in_turn(mask, from).find_map(|candidate| Some((candidate, ready(fabric, candidate)?)))
+            }
+            Arbitration::OldestFirst => oldest(fabric, mask, ready, generated_at),
+            Arbitration::Random => {
+                let count = in_turn(mask, 0).filter(|&candidate| ready(fabric, candidate).is_some()).count() as u32;
+                if count == 0 {
+                    return None;
+                }
+                let drawn = if count > 1 { fabric.stream(router).below(count) } else { 0 };
+                let mut all = in_turn(mask, 0).filter_map(|candidate| Some((candidate, ready(fabric, candidate)?)));
+                all.nth(drawn as usize)
+            }
+        }
+    }
 }
 
-/// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel), `generated_at`
-/// when its packet was generated.
+/// The candidate whose packet is the oldest of those that are ready; of equals the lowest.
 #[inline(always)]
-pub fn pick(
+fn oldest(
     fabric: &mut Fabric,
-    turn: Turn,
     mask: Mask<'_>,
     mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
     generated_at: impl Fn(&Fabric, usize) -> u64,
 ) -> Option<(usize, u8)> {
-    match turn.rule {
-        Arbitration::RoundRobin => first_ready(fabric, mask, usize::from(turn.last), ready),
-        Arbitration::OldestFirst => {
-            let mut best: Option<(u64, usize, u8)> = None;
-            for bit in in_turn(mask, 0) {
-                let age = generated_at(fabric, bit);
-                if best.is_none_or(|(oldest, ..)| age < oldest)
-                    && let Some(vc) = ready(fabric, bit)
-                {
-                    best = Some((age, bit, vc));
-                }
+    let mut best: Option<(u64, usize, u8)> = None;
+    for (index, &word) in mask.iter().enumerate() {
+        for bit in Bits(word) {
+            let candidate = index << 6 | bit;
+            let age = generated_at(fabric, candidate);
+            if best.is_none_or(|(oldest, ..)| age < oldest)
+                && let Some(vc) = ready(fabric, candidate)
+            {
+                best = Some((age, candidate, vc));
             }
-            best.map(|(_, bit, vc)| (bit, vc))
-        }
-        Arbitration::Random => {
-            let count = in_turn(mask, 0).filter(|&bit| ready(fabric, bit).is_some()).count() as u32;
-            if count == 0 {
-                return None;
-            }
-            let mut left = if count > 1 { fabric.stream(turn.router).below(count) } else { 0 };
-            for bit in in_turn(mask, 0) {
-                if let Some(vc) = ready(fabric, bit) {
-                    if left == 0 {
-                        return Some((bit, vc));
-                    }
-                    left -= 1;
-                }
-            }
-            None
         }
     }
+    best.map(|(_, candidate, vc)| (candidate, vc))
 }
 
 #[cfg(test)]

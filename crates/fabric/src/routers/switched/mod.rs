@@ -10,29 +10,22 @@
 //! its tail is still arriving from a slower channel; without, it is busy for as long as the link is.
 //!
 //! Nothing is searched. Each output has a mask of the heads that ask for it: those of all virtual channels of the inputs
-//! that are free. It changes as heads come and go, and as inputs become busy and free, and an output is looked at only
+//! that are free. It changes as heads come and go, and as inputs become busy and free, and an output is visited only
 //! when it may have become able to do something: a head has come to ask for it, its side of the crossbar or its link
 //! has fallen free while somebody waits, or credit has come that it lacked.
 
 mod allocator;
 mod inputs;
 mod outputs;
-
-use std::hint::black_box;
+mod prefetch;
 
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
-use crate::fabric::{Fabric, read_through};
-use crate::packet::NONE;
-use crate::routers::arbiter::Bits;
-use crate::routers::{Arrival, Routers, Waiting};
+use crate::fabric::{Arrival, Buffers, Fabric, Space, wake};
+use crate::routers::Routers;
+use crate::routers::arbiter::Requests;
 
-use inputs::Fifo;
-use outputs::Buffers;
-
-/// What an event of `event_kind::FREE` is about, in the highest bits of its target: without them, space of an input buffer, and
-/// its argument is bytes; or an input's side of the crossbar, or an output's, and its argument is the router.
-const INPUT_SIDE: u32 = 1 << 30;
-const OUTPUT_SIDE: u32 = 1 << 31;
+use inputs::{Fifo, InputSide};
+use outputs::{Buffer, OutputSide};
 
 /// All routers of a partition.
 #[derive(Debug)]
@@ -41,17 +34,23 @@ pub struct Switched {
     arbitration: Arbitration,
     /// By (port, virtual channel).
     fifos: Vec<Fifo>,
+    /// By port.
+    input_sides: Vec<InputSide>,
     /// By (port, virtual channel), when the head was generated, if that decides who goes first; else empty.
     ages: Vec<u64>,
-    /// Words of a mask of a router's (port, virtual channel). One or two lie with the output.
-    words: usize,
-    /// For each output the heads that ask for it, where that takes more words; else empty.
-    requests: Vec<u64>,
+    /// For each output the heads that ask for it.
+    requests: Requests,
+    /// By port.
+    output_sides: Vec<OutputSide>,
+    /// By (port, virtual channel), the buffers at the outputs; empty if the architecture has none.
+    buffers: Vec<Buffer>,
+    /// The depth of each of them in bytes.
+    depth: u32,
+    /// The crossbar's bandwidth at a port over the link's.
+    speedup: u64,
     /// By router, the output that picks first.
     first: Vec<u16>,
-    /// The buffers at the outputs, if the architecture has them.
-    buffers: Option<Buffers>,
-    /// The outputs of a router that are to be looked at, kept for its memory.
+    /// The outputs of a router that are to be visited, kept for its memory.
     active: Vec<u64>,
     /// Inputs whose heads may be served, likewise.
     heads: Vec<u32>,
@@ -65,83 +64,53 @@ impl Switched {
 
     /// Empty input-output-queued routers.
     pub fn input_output_queued(fabric: &Fabric, spec: &InputOutputQueuedSpec) -> Self {
-        Self::new(fabric, spec.arbitration, Some(Buffers::new(fabric, u64::from(spec.speedup))))
+        Self::new(fabric, spec.arbitration, Some(spec.speedup))
     }
 
-    fn new(fabric: &Fabric, arbitration: Arbitration, buffers: Option<Buffers>) -> Self {
+    /// With a crossbar of a speed-up and buffers behind it, or without.
+    fn new(fabric: &Fabric, arbitration: Arbitration, speedup: Option<u8>) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
-        let words = (usize::from(fabric.plan.max_ports) << vc_shift).div_ceil(64).max(1);
+        let queues = ports << vc_shift;
         Self {
             vc_shift,
             arbitration,
-            fifos: vec![Fifo::default(); ports << vc_shift],
-            ages: vec![0; if arbitration == Arbitration::OldestFirst { ports << vc_shift } else { 0 }],
-            words,
-            requests: vec![0; if words > 2 { ports * words } else { 0 }],
+            fifos: vec![Fifo::default(); queues],
+            input_sides: vec![InputSide::default(); ports],
+            ages: vec![0; if arbitration == Arbitration::OldestFirst { queues } else { 0 }],
+            requests: Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift),
+            output_sides: vec![OutputSide::default(); ports],
+            buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
+            depth: fabric.plan.output_depth,
+            speedup: u64::from(speedup.unwrap_or(1)),
             first: vec![0; fabric.routers.len()],
-            buffers,
             active: vec![0; fabric.words],
             heads: Vec::new(),
         }
     }
 }
 
+impl Buffers for Switched {
+    #[inline(always)]
+    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+        self.fifos[space.input as usize].held -= bytes;
+        bytes
+    }
+}
+
 impl Routers for Switched {
-    #[inline]
-    fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64) {
-        let port = (target & (INPUT_SIDE - 1)) as usize;
-        if target & INPUT_SIDE != 0 {
-            self.input_freed(fabric, arg as usize, port);
-        } else if target & OUTPUT_SIDE != 0 {
-            fabric.outputs[port].crossbar_waking = false;
-            fabric.mark_output(arg as usize, port - fabric.routers[arg as usize].base as usize);
-        } else {
-            self.fifos[target as usize].held -= arg;
-            fabric.release(target, 0, arg, now);
-        }
-    }
-
-    fn before_window(&self) {
-        read_through(&self.fifos, |fifo| fifo.held);
-        if let Some(buffers) = &self.buffers {
-            buffers.before_window();
-        }
-    }
-
-    #[inline(always)]
-    fn before_freed(&self, fabric: &Fabric, target: u32) {
-        let port = (target & (INPUT_SIDE - 1)) as usize;
-        if target & INPUT_SIDE != 0 {
-            black_box(fabric.inputs[port].filled);
-            black_box(self.fifos[port << self.vc_shift].held);
-        } else if target & OUTPUT_SIDE != 0 {
-            black_box(fabric.outputs[port].free_at);
-        }
-    }
-
-    #[inline(always)]
-    fn before_input(&self, _fabric: &Fabric, input: usize) {
-        black_box(self.fifos[input].held);
-    }
-
-    #[inline(always)]
-    fn before_output(&self, fabric: &Fabric, output: usize) {
-        fabric.before_sending(output);
-    }
-
-    #[inline(always)]
-    fn before_serve(&mut self, fabric: &Fabric, first: usize, routers: u64) {
-        for router in Bits(routers) {
-            self.find_heads(fabric, first + router);
-        }
-        for input in self.heads.drain(..) {
-            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.generated_at));
-        }
-    }
-
     #[inline(always)]
     fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         self.take_in(fabric, arrival, now);
+    }
+
+    #[inline(always)]
+    fn side_woken(&mut self, fabric: &mut Fabric, port: usize, side: u32) {
+        if side == wake::OUTPUT_SIDE {
+            self.output_sides[port].waking = false;
+            fabric.mark_owner(port);
+        } else {
+            self.input_freed(fabric, port);
+        }
     }
 
     #[inline(always)]
@@ -152,22 +121,11 @@ impl Routers for Switched {
         self.serve_active(fabric, router, usize::from(first), now);
     }
 
-    fn waiting(&self, fabric: &Fabric) -> Vec<Waiting> {
-        let mut all = Vec::new();
-        for router in &fabric.routers {
-            let first = (router.base as usize) << self.vc_shift;
-            for input in first..first + (usize::from(router.ports) << self.vc_shift) {
-                let packet = self.fifos[input].queue.head();
-                if packet != NONE {
-                    let output = router.base + u32::from(fabric.pool[packet].out);
-                    all.push(Waiting { packet, input: input as u32, output });
-                }
-            }
-        }
-        all
+    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::once(self.fifos[input].queue.head())
     }
 
-    fn held(&self, _fabric: &Fabric) -> Vec<u64> {
-        self.fifos.iter().map(|fifo| u64::from(fifo.held)).collect()
+    fn held(&self, input: usize) -> u64 {
+        u64::from(self.fifos[input].held)
     }
 }

@@ -2,72 +2,69 @@
 //!
 //! The packet on a link holds space of its buffer until its tail has gone: that is until the link is free.
 
+use engine::Bits;
+
 use super::Switched;
-use super::inputs::Fifo;
-use crate::fabric::{Fabric, OutputPort, read_through};
+use crate::fabric::{Fabric, Outgoing};
 use crate::packet::{NONE, Queue};
-use crate::routers::arbiter::Bits;
 
 /// The buffer of an output and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
-struct Buffer {
+pub(super) struct Buffer {
     queue: Queue,
     /// Bytes of the packets in the queue.
-    queued: u32,
+    pub queued: u32,
 }
 
-/// The buffers at all outputs of a partition.
-#[derive(Debug)]
-pub(super) struct Buffers {
-    /// By (port, virtual channel).
-    buffers: Vec<Buffer>,
-    depth: u32,
-    speedup: u64,
-}
-
-impl Buffers {
-    /// Empty buffers behind a crossbar of a speed-up.
-    pub fn new(fabric: &Fabric, speedup: u64) -> Self {
-        let places = fabric.ports() << fabric.plan.vc_shift;
-        Self { buffers: vec![Buffer::default(); places], depth: fabric.plan.output_depth, speedup }
-    }
-
-    /// Reads them once, as they lie in memory.
-    pub fn before_window(&self) {
-        read_through(&self.buffers, |buffer| buffer.queued);
-    }
+/// The crossbar's side of an output, and what its buffers hold.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(super) struct OutputSide {
+    /// It is free from this time on, in ticks.
+    pub free_at: u64,
+    /// The virtual channels whose buffers have packets.
+    pub filled: u64,
+    /// Bytes of the packet that went last: it holds space of its buffer until its tail has gone.
+    leaving: u32,
+    /// The virtual channel of the packet that went last.
+    last_vc: u8,
+    /// A wake-up is under way.
+    pub waking: bool,
 }
 
 /// A packet that crosses: its size, and the virtual channel on which it leaves.
-#[derive(Clone, Copy)]
-pub(super) struct Parcel {
-    pub packet: u32,
-    pub bytes: u32,
-    pub vc: u8,
-}
+pub(super) type Parcel = Outgoing;
 
 impl Switched {
-    /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the lane whose buffer
-    /// has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
+    /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the one whose
+    /// buffer has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
     #[inline(always)]
     pub(super) fn ready(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
         let fifo = &self.fifos[input];
-        let Some(buffers) = &self.buffers else { return fabric.ready_vc(output, fifo.queue.head()) };
-        let class = fifo.class;
-        let near = &fabric.outputs[output];
-        let vcs_per_class = fabric.vcs_per_class(output);
+        let (class, bytes) = (fifo.class, fifo.bytes);
+        if self.buffers.is_empty() {
+            return fabric.ready_vc(output, fifo.queue.head(), (class, bytes));
+        }
+        let side = &self.output_sides[output];
+        let port = &fabric.outputs[output];
+        let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
-        let sending = near.free_at > now;
-        if !sending && near.filled == 0 {
+        let sending = port.free_at > now;
+        if !sending && side.filled == 0 {
             return Some(first);
         }
-        let held = |vc: u8| {
-            let leaving = if sending && vc == near.last_vc { near.leaving } else { 0 };
-            buffers.buffers[output << self.vc_shift | vc as usize].queued + leaving
-        };
-        let vc = if vcs_per_class == 1 { first } else { (first..first + vcs_per_class).min_by_key(|&vc| held(vc))? };
-        (held(vc) + head_size(fabric, fifo) <= buffers.depth).then_some(vc)
+        let buffers = &self.buffers[(output << self.vc_shift) + usize::from(first)..][..usize::from(vcs_per_class)];
+        let leaving = if sending { side.leaving } else { 0 };
+        let mut best = (u32::MAX, first);
+        for (vc, buffer) in (first..).zip(buffers) {
+            let held = buffer.queued + if vc == side.last_vc { leaving } else { 0 };
+            if held < best.0 {
+                best = (held, vc);
+            }
+        }
+        let (held, vc) = best;
+        (u64::from(held) + u64::from(bytes) <= u64::from(self.depth)).then_some(vc)
     }
 
     /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
@@ -75,75 +72,70 @@ impl Switched {
     #[inline(always)]
     pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
         let time = fabric.time_out(output, bytes);
-        match &self.buffers {
-            Some(Buffers { speedup, .. }) if *speedup > 1 => time.div_ceil(*speedup),
-            Some(_) => time,
-            None => time.max(tail_in),
+        if self.buffers.is_empty() {
+            time.max(tail_in)
+        } else if self.speedup > 1 {
+            time.div_ceil(self.speedup)
+        } else {
+            time
         }
     }
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.
     #[inline(always)]
     pub(super) fn put_out(&mut self, fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
-        let Some(buffers) = &mut self.buffers else { return send_off(fabric, output, parcel, now) };
         let Parcel { packet, bytes, vc } = parcel;
-        let near = &mut fabric.outputs[output];
-        if near.filled == 0 && near.free_at <= now && fabric.has_credit(output, vc, bytes) {
-            return send_off(fabric, output, parcel, now);
+        let is_free = || self.output_sides[output].filled == 0 && fabric.outputs[output].free_at <= now;
+        if self.buffers.is_empty() || (is_free() && fabric.has_credit(output, vc, bytes)) {
+            return self.send_off(fabric, output, parcel, now);
         }
-        fabric.outputs[output].filled |= 1 << vc;
-        let buffer = &mut buffers.buffers[output << self.vc_shift | vc as usize];
-        fabric.pool[packet].next = NONE;
+        self.output_sides[output].filled |= 1 << vc;
+        let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
+        fabric.pool.entry_mut(packet).next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
     }
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
-        let OutputPort { filled, free_at, .. } = fabric.outputs[output];
+        let free_at = fabric.outputs[output].free_at;
         if free_at > now {
             return fabric.wake_at(output, free_at);
         }
-        let Some(buffers) = &mut self.buffers else { return };
+        let OutputSide { filled, last_vc, .. } = self.output_sides[output];
         // Turned so that the virtual channel whose turn it is comes lowest.
-        let turn = (u32::from(fabric.outputs[output].last_vc) + 1) & 63;
-        let places = Bits(filled.rotate_right(turn)).map(|bit| (bit + turn as usize) & 63);
+        let turn = (u32::from(last_vc) + 1) & 63;
         let first = output << self.vc_shift;
-        for vc in places {
-            let buffer = &mut buffers.buffers[first | vc];
+        for place in Bits(filled.rotate_right(turn)) {
+            let vc = (place + turn as usize) & 63;
+            let buffer = &mut self.buffers[first | vc];
             let packet = buffer.queue.head();
-            let bytes = fabric.pool[packet].bytes;
+            let bytes = fabric.pool.entry(packet).bytes;
             if !fabric.has_credit(output, vc as u8, bytes) {
                 continue;
             }
             buffer.queue.pop(&fabric.pool);
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
-            fabric.outputs[output].filled = left;
-            send_off(fabric, output, Parcel { packet, bytes, vc: vc as u8 }, now);
+            self.output_sides[output].filled = left;
+            self.send_off(fabric, output, Parcel { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
-            if left != 0 || self.is_asked(fabric, output) {
-                fabric.wake_at(output, fabric.outputs[output].free_at);
+            if left != 0 || self.requests.any(output) {
+                let free_at = fabric.outputs[output].free_at;
+                fabric.wake_at(output, free_at);
             }
             return;
         }
         fabric.block(output);
     }
-}
 
-/// Puts a packet on a link that is free and has credit.
-#[inline(always)]
-fn send_off(fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
-    let Parcel { packet, bytes, vc } = parcel;
-    let near = &mut fabric.outputs[output];
-    (near.leaving, near.last_vc) = (bytes, vc);
-    near.queued -= bytes;
-    fabric.transmit(output, (packet, bytes), vc, now);
-}
-
-/// The size of a FIFO's head, which is read from the packet only if it is not the usual one.
-#[inline(always)]
-pub(super) fn head_size(fabric: &Fabric, fifo: &Fifo) -> u32 {
-    if fifo.odd { fabric.pool[fifo.queue.head()].bytes } else { fabric.full_bytes }
+    /// Puts a packet on a link that is free and has credit.
+    #[inline(always)]
+    fn send_off(&mut self, fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
+        let side = &mut self.output_sides[output];
+        (side.leaving, side.last_vc) = (parcel.bytes, parcel.vc);
+        fabric.outputs[output].queued -= u64::from(parcel.bytes);
+        fabric.transmit(output, parcel, now);
+    }
 }

@@ -1,9 +1,11 @@
 //! iSLIP (McKeown 1999): request, grant, accept, with pointers that desynchronise.
 
+use engine::Bits;
+
 use super::{Crossing, VirtualOutputQueued};
 use crate::fabric::{Fabric, LocalRouter};
 use crate::packet::NONE;
-use crate::routers::arbiter::{Bits, in_turn};
+use crate::routers::arbiter::in_turn;
 
 /// How inputs are matched to outputs.
 #[derive(Debug)]
@@ -135,8 +137,9 @@ impl VirtualOutputQueued {
             }
             let from = usize::from(self.islip.granted[base + out].wrapping_add(1)) % (words * 64);
             let row = &self.islip.requests[out * words..(out + 1) * words];
-            let chosen = in_turn(row, from)
-                .find(|&port| self.in_free[base + port] <= now && self.ready_queue(fabric, base, port, out).is_some());
+            let chosen = in_turn(row, from).find(|&port| {
+                self.input_sides[base + port].free_at <= now && self.ready_queue(fabric, base, port, out).is_some()
+            });
             if let Some(port) = chosen {
                 self.islip.grants[port * words + (out >> 6)] |= 1 << (out & 63);
                 self.islip.scratch.push(port as u16);
@@ -172,12 +175,17 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// The first virtual channel of an input that has a packet for an output that could leave now.
+    /// The next virtual channel in turn of an input that has a packet for an output that could leave now.
     fn ready_queue(&self, fabric: &mut Fabric, base: usize, port: usize, out: usize) -> Option<(usize, u8)> {
         let first = (base + port) << self.vc_shift;
-        (first..first + usize::from(fabric.plan.vcs)).find_map(|input| {
+        self.queues.turns(base + port, out, fabric.plan.vcs).find_map(|turn| {
+            let input = first + usize::from(turn);
             let packet = self.queues.head(input, out);
-            let vc = if packet == NONE { None } else { fabric.ready_vc(base + out, packet) };
+            if packet == NONE {
+                return None;
+            }
+            let entry = fabric.pool.entry(packet);
+            let vc = fabric.ready_vc(base + out, packet, (entry.class, entry.bytes));
             vc.map(|vc| (input, vc))
         })
     }

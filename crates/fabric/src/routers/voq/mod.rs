@@ -2,13 +2,17 @@
 //!
 //! An input and an output are busy for as long as a packet takes on the output's link, until its tail has come from a
 //! slower channel at the least: crossing the crossbar is being on the link.
+//!
+//! The virtual channels of an input that have packets for the same output take turns: the first one behind the one that the
+//! input has served last for that output, of those that could leave now.
 
 mod islip;
 mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
-use crate::fabric::{Fabric, event_kind};
-use crate::routers::{Arrival, Routers, Waiting};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space, wake};
+use crate::prefetch::Prefetch;
+use crate::routers::Routers;
 
 use islip::Islip;
 use queues::Queues;
@@ -19,18 +23,19 @@ pub struct VirtualOutputQueued {
     vc_shift: u32,
     queues: Queues,
     islip: Islip,
-    /// The time from which each input's side of the crossbar is free, by port.
-    in_free: Vec<u64>,
+    /// By port.
+    input_sides: Vec<InputSide>,
     /// Packets at the inputs that wait for each output, by port.
     wanted: Vec<u32>,
-    wakes: Wakes,
 }
 
-/// Wake-ups under way, so that each is asked for once: the time of the last, by port.
-#[derive(Debug)]
-struct Wakes {
-    inputs: Vec<u64>,
-    outputs: Vec<u64>,
+/// The crossbar's side of an input.
+#[derive(Clone, Copy, Debug, Default)]
+struct InputSide {
+    /// It is free from this time on, in ticks.
+    free_at: u64,
+    /// A wake-up is under way.
+    waking: bool,
 }
 
 /// A packet that may cross the crossbar.
@@ -54,30 +59,28 @@ impl VirtualOutputQueued {
             vc_shift: fabric.plan.vc_shift,
             queues: Queues::new(fabric),
             islip: Islip::new(fabric, spec.iterations),
-            in_free: vec![0; ports],
+            input_sides: vec![InputSide::default(); ports],
             wanted: vec![0; ports],
-            wakes: Wakes { inputs: vec![0; ports], outputs: vec![0; ports] },
         }
     }
 
-    /// Whether an input could send now; if not, sees to it that its router is served when it can.
+    /// Whether an input could send now; if not, its router is visited when it can.
     #[inline]
     fn input_free(&mut self, fabric: &mut Fabric, port: usize, now: u64) -> bool {
-        let free = self.in_free[port];
-        if free > now && self.wakes.inputs[port] != free {
-            self.wakes.inputs[port] = free;
-            fabric.wheel.insert(free, event_kind::WAKE, port as u32, 0);
+        let side = &mut self.input_sides[port];
+        if side.free_at > now && !side.waking {
+            side.waking = true;
+            fabric.wake_side(port, wake::INPUT_SIDE, side.free_at);
         }
-        free <= now
+        side.free_at <= now
     }
 
-    /// Whether an output could take a packet now; if not, sees to it that its router is served when it can.
+    /// Whether an output could take a packet now; if not, its router is visited when it can.
     #[inline]
     fn output_free(&mut self, fabric: &mut Fabric, port: usize, now: u64) -> bool {
         let free = fabric.outputs[port].free_at;
-        if free > now && self.wakes.outputs[port] != free {
-            self.wakes.outputs[port] = free;
-            fabric.wheel.insert(free, event_kind::WAKE, port as u32, 0);
+        if free > now {
+            fabric.wake_at(port, free);
         }
         free <= now
     }
@@ -86,33 +89,40 @@ impl VirtualOutputQueued {
     fn cross(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
         let Crossing { base, input, out, vc } = crossing;
         let output = base + out;
-        let packet = self.queues.pop(fabric, base, input, out);
-        let bytes = fabric.pool[packet].bytes;
+        let packet = self.queues.pop(fabric, input, out);
+        let bytes = fabric.pool.entry(packet).bytes;
         self.wanted[output] -= 1;
-        fabric.outputs[output].queued -= bytes;
-        let time = fabric.transmit(output, (packet, bytes), vc, now);
-        self.in_free[input >> self.vc_shift] = now + time;
-        match fabric.plan.free_after(fabric.time_in(input as u32, bytes), time) {
-            0 => self.freed(fabric, input as u32, bytes, now),
-            after => fabric.wheel.insert(now + after, event_kind::FREE, input as u32, bytes),
-        }
+        fabric.outputs[output].queued -= u64::from(bytes);
+        let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
+        self.input_sides[input >> self.vc_shift].free_at = now + time;
+        let space = Space { input: input as u32, out: 0 };
+        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 }
 
-impl Routers for VirtualOutputQueued {
-    fn freed(&mut self, fabric: &mut Fabric, target: u32, arg: u32, now: u64) {
-        self.queues.held[target as usize] -= arg;
-        fabric.release(target, 0, arg, now);
+impl Buffers for VirtualOutputQueued {
+    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+        self.queues.held[space.input as usize] -= bytes;
+        bytes
     }
+}
 
+impl Prefetch for VirtualOutputQueued {}
+
+impl Routers for VirtualOutputQueued {
     #[inline]
     fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
-        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
-        let (base, out) = (base as usize, out as usize);
-        let input = (base + port as usize) << self.vc_shift | vc as usize;
-        self.queues.push(fabric, router, input, out, packet);
+        let Arrival { base, port, vc, packet, out, bytes, .. } = *arrival;
+        let (base, out) = (base as usize, usize::from(out));
+        let input = (base + usize::from(port)) << self.vc_shift | usize::from(vc);
+        self.queues.push(fabric, input, out, packet);
         self.queues.held[input] += bytes;
         self.wanted[base + out] += 1;
+    }
+
+    fn side_woken(&mut self, fabric: &mut Fabric, port: usize, _side: u32) {
+        self.input_sides[port].waking = false;
+        fabric.mark_router(fabric.inputs[port].router as usize);
     }
 
     #[inline]
@@ -125,11 +135,11 @@ impl Routers for VirtualOutputQueued {
         }
     }
 
-    fn waiting(&self, fabric: &Fabric) -> Vec<Waiting> {
-        self.queues.heads(fabric)
+    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+        self.queues.heads(input)
     }
 
-    fn held(&self, _fabric: &Fabric) -> Vec<u64> {
-        self.queues.held.iter().map(|&bytes| u64::from(bytes)).collect()
+    fn held(&self, input: usize) -> u64 {
+        u64::from(self.queues.held[input])
     }
 }

@@ -1,8 +1,7 @@
 //! The queues at the inputs, one for each output.
 
 use crate::fabric::Fabric;
-use crate::packet::{NONE, Queue};
-use crate::routers::Waiting;
+use crate::packet::Queue;
 
 /// The queues of all inputs of a partition.
 #[derive(Debug)]
@@ -22,6 +21,8 @@ pub(super) struct Queues {
     pub port_words: usize,
     /// Packets of each port.
     packets: Vec<u32>,
+    /// By port and output, the virtual channel of the port that was served last for the output.
+    last: Vec<u8>,
     /// Bytes that each input holds, as the upstream output accounts for them.
     pub held: Vec<u32>,
 }
@@ -41,37 +42,49 @@ impl Queues {
             ports: vec![0; fabric.routers.len() * fabric.words],
             port_words: fabric.words,
             packets: vec![0; fabric.ports()],
+            // Behind it comes the first one.
+            last: vec![u8::MAX; fabric.ports() * outputs],
             held: vec![0; inputs],
         }
     }
 
     /// Adds a packet that will leave by an output.
     #[inline]
-    pub fn push(&mut self, fabric: &mut Fabric, router: usize, input: usize, out: usize, packet: u32) {
+    pub fn push(&mut self, fabric: &mut Fabric, input: usize, out: usize, packet: u32) {
         self.queues[input * self.outputs + out].push(&mut fabric.pool, packet);
         self.filled[input * self.words + (out >> 6)] |= 1 << (out & 63);
         let port = input >> self.vc_shift;
         self.packets[port] += 1;
-        let local = port - fabric.routers[router].base as usize;
+        let (router, local) = (fabric.inputs[port].router as usize, usize::from(fabric.inputs[port].port));
         self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
     }
 
-    /// Takes out the first packet of an input for an output.
+    /// Takes out the first packet of an input for an output; the virtual channel behind the input's comes first next time.
     #[inline]
-    pub fn pop(&mut self, fabric: &Fabric, base: usize, input: usize, out: usize) -> u32 {
+    pub fn pop(&mut self, fabric: &Fabric, input: usize, out: usize) -> u32 {
         let queue = &mut self.queues[input * self.outputs + out];
         let packet = queue.pop(&fabric.pool);
         if queue.is_empty() {
             self.filled[input * self.words + (out >> 6)] &= !(1 << (out & 63));
         }
         let port = input >> self.vc_shift;
+        self.last[port * self.outputs + out] = (input - (port << self.vc_shift)) as u8;
         self.packets[port] -= 1;
         if self.packets[port] == 0 {
-            let local = port - base;
-            let router = fabric.router_of(port);
+            let (router, local) = (fabric.inputs[port].router as usize, usize::from(fabric.inputs[port].port));
             self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
         }
         packet
+    }
+
+    /// The virtual channels of a port, of so many, in the order in which they are asked for a packet for an output.
+    #[inline]
+    pub fn turns(&self, port: usize, out: usize, vcs: u8) -> impl Iterator<Item = u8> + use<> {
+        let first = match self.last[port * self.outputs + out].wrapping_add(1) {
+            next if next < vcs => next,
+            _ => 0,
+        };
+        (first..vcs).chain(0..first)
     }
 
     /// The first packet of an input for an output.
@@ -104,21 +117,8 @@ impl Queues {
         self.filled[input * self.words + word]
     }
 
-    /// The packets at the fronts of all queues.
-    pub fn heads(&self, fabric: &Fabric) -> Vec<Waiting> {
-        let mut all = Vec::new();
-        for router in &fabric.routers {
-            let first = (router.base as usize) << self.vc_shift;
-            for input in first..first + (usize::from(router.ports) << self.vc_shift) {
-                for queue in &self.queues[input * self.outputs..(input + 1) * self.outputs] {
-                    let packet = queue.head();
-                    if packet != NONE {
-                        let output = router.base + u32::from(fabric.pool[packet].out);
-                        all.push(Waiting { packet, input: input as u32, output });
-                    }
-                }
-            }
-        }
-        all
+    /// The packets at the fronts of an input's queues.
+    pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+        self.queues[input * self.outputs..(input + 1) * self.outputs].iter().map(Queue::head)
     }
 }

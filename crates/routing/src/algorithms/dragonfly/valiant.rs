@@ -332,6 +332,10 @@ impl Routing for Valiant {
         self.detours.route(at, hop)
     }
 
+    fn may_branch(&self) -> bool {
+        !self.detours.ways.lists.is_empty()
+    }
+
     fn port_lists(&self) -> &[PortId] {
         &self.detours.ways.lists
     }

@@ -1,0 +1,135 @@
+//! What an instant concerns: packets that are through the pipeline of a router, and outputs that may be able to send.
+//!
+//! Events only mark; then every marked router is visited once, its arrivals in the order of its ports. Where no choice
+//! depends on that order (`Fabric::in_any_order`), arrivals need no marks and are taken as the wheel hands them out.
+
+use engine::{Bits, Event};
+use units::RouterId;
+
+use super::{Fabric, LocalRouter};
+use crate::port::{InputPort, OutputPort};
+
+/// A packet that is through a router's pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The router, in this partition's numbering.
+    pub router: u32,
+    /// The router.
+    pub id: RouterId,
+    /// The number of its first port.
+    pub base: u32,
+    /// The port by which it came in.
+    pub port: u16,
+    /// The virtual channel on which it came in.
+    pub vc: u8,
+    /// The class of virtual channels on which it will leave, once that is decided.
+    pub class: u8,
+    /// The output by which it will leave, likewise.
+    pub out: u16,
+    /// The packet.
+    pub packet: u32,
+    /// Its size.
+    pub bytes: u32,
+}
+
+impl Arrival {
+    fn new(input: &InputPort, packet: u32, vc: u8) -> Self {
+        let InputPort { router, id, base, port, .. } = *input;
+        Self { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 }
+    }
+}
+
+impl Fabric {
+    /// Whether the arrivals of an instant may be taken in any order: no choice of an output draws or reads queues.
+    pub(crate) fn in_any_order(&self) -> bool {
+        !self.plan.routing.may_branch()
+    }
+
+    /// The arrival that an event stands for.
+    #[inline(always)]
+    pub(crate) fn arrival(&self, event: Event) -> Arrival {
+        let input = &self.inputs[(event.target >> self.vc_shift) as usize];
+        Arrival::new(input, event.arg, (event.target & ((1 << self.vc_shift) - 1)) as u8)
+    }
+
+    /// Notes an arrival; its router takes it out when it is visited.
+    #[inline(always)]
+    pub(crate) fn mark_arrival(&mut self, event: Event) {
+        let input = &mut self.inputs[(event.target >> self.vc_shift) as usize];
+        input.arrived = event.arg;
+        input.arrived_vc = (event.target & ((1 << self.vc_shift) - 1)) as u8;
+        let (router, port) = (input.router as usize, usize::from(input.port));
+        if self.words == 1 {
+            self.routers[router].arrived |= 1 << (port & 63);
+        } else {
+            self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
+        }
+        self.dirty_routers.mark(router);
+    }
+
+    /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
+    #[inline(always)]
+    pub(crate) fn each_arrival(&mut self, router: usize, mut enqueue: impl FnMut(&mut Self, Arrival)) {
+        let LocalRouter { base, .. } = self.routers[router];
+        for word in 0..self.words {
+            let arrived = std::mem::take(match self.words {
+                1 => &mut self.routers[router].arrived,
+                words => &mut self.wide_arrived[router * words + word],
+            });
+            for bit in Bits(arrived) {
+                let input = &self.inputs[base as usize + word * 64 + bit];
+                let arrival = Arrival::new(input, input.arrived, input.arrived_vc);
+                enqueue(self, arrival);
+            }
+        }
+    }
+
+    /// Marks a router: it is visited in this instant.
+    #[inline(always)]
+    pub(crate) fn mark_router(&mut self, router: usize) {
+        self.dirty_routers.mark(router);
+    }
+
+    /// Marks the owner of an output: it may be able to send.
+    #[inline(always)]
+    pub(crate) fn mark_owner(&mut self, output: usize) {
+        let OutputPort { owner, port, flags, .. } = self.outputs[output];
+        if flags & OutputPort::INJECTION != 0 {
+            self.dirty_nodes.mark(owner as usize);
+        } else {
+            self.mark_output(owner as usize, usize::from(port));
+        }
+    }
+
+    /// Marks a router: an output of it may be able to send.
+    #[inline(always)]
+    pub(crate) fn mark_output(&mut self, router: usize, port: usize) {
+        self.activate(router, port);
+        self.dirty_routers.mark(router);
+    }
+
+    /// Notes that an output of a router that is visited in this instant may be able to send.
+    #[inline(always)]
+    pub(crate) fn activate(&mut self, router: usize, port: usize) {
+        if self.words == 1 {
+            self.routers[router].active |= 1 << (port & 63);
+        } else {
+            self.wide_active[router * self.words + (port >> 6)] |= 1 << (port & 63);
+        }
+    }
+
+    /// A word of the mask of a router's outputs that may be able to send.
+    #[inline(always)]
+    pub(crate) fn active(&self, router: usize, word: usize) -> u64 {
+        if self.words == 1 { self.routers[router].active } else { self.wide_active[router * self.words + word] }
+    }
+
+    /// Clears and returns a word of the mask of a router's outputs that may be able to send.
+    #[inline(always)]
+    pub(crate) fn take_active(&mut self, router: usize, word: usize) -> u64 {
+        std::mem::take(match self.words {
+            1 => &mut self.routers[router].active,
+            words => &mut self.wide_active[router * words + word],
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Links: what leaves on a channel, and the two ends of conservation, injection and delivery.
+
+use super::{Fabric, event_kind};
+use crate::context::Mail;
+use crate::fabric::wakes::wake;
+use crate::packet::Packet;
+use crate::port::{FarEnd, OutputPort};
+
+/// A packet that is sent: its place, its size, and the virtual channel that it leaves on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub packet: u32,
+    pub bytes: u32,
+    pub vc: u8,
+}
+
+impl Fabric {
+    /// Sends a packet on a virtual channel: the link must be free and the credit there. Returns how long the packet keeps the
+    /// link busy, in ticks: until its tail has left, which may have to come in first.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, output: usize, outgoing: Outgoing, now: u64) -> u64 {
+        let Outgoing { packet, bytes, vc } = outgoing;
+        let port = &mut self.outputs[output];
+        let class = &self.classes[port.class.0 as usize];
+        let mut time = if bytes == self.full_bytes { class.full } else { self.plan.serialization(port.class, bytes) };
+        if self.tracks_tails {
+            time = time.max(self.tails[packet as usize].saturating_sub(now));
+        }
+        debug_assert!(port.free_at <= now, "two packets on a link");
+        port.free_at = now + time;
+        port.sent += u64::from(bytes);
+        let head = now + class.delay;
+        match port.far_end {
+            FarEnd::Router { partition, port: target } => {
+                let input = target << self.vc_shift | u32::from(vc);
+                self.spend_credit(output, outgoing);
+                if partition == self.part {
+                    self.enter_router(input, packet, (head, time));
+                } else {
+                    let tail = self.tracks_tails.then_some(time);
+                    self.context.outbox[partition as usize].packet((head, tail), input, self.pool[packet]);
+                    self.pool.free(packet);
+                }
+            }
+            FarEnd::Node => self.deliver(packet, head + time),
+            FarEnd::Station(station) => {
+                self.add_credit(output, 0, -(bytes as i32));
+                self.deliver(packet, head + time);
+                let drained = self.stations.take(station, bytes, head + time);
+                self.wheel.insert(
+                    drained + self.time_of_credit(output),
+                    event_kind::CREDIT,
+                    self.counter(output, 0),
+                    bytes,
+                );
+            }
+            FarEnd::Unconnected => debug_assert!(false, "sent to an unconnected port"),
+        }
+        time
+    }
+
+    /// The head of a packet reaches an input, given as (port, virtual channel) in one number, and the tail some ticks later.
+    /// The packet goes through the router's pipeline.
+    #[inline(always)]
+    fn enter_router(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
+        let at = head + self.router_delay;
+        if self.tracks_tails {
+            self.tails[packet as usize] = at + time;
+        }
+        self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
+    }
+
+    /// Takes in what another partition has sent.
+    pub(crate) fn take_in(&mut self, mail: &mut Mail) {
+        for (packet, input, times) in mail.packets() {
+            let place = self.admit(*packet, 0);
+            self.enter_router(input, place, times);
+        }
+        for (at, counter, bytes) in mail.credits() {
+            self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
+        }
+        mail.clear();
+    }
+
+    /// Takes a packet into the pool, whose tail is there at a time, and returns its place.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
+        let place = self.pool.put(packet);
+        if self.tracks_tails {
+            if self.tails.len() <= place as usize {
+                self.tails.resize(place as usize + 1, 0);
+            }
+            self.tails[place as usize] = tail;
+        }
+        place
+    }
+
+    /// The time until a packet's tail has come in, in ticks: 0 where it cannot matter.
+    #[inline(always)]
+    pub(crate) fn tail_in(&self, packet: u32, now: u64) -> u64 {
+        if self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
+    }
+
+    /// A node's packet enters the network.
+    #[inline(always)]
+    pub(crate) fn inject(&mut self, output: usize, outgoing: Outgoing, now: u64) {
+        debug_assert!(self.outputs[output].flags & OutputPort::INJECTION != 0, "not an injection channel");
+        self.context.counters.injected(&self.pool[outgoing.packet]);
+        self.transmit(output, outgoing, now);
+    }
+
+    /// A packet leaves the network: its tail will be at its node at a time.
+    #[inline(always)]
+    fn deliver(&mut self, packet: u32, at: u64) {
+        self.context.counters.delivered(&self.pool[packet], at);
+        if self.notify_deliveries {
+            self.wheel.insert(at, event_kind::WAKE, self.pool[packet].flow_id, wake::DELIVERED);
+        }
+        self.pool.free(packet);
+    }
+}

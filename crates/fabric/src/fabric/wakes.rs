@@ -1,0 +1,45 @@
+//! Wake-ups: events that mark a port again, each at most once under way, and what the traffic is notified of.
+
+use engine::Event;
+
+use super::{Fabric, event_kind};
+use crate::port::OutputPort;
+
+/// Who is woken, as the argument of an event of kind `WAKE`; its target is the port.
+pub(crate) mod wake {
+    /// An output whose link falls free.
+    pub const LINK: u32 = 0;
+    /// An output's side of the crossbar falls free.
+    pub const OUTPUT_SIDE: u32 = 1;
+    /// An input's side of the crossbar falls free.
+    pub const INPUT_SIDE: u32 = 2;
+    /// The tail of a packet has reached its node: the target is what the traffic knows the packet by.
+    pub const DELIVERED: u32 = 3;
+    /// The first of the traffic's alarms: the target is the traffic's.
+    pub const ALARM: u32 = 4;
+}
+
+impl Fabric {
+    /// Marks an output at a time, in ticks, unless a wake-up is under way.
+    #[inline(always)]
+    pub(crate) fn wake_at(&mut self, output: usize, at: u64) {
+        let port = &mut self.outputs[output];
+        if port.flags & OutputPort::WAKING == 0 {
+            port.flags |= OutputPort::WAKING;
+            self.wheel.insert(at, event_kind::WAKE, output as u32, wake::LINK);
+        }
+    }
+
+    /// Wakes a side of the crossbar at a time, in ticks; the architecture keeps account of what is under way.
+    #[inline(always)]
+    pub(crate) fn wake_side(&mut self, port: usize, side: u32, at: u64) {
+        self.wheel.insert(at, event_kind::WAKE, port as u32, side);
+    }
+
+    /// The wake-up of an output's link has come.
+    #[inline(always)]
+    pub(crate) fn link_woken(&mut self, event: Event) {
+        self.outputs[event.target as usize].flags &= !OutputPort::WAKING;
+        self.mark_owner(event.target as usize);
+    }
+}

@@ -1,0 +1,64 @@
+//! What these routers read ahead.
+
+use std::hint::black_box;
+
+use engine::Bits;
+
+use super::Switched;
+use crate::fabric::{Arrival, Fabric};
+use crate::prefetch::{Prefetch, read_through};
+
+impl Prefetch for Switched {
+    fn before_window(&self) {
+        read_through(&self.fifos, |fifo| u64::from(fifo.held));
+        read_through(&self.buffers, |buffer| u64::from(buffer.queued));
+    }
+
+    #[inline(always)]
+    fn before_side(&self, fabric: &Fabric, port: usize) {
+        black_box(self.input_sides[port].filled);
+        black_box(self.fifos[port << self.vc_shift].held);
+        black_box(fabric.outputs[port].free_at);
+    }
+
+    #[inline(always)]
+    fn before_input(&self, _fabric: &Fabric, arrival: &Arrival) {
+        let port = arrival.base as usize + usize::from(arrival.port);
+        black_box(self.fifos[port << self.vc_shift | usize::from(arrival.vc)].held);
+    }
+
+    #[inline(always)]
+    fn before_output(&self, fabric: &Fabric, arrival: &Arrival) {
+        fabric.before_sending(arrival.base as usize + usize::from(arrival.out));
+    }
+
+    #[inline(always)]
+    fn before_serve(&mut self, fabric: &Fabric, first: usize, routers: u64) {
+        for router in Bits(routers) {
+            self.find_heads(fabric, first + router);
+        }
+        for input in self.heads.drain(..) {
+            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.generated_at));
+        }
+    }
+}
+
+impl Switched {
+    /// Reads what serving a router's active outputs will read, and notes inputs whose heads they may serve.
+    #[inline(always)]
+    fn find_heads(&mut self, fabric: &Fabric, router: usize) {
+        let base = fabric.routers[router].base as usize;
+        for word in 0..fabric.words {
+            for bit in Bits(fabric.active(router, word)) {
+                let output = base + word * 64 + bit;
+                fabric.before_sending(output);
+                // The head of any input that asks; without one an input that is of no concern, rather than a branch.
+                let candidate = self.requests.guess(output);
+                let input = ((base << self.vc_shift) + candidate).min(self.fifos.len() - 1);
+                black_box(self.fifos[input].held);
+                black_box(self.input_sides[input >> self.vc_shift].filled);
+                self.heads.push(input as u32);
+            }
+        }
+    }
+}
