@@ -114,11 +114,13 @@ impl Chunks {
         }
     }
 
-    /// The number of events of a slot.
-    fn count(&self, slot: Slot) -> usize {
-        let Some((last, used)) = slot.last() else { return 0 };
-        let before = |&chunk: &u32| Some(self.next[chunk as usize]).filter(|&before| before != NONE);
-        (std::iter::successors(Some(last), before).count() - 1) * CHUNK + used
+    /// The events of a slot, in no order.
+    fn events(&self, slot: Slot) -> impl Iterator<Item = Event> + '_ {
+        let before = |&(chunk, _): &(u32, usize)| {
+            Some(self.next[chunk as usize]).filter(|&before| before != NONE).map(|before| (before, CHUNK))
+        };
+        let chunks = std::iter::successors(slot.last(), before);
+        chunks.flat_map(|(chunk, used)| self.events[chunk as usize * CHUNK..][..used].iter().copied())
     }
 }
 
@@ -239,9 +241,17 @@ impl<const KINDS: usize> Wheel<KINDS> {
         false
     }
 
+    /// Every event that waits, with its kind, in no order: for checks.
+    pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
+        let near = self.slots.iter().flat_map(|slots| slots.iter().enumerate());
+        let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
+        let later = self.teeth.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event));
+        near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))
+    }
+
     /// The number of events that wait.
     pub fn len(&self) -> usize {
-        self.far.len() + self.in_teeth + self.slots.iter().flatten().map(|&slot| self.chunks.count(slot)).sum::<usize>()
+        self.events().count()
     }
 
     /// Whether no event waits.

@@ -1,11 +1,139 @@
-//! What must hold when nothing is on its way: the conservation laws, for tests.
+//! What must hold at any time: the conservation laws, checked in debug builds and in tests.
+//!
+//! For every credit counter of the network, the credits that its output has, the credits on their way back, the bytes on the
+//! link and in the pipeline, and the bytes that the buffer holds make up the buffer's depth. Every packet that has entered and
+//! is not delivered is in one pool or in the mail.
 
+use crate::catalogue::CreditRule;
+use crate::context::Mail;
+use crate::fabric::{Fabric, Space, event_kind};
+use crate::packet::{NONE, Packet};
 use crate::partition::{Partition, Traffic};
+use crate::port::NO_PARTITION;
 use crate::routers::Routers;
 
+/// What all partitions of a network account for.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// By partition and credit counter, the bytes that are accounted for.
+    credits: Vec<Vec<i64>>,
+    /// Packets in pools and mail, without those at the heads of sources.
+    packets: i64,
+    /// What is wrong already.
+    error: Option<String>,
+}
+
+impl Ledger {
+    /// Nothing accounted for yet, of so many partitions.
+    pub fn new(partitions: usize) -> Self {
+        Self { credits: vec![Vec::new(); partitions], ..Self::default() }
+    }
+
+    fn add(&mut self, partition: u16, counter: u32, bytes: i64) {
+        let Some(counters) = self.credits.get_mut(partition as usize) else { return };
+        if counters.len() <= counter as usize {
+            counters.resize(counter as usize + 1, 0);
+        }
+        counters[counter as usize] += bytes;
+    }
+
+    fn refuse(&mut self, error: impl FnOnce() -> String) {
+        self.error.get_or_insert_with(error);
+    }
+
+    /// Packets in the network: those in routers, on links and in the mail.
+    pub fn packets(&self) -> i64 {
+        self.packets
+    }
+}
+
+impl Fabric {
+    /// The credit counter that a space of an input belongs to: its partition and number.
+    fn counter_of(&self, space: Space) -> (u16, u32) {
+        let input = &self.inputs[(space.input >> self.vc_shift) as usize];
+        (input.partition, self.slot_of(space) | input.counters)
+    }
+
+    /// The space that a packet takes at an input, as its upstream output has counted it.
+    fn space_of(&self, input: u32, packet: &Packet) -> Space {
+        let ahead = if self.plan.credit_rule() == CreditRule::PerCrosspoint { packet.ahead } else { 0 };
+        Space { input, out: ahead }
+    }
+
+    fn account(&self, part: u16, ledger: &mut Ledger) {
+        for output in (0..self.outputs.len()).filter(|&output| self.has_credits(output)) {
+            for (counter, credit) in self.counters_of(output) {
+                if credit < 0 {
+                    ledger.refuse(|| format!("output {output} of partition {part} has a credit of {credit}"));
+                }
+                ledger.add(part, counter, i64::from(credit));
+            }
+        }
+        for (kind, event) in self.wheel.events() {
+            if kind == event_kind::CREDIT {
+                ledger.add(part, event.target, i64::from(event.arg));
+            } else if kind == event_kind::ARRIVAL {
+                let packet = &self.pool[event.arg];
+                let (partition, counter) = self.counter_of(self.space_of(event.target, packet));
+                ledger.add(partition, counter, i64::from(packet.bytes));
+            }
+        }
+    }
+}
+
 impl<R: Routers, T: Traffic> Partition<R, T> {
+    /// Adds what this partition, of a number, accounts for, with the mail that it has not taken in.
+    pub fn account(&self, part: u16, mail: &Mail, ledger: &mut Ledger) {
+        let fabric = self.fabric();
+        fabric.account(part, ledger);
+        for input in 0..fabric.ports() << fabric.vc_shift {
+            if fabric.inputs[input >> fabric.vc_shift].partition == NO_PARTITION {
+                continue;
+            }
+            for (out, bytes) in self.routers().held(input) {
+                if bytes > u64::from(fabric.plan.depth) {
+                    let depth = fabric.plan.depth;
+                    ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
+                }
+                let (partition, counter) = fabric.counter_of(Space { input: input as u32, out });
+                ledger.add(partition, counter, bytes as i64);
+            }
+        }
+        for (packet, input, _) in mail.packets() {
+            let (partition, counter) = fabric.counter_of(fabric.space_of(input, packet));
+            ledger.add(partition, counter, i64::from(packet.bytes));
+        }
+        for (_, counter, bytes) in mail.credits() {
+            ledger.add(part, counter, i64::from(bytes));
+        }
+        let sources = self.heads().iter().filter(|&&packet| packet != NONE).count();
+        ledger.packets += (fabric.pool.used() + mail.packets().count() - sources) as i64;
+    }
+
+    /// Checks that every counter of this partition, of a number, is accounted for in whole.
+    ///
+    /// # Errors
+    /// What is missing or too much, and where.
+    pub fn check_credits(&self, part: u16, ledger: &Ledger) -> Result<(), String> {
+        if let Some(error) = &ledger.error {
+            return Err(error.clone());
+        }
+        let fabric = self.fabric();
+        for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
+            let depth = i64::from(fabric.plan.depth_beyond(fabric.outputs[output].far_end));
+            for (counter, _) in fabric.counters_of(output) {
+                let found = ledger.credits[part as usize].get(counter as usize).copied().unwrap_or(0);
+                if found != depth {
+                    let source = fabric.source(output);
+                    return Err(format!("of {depth} B of credit of {source:?}, {found} are accounted for"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Checks a partition whose sources have ended and from which everything has been delivered: no packet is left, no
-    /// buffer holds anything, and every credit is back upstream.
+    /// event waits, and nothing is counted as waiting.
     ///
     /// # Errors
     /// What is left, and where.
@@ -18,21 +146,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !fabric.wheel.is_empty() {
             return Err("events are left in the wheel".into());
         }
-        let inputs = 0..fabric.ports() << fabric.vc_shift;
-        if let Some(input) = inputs.into_iter().find(|&input| self.routers().held(input) > 0) {
+        let mut inputs = 0..fabric.ports() << fabric.vc_shift;
+        if let Some(input) = inputs.find(|&input| self.routers().held(input).any(|(_, bytes)| bytes > 0)) {
             return Err(format!("input {input} still holds bytes"));
         }
         if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
-        let short = |&output: &usize| {
-            let depth = fabric.plan.depth_beyond(fabric.outputs[output].far_end);
-            fabric.credits_of(output).iter().any(|&credit| credit != depth)
-        };
-        let mut outputs = (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output));
-        match outputs.find(short) {
-            None => Ok(()),
-            Some(output) => Err(format!("credits {:?} of output {output} are not whole", fabric.credits_of(output))),
-        }
+        let mut ledger = Ledger::new(1);
+        self.account(0, &Mail::default(), &mut ledger);
+        self.check_credits(0, &ledger)
     }
 }

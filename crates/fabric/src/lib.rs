@@ -3,6 +3,7 @@
 //! Switching is virtual cut-through at the granularity of packets: a packet moves only when all of it has room at the
 //! next buffer, so following its head and its serialization time is exact to the flit; where channels differ in speed, its tail too.
 
+mod architectures;
 pub mod catalogue;
 mod context;
 mod counters;
@@ -18,9 +19,11 @@ pub mod routers;
 mod stations;
 mod watchdog;
 
+pub use architectures::WithRouters;
 pub use context::{Mail, WorkerContext};
 pub use counters::{Batch, Counters};
 pub use fabric::Fabric;
+pub use invariants::Ledger;
 pub use partition::{Actions, Demand, Partition, Traffic, TrafficEvent};
 pub use partition_map::{Grain, PartitionMap};
 pub use plan::{FabricError, FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};

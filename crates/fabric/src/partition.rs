@@ -390,6 +390,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.routers
     }
 
+    /// By node, the packet at the head of its queue, or `NONE`.
+    pub(crate) fn heads(&self) -> &[u32] {
+        &self.heads
+    }
+
     /// The generation times of the packets at the heads of the nodes' queues, in ticks; nodes that never send again are left out.
     pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         let nodes = self.fabric.nodes.iter().map(|&node| NodeId(node));

@@ -7,11 +7,9 @@ use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
-use fabric::routers::output_queued::OutputQueued;
-use fabric::routers::switched::Switched;
-use fabric::routers::voq::VirtualOutputQueued;
 use fabric::{
-    Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Traffic, WorkerContext,
+    Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan,
+    ReceiveBufferSpec, Traffic, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -56,28 +54,48 @@ fn spec(topology: &str, router: RouterSpec, [to, from]: [&str; 2]) -> FabricSpec
     }
 }
 
-fn deliver_all<R: Routers>(topology: &str, router: &RouterSpec, routers: impl Fn(&Fabric) -> R) {
-    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the other
-    // way round: packets wait for their tails.
-    for rates in [["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]] {
-        deliver_at(topology, router, rates, &routers);
+/// A network with a burst of traffic, run to its end.
+struct Delivery<'a> {
+    spec: FabricSpec,
+    name: &'a str,
+}
+
+impl WithRouters for Delivery<'_> {
+    type Output = ();
+
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) {
+        let Self { spec, name } = self;
+        let nodes = spec.topology.nodes();
+        let plan = Arc::new(Plan::new(spec).unwrap());
+        let map = PartitionMap::new(&plan, 1, Grain::Coarse);
+        let burst = Burst { left: vec![PACKETS; nodes as usize], nodes };
+        let mut partition = Partition::new(&plan, &map, 0, routers, burst);
+        let mut context = WorkerContext::new(Counters::new(nodes), 1);
+        for step in 1..20 {
+            partition.run_until(step * 3_000_000 / plan.tick().0, &mut context);
+            let mut ledger = Ledger::new(1);
+            partition.account(0, &Mail::default(), &mut ledger);
+            assert_eq!(ledger.packets(), context.counters.in_flight, "{name}: at step {step}");
+            partition.check_credits(0, &ledger).unwrap_or_else(|error| panic!("{name}: at step {step}: {error}"));
+        }
+        partition.run_until(1 << 40, &mut context);
+        assert_eq!(context.counters.total_delivered, u64::from(nodes * PACKETS), "{name}");
+        assert_eq!(context.counters.in_flight, 0);
+        partition.check_empty().unwrap_or_else(|left| panic!("{name}: {left}"));
     }
 }
 
-fn deliver_at<R: Routers>(topology: &str, router: &RouterSpec, rates: [&str; 2], routers: impl FnOnce(&Fabric) -> R) {
-    let spec = spec(topology, router.clone(), rates);
-    let nodes = spec.topology.nodes();
-    let plan = Arc::new(Plan::new(spec).unwrap());
-    let map = PartitionMap::new(&plan, 1, Grain::Coarse);
-    let burst = Burst { left: vec![PACKETS; nodes as usize], nodes };
-    let mut partition = Partition::new(&plan, &map, 0, routers, burst);
-    let mut context = WorkerContext::new(Counters::new(nodes), 1);
-    partition.run_until(1 << 40, &mut context);
-    let counters = &context.counters;
-    assert_eq!(counters.total_delivered, u64::from(nodes * PACKETS), "{topology} {router:?}");
-    assert_eq!(counters.in_flight, 0);
-    if let Err(left) = partition.check_empty() {
-        panic!("{topology} {router:?}: {left}");
+fn deliver_all(topology: &str, router: &RouterSpec) {
+    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the other
+    // way round: packets wait for their tails. With receive buffers, faster and slower than the ejection channels.
+    for (rates, drain) in
+        [(["40 Gb/s", "5 Gb/s"], None), (["5 Gb/s", "40 Gb/s"], None), (["10 Gb/s"; 2], Some("7 Gb/s"))]
+    {
+        let receive_buffer =
+            drain.map(|drain| ReceiveBufferSpec { depth: "600 B".parse().unwrap(), drain: drain.parse().unwrap() });
+        let spec = FabricSpec { receive_buffer, ..spec(topology, router.clone(), rates) };
+        let name = format!("{topology} {router:?} {rates:?} {drain:?}");
+        router.with_routers(Delivery { spec, name: &name });
     }
 }
 
@@ -121,16 +139,7 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
     for keys in keys {
         let router: RouterSpec = toml::from_str(keys).unwrap();
         for topology in topologies {
-            match &router {
-                RouterSpec::OutputQueued(spec) => deliver_all(topology, &router, |f| OutputQueued::new(f, spec)),
-                RouterSpec::InputQueued(spec) => deliver_all(topology, &router, |f| Switched::input_queued(f, spec)),
-                RouterSpec::VirtualOutputQueued(spec) => {
-                    deliver_all(topology, &router, |f| VirtualOutputQueued::new(f, spec));
-                }
-                RouterSpec::InputOutputQueued(spec) => {
-                    deliver_all(topology, &router, |f| Switched::input_output_queued(f, spec));
-                }
-            }
+            deliver_all(topology, &router);
         }
     }
 }

@@ -8,9 +8,6 @@ use std::time::Instant;
 
 use fabric::catalogue::*;
 use fabric::routers::Routers;
-use fabric::routers::output_queued::OutputQueued;
-use fabric::routers::switched::Switched;
-use fabric::routers::voq::VirtualOutputQueued;
 use fabric::*;
 use routing::Routing;
 use sim::traffic::*;
@@ -66,21 +63,23 @@ fn main() {
         seed: 1,
     };
     let t = OpenTraffic::new(&traffic, map.nodes(0));
-    match &router {
-        RouterSpec::OutputQueued(s) => {
-            measure(net, slot, slots, Partition::new(&plan, &map, 0, |f| OutputQueued::new(f, s), t), &plan);
-        }
-        RouterSpec::InputQueued(s) => {
-            measure(net, slot, slots, Partition::new(&plan, &map, 0, |f| Switched::input_queued(f, s), t), &plan);
-        }
-        RouterSpec::VirtualOutputQueued(s) => {
-            let routers = |f: &Fabric| VirtualOutputQueued::new(f, s);
-            measure(net, slot, slots, Partition::new(&plan, &map, 0, routers, t), &plan);
-        }
-        RouterSpec::InputOutputQueued(s) => {
-            let routers = |f: &Fabric| Switched::input_output_queued(f, s);
-            measure(net, slot, slots, Partition::new(&plan, &map, 0, routers, t), &plan);
-        }
+    router.with_routers(Probe { net, slots: (slot, slots), plan: &plan, map: &map, traffic: t });
+}
+
+struct Probe<'a> {
+    net: &'a str,
+    slots: (u64, u64),
+    plan: &'a Arc<Plan>,
+    map: &'a PartitionMap,
+    traffic: OpenTraffic,
+}
+
+impl WithRouters for Probe<'_> {
+    type Output = ();
+
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) {
+        let Self { net, slots: (slot, slots), plan, map, traffic } = self;
+        measure(net, slot, slots, Partition::new(plan, map, 0, routers, traffic), plan);
     }
 }
 

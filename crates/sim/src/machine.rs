@@ -5,12 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::run_windows;
 use engine::statistics::Histogram;
-use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
-use fabric::routers::output_queued::OutputQueued;
-use fabric::routers::switched::Switched;
-use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{Batch, Counters, Fabric, Grain, Mail, Partition, PartitionMap, Traffic, WaitingPacket, WorkerContext};
+use fabric::{
+    Batch, Counters, Fabric, Grain, Mail, Partition, PartitionMap, Traffic, WaitingPacket, WithRouters, WorkerContext,
+};
 use host::Executor;
 use topology::ChannelSource;
 
@@ -58,13 +56,7 @@ pub(crate) fn build(
 ) -> Box<dyn Machine> {
     let map = division(system, options.threads, options.grain);
     let traffic = (0..map.parts()).map(|part| traffic(map.nodes(part))).collect();
-    let parts = Division { system, map, traffic };
-    match &system.spec.router {
-        RouterSpec::OutputQueued(spec) => parts.of(|fabric| OutputQueued::new(fabric, spec)),
-        RouterSpec::InputQueued(spec) => parts.of(|fabric| Switched::input_queued(fabric, spec)),
-        RouterSpec::VirtualOutputQueued(spec) => parts.of(|fabric| VirtualOutputQueued::new(fabric, spec)),
-        RouterSpec::InputOutputQueued(spec) => parts.of(|fabric| Switched::input_output_queued(fabric, spec)),
-    }
+    system.spec.router.with_routers(Division { system, map, traffic })
 }
 
 /// How a system is divided over threads.
@@ -84,8 +76,10 @@ struct Division<'a> {
     traffic: Vec<NodeTraffic>,
 }
 
-impl Division<'_> {
-    fn of<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
+impl WithRouters for Division<'_> {
+    type Output = Box<dyn Machine>;
+
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
         let Self { system, map, traffic } = self;
         let nodes = system.topology.nodes();
         let mut traffic = traffic.into_iter().enumerate();

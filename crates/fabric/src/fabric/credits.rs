@@ -78,15 +78,22 @@ impl Fabric {
         *credit
     }
 
-    /// The credits of an output: by virtual channel, and the next router's output if the rule counts those.
-    pub(crate) fn credits_of(&self, output: usize) -> Vec<i32> {
+    /// The counters of an output and what is in them, in bytes: by virtual channel, and the next router's output if the rule
+    /// counts those; one of a station.
+    pub(crate) fn counters_of(&self, output: usize) -> impl Iterator<Item = (u32, i32)> + '_ {
         let vcs = u32::from(self.plan.vcs);
-        let slots = match (self.outputs[output].far_end, self.rule) {
-            (FarEnd::Station(_), _) => 1,
-            (_, CreditRule::PerCrosspoint) => vcs << self.ahead_shift,
-            _ => vcs,
+        let (vcs, aheads) = match (self.outputs[output].far_end, self.rule) {
+            (FarEnd::Station(_), _) => (1, 1),
+            (_, CreditRule::PerCrosspoint) => (vcs, u32::from(self.ports_beyond(output))),
+            _ => (vcs, 1),
         };
-        (0..slots).map(|slot| self.credit(output, slot)).collect()
+        let slots = (0..vcs).flat_map(move |vc| (0..aheads).map(move |ahead| vc << self.ahead_shift | ahead));
+        slots.map(move |slot| (self.counter(output, slot), self.credit(output, slot)))
+    }
+
+    /// The number of ports of the router that an output leads to.
+    fn ports_beyond(&self, output: usize) -> u16 {
+        self.far_end(output).map_or(0, |(router, _)| self.plan.topology.ports(router))
     }
 
     /// Gives the outputs that lead to stations as much credit as those have room.
@@ -176,16 +183,21 @@ impl Fabric {
         }
     }
 
+    /// The upstream output's counter for a space, from the first of them.
+    #[inline(always)]
+    pub(crate) fn slot_of(&self, space: Space) -> u32 {
+        let vc = space.input & ((1 << self.vc_shift) - 1);
+        match self.rule {
+            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(space.out),
+            _ => vc,
+        }
+    }
+
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
     pub(crate) fn return_credit(&mut self, space: Space, bytes: u32, now: u64) {
         let input = &self.inputs[(space.input >> self.vc_shift) as usize];
-        let vc = space.input & ((1 << self.vc_shift) - 1);
-        let slot = match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(space.out),
-            _ => vc,
-        };
-        let counter = input.counters | slot;
+        let counter = input.counters | self.slot_of(space);
         let at = now + self.classes[input.class.0 as usize].delay;
         if input.partition == self.part {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);

@@ -25,8 +25,8 @@ pub trait Routers: Buffers + Prefetch + Send {
     /// The packet at the front of every queue of an input, given as (port, virtual channel) in one number; `NONE` of an empty
     /// queue.
     fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_;
-    /// Bytes held of the buffer of an input that a credit stands for.
-    fn held(&self, input: usize) -> u64;
+    /// Bytes held of each buffer of an input that a credit stands for, with the output where each output has its own.
+    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_;
 }
 
 /// A packet that waits at the front of a queue.

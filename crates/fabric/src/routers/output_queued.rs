@@ -224,9 +224,15 @@ impl Routers for OutputQueued {
         self.crosspoints[input * self.row..(input + 1) * self.row].iter().map(|crosspoint| crosspoint.queue.head())
     }
 
-    fn held(&self, input: usize) -> u64 {
-        let row = self.crosspoints[input * self.row..(input + 1) * self.row].iter();
-        let held = row.map(|crosspoint| u64::from(crosspoint.held));
-        if self.rule == CreditRule::RowMinimum { held.fold(0, u64::max) } else { held.sum() }
+    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+        let row = &self.crosspoints[input * self.row..(input + 1) * self.row];
+        let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
+        let whole = match self.rule {
+            CreditRule::RowMinimum => bytes.clone().max(),
+            CreditRule::RowCounter => Some(bytes.clone().sum()),
+            CreditRule::PerCrosspoint => None,
+        };
+        let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });
+        whole.map(|bytes| (0, bytes)).into_iter().chain(each)
     }
 }

@@ -125,7 +125,7 @@ impl Routers for Switched {
         std::iter::once(self.fifos[input].queue.head())
     }
 
-    fn held(&self, input: usize) -> u64 {
-        u64::from(self.fifos[input].held)
+    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+        std::iter::once((0, u64::from(self.fifos[input].held)))
     }
 }

@@ -139,7 +139,7 @@ impl Routers for VirtualOutputQueued {
         self.queues.heads(input)
     }
 
-    fn held(&self, input: usize) -> u64 {
-        u64::from(self.queues.held[input])
+    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+        std::iter::once((0, u64::from(self.queues.held[input])))
     }
 }

@@ -1,0 +1,28 @@
+//! The one match from the name of an architecture to its routers.
+
+use crate::catalogue::RouterSpec;
+use crate::fabric::Fabric;
+use crate::routers::Routers;
+use crate::routers::output_queued::OutputQueued;
+use crate::routers::switched::Switched;
+use crate::routers::voq::VirtualOutputQueued;
+
+/// What is done with routers of an architecture that is known only as the program runs.
+pub trait WithRouters {
+    /// What comes of it.
+    type Output;
+    /// Does it; `routers` makes the empty routers of a partition.
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Self::Output;
+}
+
+impl RouterSpec {
+    /// Does something with the routers that this describes.
+    pub fn with_routers<W: WithRouters>(&self, user: W) -> W::Output {
+        match self {
+            Self::OutputQueued(spec) => user.with(|fabric| OutputQueued::new(fabric, spec)),
+            Self::InputQueued(spec) => user.with(|fabric| Switched::input_queued(fabric, spec)),
+            Self::VirtualOutputQueued(spec) => user.with(|fabric| VirtualOutputQueued::new(fabric, spec)),
+            Self::InputOutputQueued(spec) => user.with(|fabric| Switched::input_output_queued(fabric, spec)),
+        }
+    }
+}
