@@ -4,6 +4,7 @@ use crate::catalogue::RouterSpec;
 use crate::fabric::Fabric;
 use crate::routers::Routers;
 use crate::routers::output_queued::OutputQueued;
+use crate::routers::shared_buffer::SharedBuffer;
 use crate::routers::switched::Switched;
 use crate::routers::voq::VirtualOutputQueued;
 
@@ -23,6 +24,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => user.with(|fabric| Switched::input_queued(fabric, spec)),
             Self::VirtualOutputQueued(spec) => user.with(|fabric| VirtualOutputQueued::new(fabric, spec)),
             Self::InputOutputQueued(spec) => user.with(|fabric| Switched::input_output_queued(fabric, spec)),
+            Self::SharedBuffer(spec) => user.with(|fabric| SharedBuffer::new(fabric, spec)),
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum RouterSpec {
     VirtualOutputQueued(VirtualOutputQueuedSpec),
     /// Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
     InputOutputQueued(InputOutputQueuedSpec),
+    /// Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
+    SharedBuffer(SharedBufferSpec),
 }
 
 /// The keys that every architecture has.
@@ -46,6 +48,16 @@ impl RouterSpec {
             Self::InputQueued(spec) => common!(spec),
             Self::VirtualOutputQueued(spec) => common!(spec),
             Self::InputOutputQueued(spec) => common!(spec),
+            Self::SharedBuffer(spec) => common!(spec),
+        }
+    }
+
+    /// The buffer behind the inputs, if there is one: its key and its depth.
+    pub fn inner_buffer(&self) -> Option<(&'static str, Capacity)> {
+        match self {
+            Self::InputOutputQueued(spec) => Some(("router.output_buffer", spec.output_buffer)),
+            Self::SharedBuffer(spec) => Some(("router.memory", spec.memory)),
+            _ => None,
         }
     }
 
@@ -64,6 +76,7 @@ impl RouterSpec {
             Self::InputQueued(_) => "input-queued",
             Self::VirtualOutputQueued(_) => "virtual-output-queued",
             Self::InputOutputQueued(_) => "input-output-queued",
+            Self::SharedBuffer(_) => "shared-buffer",
         }
     }
 }
@@ -195,6 +208,42 @@ impl Default for InputOutputQueuedSpec {
             vcs: None,
             delay: Time(90_000),
             speedup: 1,
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SharedBufferSpec {
+    /// Reserved for each input and virtual channel: what a credit stands for.
+    pub buffer: Capacity,
+    /// The memory of a router that its outputs share, besides what is reserved.
+    pub memory: Capacity,
+    /// A packet is admitted to the shared memory while its output's queue there is below alpha times what is free.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub alpha: f64,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head in the queue, ready to leave.
+    pub delay: Time,
+    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of an output's queues, one for each class of virtual channels, goes first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for SharedBufferSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Capacity::Packets(4),
+            memory: Capacity::Packets(1024),
+            alpha: 1.0,
+            vcs: None,
+            delay: Time(90_000),
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
         }

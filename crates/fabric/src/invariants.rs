@@ -56,8 +56,8 @@ impl Fabric {
 
     /// The space that a packet takes at an input, as its upstream output has counted it.
     fn space_of(&self, input: u32, packet: &Packet) -> Space {
-        let ahead = if self.plan.credit_rule() == CreditRule::PerCrosspoint { packet.ahead } else { 0 };
-        Space { input, out: ahead }
+        let per_crosspoint = self.plan.credit_rule() == CreditRule::PerCrosspoint;
+        Space { input, part: if per_crosspoint { u32::from(packet.ahead) } else { 0 } }
     }
 
     fn account(&self, part: u16, ledger: &mut Ledger) {
@@ -90,12 +90,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             if fabric.inputs[input >> fabric.vc_shift].partition == NO_PARTITION {
                 continue;
             }
-            for (out, bytes) in self.routers().held(input) {
+            for (part, bytes) in self.routers().held(input) {
                 if bytes > u64::from(fabric.plan.depth) {
                     let depth = fabric.plan.depth;
                     ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
                 }
-                let (partition, counter) = fabric.counter_of(Space { input: input as u32, out });
+                let (partition, counter) = fabric.counter_of(Space { input: input as u32, part });
                 ledger.add(partition, counter, bytes as i64);
             }
         }

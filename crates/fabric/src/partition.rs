@@ -121,7 +121,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
-        let any_order = fabric.in_any_order();
+        let any_order = R::ANY_ORDER && fabric.in_any_order();
         let mut partition = Self {
             fabric,
             routers,
@@ -177,6 +177,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
             self.fabric.free(&mut self.routers, space, event.arg, now);
+            self.routers.space_freed(&mut self.fabric, space, now);
         }
         self.take_arrivals(&instant.kinds[event_kind::ARRIVAL], now);
         self.take_wakes(&instant.kinds[event_kind::WAKE]);

@@ -97,8 +97,8 @@ pub struct Plan {
     pub(crate) max_ports: u16,
     /// Depth in bytes that a credit counter starts with.
     pub(crate) depth: u32,
-    /// Depth in bytes of an output's buffer for each virtual channel; 0 if the architecture has none.
-    pub(crate) output_depth: u32,
+    /// Depth in bytes of the buffer behind the inputs (`RouterSpec::inner_buffer`); 0 if the architecture has none.
+    pub(crate) inner_depth: u32,
     /// The router's delay, in ticks.
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
@@ -149,10 +149,8 @@ impl Plan {
             ));
         }
         let depth = holds_a_packet("router.buffer", router.buffer, spec.packet)?;
-        let output_depth = match &spec.router {
-            RouterSpec::InputOutputQueued(s) => holds_a_packet("router.output_buffer", s.output_buffer, spec.packet)?,
-            _ => 0,
-        };
+        let inner = spec.router.inner_buffer().map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
+        let inner_depth = inner.transpose()?.unwrap_or(0);
         let tick = grain(&spec, router.delay)?;
         let links = spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
         let receive_buffer = spec.receive_buffer.map(|own| receive_buffer(own, spec.packet, tick)).transpose()?;
@@ -167,7 +165,7 @@ impl Plan {
             vcs_per_class,
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
             depth,
-            output_depth,
+            inner_depth,
             delay: router.delay.0 / tick.0,
             credit_return: router.credit_return,
             receive_buffer,

@@ -133,6 +133,15 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
         r#"kind = "input-output-queued"
            output_buffer = "300 B"
            credit_return = "tail""#,
+        r#"kind = "shared-buffer"
+           buffer = "300 B"
+           memory = "2000 B"
+           vcs = 4"#,
+        r#"kind = "shared-buffer"
+           memory = "5 packets"
+           alpha = 0.3
+           credit_return = "tail"
+           arbitration = "oldest-first""#,
     ];
     let topologies =
         ["single-switch:9", "single-switch:70", "fat-tree:k=3,n=3", "torus:4x3x2", "torus:5x5", "mesh:4x4"];

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fabric::{FabricSpec, LinkParameters, Plan};
+use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use routing::{DependencyCycle, Routing, RoutingSpec};
@@ -514,7 +514,10 @@ fn fabric_spec(
             (WorkloadSpec::Benchmark(_), NicSpec::Ideal(nic)) => vec![nic.send_overhead, nic.receive_overhead],
             _ => Vec::new(),
         },
-        receive_buffer: None,
+        receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
+            depth,
+            drain: spec.node.drain.unwrap_or_else(|| spec.link.of_class("ejection").0),
+        }),
         continuous: matches!(traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic),
         seed: spec.seed,
     }

@@ -11,14 +11,13 @@ use crate::packet::UNDECIDED;
 use crate::port::{FarEnd, OutputPort};
 use engine::Stream;
 
-/// Buffer space that packets hold: that of an input, given as (port, virtual channel) in one number, or, where each output has
-/// its own, of an input and an output.
+/// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// The input.
+    /// The input that the packet came by, (port, virtual channel) in one number.
     pub input: u32,
-    /// The output; 0 where inputs have one buffer for all.
-    pub out: u16,
+    /// Which of the buffers that packets of the input may be in, as the architecture numbers them; 0 where there is one.
+    pub part: u32,
 }
 
 /// What an architecture knows of its input buffers. The fabric decides when space falls free and returns the credit.
@@ -29,7 +28,7 @@ pub trait Buffers {
     }
     /// The space of a number.
     fn space(&self, number: u32) -> Space {
-        Space { input: number, out: 0 }
+        Space { input: number, part: 0 }
     }
     /// So many bytes of a space fall free. Returns the credit in bytes that the upstream output gets for it.
     fn shrink(&mut self, space: Space, bytes: u32) -> u32;
@@ -188,7 +187,7 @@ impl Fabric {
     pub(crate) fn slot_of(&self, space: Space) -> u32 {
         let vc = space.input & ((1 << self.vc_shift) - 1);
         match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(space.out),
+            CreditRule::PerCrosspoint => vc << self.ahead_shift | space.part,
             _ => vc,
         }
     }

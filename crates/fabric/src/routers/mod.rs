@@ -2,6 +2,7 @@
 
 pub mod arbiter;
 pub mod output_queued;
+pub mod shared_buffer;
 pub mod switched;
 pub mod voq;
 
@@ -16,17 +17,21 @@ pub use crate::fabric::Space;
 /// Within an instant, arrivals come first (`enqueue`, in the order of ports unless order cannot matter), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
+    /// Whether packets that arrive in one instant at different inputs may be queued in any order with the same result.
+    const ANY_ORDER: bool = true;
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.
     fn side_woken(&mut self, fabric: &mut Fabric, port: usize, side: u32);
+    /// Space has fallen free some time after its packet left.
+    fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
     /// Send what can be sent.
     fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64);
-    /// The packet at the front of every queue of an input, given as (port, virtual channel) in one number; `NONE` of an empty
-    /// queue.
-    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_;
-    /// Bytes held of each buffer of an input that a credit stands for, with the output where each output has its own.
-    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_;
+    /// The packets that wait in the buffer of an input, given as (port, virtual channel) in one number: the front of every
+    /// queue, `NONE` of an empty one; where inputs share queues, all.
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;
+    /// Bytes held of each buffer of an input that a credit stands for, with its part.
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_;
 }
 
 /// A packet that waits at the front of a queue.
@@ -45,7 +50,7 @@ pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> 
     let mut all = Vec::new();
     for input in 0..fabric.ports() << fabric.vc_shift {
         let base = fabric.inputs[input >> fabric.vc_shift].base;
-        for packet in routers.heads(input).filter(|&packet| packet != NONE) {
+        for packet in routers.heads(fabric, input).filter(|&packet| packet != NONE) {
             let output = base + u32::from(fabric.pool.entry(packet).out);
             all.push(Waiting { packet, input: input as u32, output });
         }

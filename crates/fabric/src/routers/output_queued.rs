@@ -119,7 +119,7 @@ impl OutputQueued {
         if port.queued > 0 {
             fabric.wake_at(output, now + time);
         }
-        let space = Space { input: input as u32, out: out as u16 };
+        let space = Space { input: input as u32, part: out as u32 };
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
@@ -131,7 +131,7 @@ impl OutputQueued {
         let rise = held.saturating_sub(row.fullest);
         row.fullest += rise;
         if rise < bytes {
-            fabric.return_credit(Space { input: input as u32, out: 0 }, bytes - rise, now);
+            fabric.return_credit(Space { input: input as u32, part: 0 }, bytes - rise, now);
         }
     }
 }
@@ -148,18 +148,17 @@ struct Departure {
 
 impl Buffers for OutputQueued {
     fn number(&self, space: Space) -> u32 {
-        space.input * self.row as u32 + u32::from(space.out)
+        space.input * self.row as u32 + space.part
     }
 
     fn space(&self, number: u32) -> Space {
         let row = self.row as u32;
-        Space { input: number / row, out: (number % row) as u16 }
+        Space { input: number / row, part: number % row }
     }
 
     #[inline(always)]
     fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
-        let Space { input, out } = space;
-        let (input, out) = (input as usize, usize::from(out));
+        let (input, out) = (space.input as usize, space.part as usize);
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let before = crosspoint.held;
         crosspoint.held = before - bytes;
@@ -220,11 +219,11 @@ impl Routers for OutputQueued {
         }
     }
 
-    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
         self.crosspoints[input * self.row..(input + 1) * self.row].iter().map(|crosspoint| crosspoint.queue.head())
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         let row = &self.crosspoints[input * self.row..(input + 1) * self.row];
         let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
         let whole = match self.rule {

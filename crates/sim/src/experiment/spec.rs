@@ -10,7 +10,7 @@ use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
-use units::{Bandwidth, Bytes, Time};
+use units::{Bandwidth, Bytes, Capacity, Time};
 use workload::benchmarks::BenchmarkSpec;
 use workload::{InjectionSpec, PatternSpec};
 
@@ -39,6 +39,9 @@ pub struct ExperimentSpec {
     /// The interface between a node and the network.
     #[serde(default)]
     pub nic: NicSpec,
+    /// What a node does with packets that arrive.
+    #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
+    pub node: NodeSpec,
     /// Who sends what, and when.
     pub workload: WorkloadSpec,
     /// Which task runs on which node.
@@ -60,6 +63,11 @@ impl ExperimentSpec {
                 "measure.min_time",
                 format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
             ));
+        }
+        if self.node.drain.is_some() && self.node.receive_buffer.is_none() {
+            let message =
+                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
+            return Some(("node.drain", message.to_owned()));
         }
         let NicSpec::Ideal(nic) = &self.nic;
         if nic.eager_limit.is_some() && !matches!(self.workload, WorkloadSpec::Benchmark(_)) {
@@ -159,6 +167,26 @@ impl IdealNicSpec {
     /// Size of a control message, if a packet holds it.
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))
+    }
+}
+
+/// What a node does with packets that arrive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NodeSpec {
+    /// Depth of the buffer that takes packets from the network: at least a packet. It has credits, so that a node that is slower
+    /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Capacity>,
+    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Bandwidth>,
+}
+
+impl NodeSpec {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

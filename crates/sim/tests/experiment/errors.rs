@@ -45,7 +45,7 @@ error: unknown kind `outputqueue` in [router]
    |
 13 | kind = "outputqueue"
    |        ^^^^^^^^^^^^^
-   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued; did you mean `output-queued`?"#,
+   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued, shared-buffer; did you mean `output-queued`?"#,
     );
 }
 

@@ -8,7 +8,8 @@ use topology::ChannelClass;
 use units::NodeId;
 
 /// Every architecture of routers, as the experiment file names it.
-pub const ROUTERS: [&str; 4] = ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued"];
+pub const ROUTERS: [&str; 5] =
+    ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued", "shared-buffer"];
 
 /// The folder that the paths in these tests' experiments start from.
 fn base() -> PathBuf {

@@ -101,7 +101,7 @@ impl Switched {
             self.wake_output(fabric, output);
         }
         self.put_out(fabric, output, Parcel { packet, bytes, vc }, now);
-        let space = Space { input: input as u32, out: 0 };
+        let space = Space { input: input as u32, part: 0 };
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in }, now);
     }
 

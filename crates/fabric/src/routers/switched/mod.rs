@@ -80,7 +80,7 @@ impl Switched {
             requests: Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift),
             output_sides: vec![OutputSide::default(); ports],
             buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
-            depth: fabric.plan.output_depth,
+            depth: fabric.plan.inner_depth,
             speedup: u64::from(speedup.unwrap_or(1)),
             first: vec![0; fabric.routers.len()],
             active: vec![0; fabric.words],
@@ -121,11 +121,11 @@ impl Routers for Switched {
         self.serve_active(fabric, router, usize::from(first), now);
     }
 
-    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
         std::iter::once(self.fifos[input].queue.head())
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((0, u64::from(self.fifos[input].held)))
     }
 }

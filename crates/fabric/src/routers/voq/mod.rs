@@ -95,7 +95,7 @@ impl VirtualOutputQueued {
         fabric.outputs[output].queued -= u64::from(bytes);
         let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
-        let space = Space { input: input as u32, out: 0 };
+        let space = Space { input: input as u32, part: 0 };
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 }
@@ -135,11 +135,11 @@ impl Routers for VirtualOutputQueued {
         }
     }
 
-    fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
         self.queues.heads(input)
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u16, u64)> + '_ {
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((0, u64::from(self.queues.held[input])))
     }
 }

@@ -1,0 +1,312 @@
+//! Shared-buffer routers with dynamic thresholds, as most Ethernet switches have them, but without loss.
+//!
+//! After A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches" (IEEE/ACM
+//! Transactions on Networking 6(2), 1998): the queues of all outputs share one memory, and a queue may grow while it is
+//! shorter than `alpha` times the memory that is free. They drop what comes beyond; here it waits upstream. Each input and
+//! virtual channel has a reserved buffer, which is what credits stand for. A packet that is admitted to the shared memory
+//! leaves the reserved buffer, so that its credit goes back; one that is not keeps reserved space, and is admitted when the
+//! memory allows it, or leaves the router before. So an output that is not congested takes as much of the memory as the others leave, and one
+//! that is congested pushes back by its inputs' reserved buffers alone.
+//!
+//! Each output has a queue for each class of virtual channels, first in first out, and arbitrates between those. The switch has
+//! the internal bandwidth for all inputs at once.
+//!
+//! Freedom from deadlock: no packet waits for shared memory. A packet waits for the channel that it leaves by, behind packets
+//! that leave by the same channel on the same class, so that the dependencies are those of the routing.
+//!
+//! Model choices: the threshold is compared with what the output and class have in the shared memory, the packet to be admitted
+//! included. The packets of one output and class are admitted in the order of arrival; where memory falls free for several
+//! outputs and classes, they take turns.
+
+use engine::Bits;
+
+use crate::catalogue::{Arbitration, SharedBufferSpec};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space};
+use crate::packet::{NONE, Queue};
+use crate::prefetch::Prefetch;
+use crate::routers::Routers;
+use crate::routers::arbiter::{Requests, Turn, in_turn};
+
+/// All shared-buffer routers of a partition.
+#[derive(Debug)]
+pub struct SharedBuffer {
+    arbitration: Arbitration,
+    alpha: f64,
+    /// The shared memory of a router, in bytes.
+    memory: u64,
+    /// By router, bytes of it in use.
+    used: Vec<u64>,
+    /// By output, its router.
+    router_of: Vec<u32>,
+    vc_shift: u32,
+    /// Bits of the number of a queue below the output's.
+    class_shift: u32,
+    /// By output, then class of virtual channels.
+    queues: Vec<SharedQueue>,
+    /// For each output the classes that have packets.
+    requests: Requests,
+    /// By input (port, virtual channel), bytes of its reserved buffer in use.
+    reserved: Vec<u32>,
+    /// By place of the pool, what the packet holds.
+    claims: Vec<Claim>,
+    /// By router, the queues that have packets in reserved space: a mask of (port, class).
+    waiting: Vec<u64>,
+    /// Words of such a mask.
+    words: usize,
+    /// By router, the queue that a packet was last admitted to from reserved space.
+    last: Vec<u32>,
+}
+
+/// What a packet holds.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    space: Space,
+    /// The packet of the same queue that is admitted to the shared memory after it, or `NONE`.
+    next: u32,
+}
+
+/// The queue of an output and class.
+#[derive(Clone, Copy, Debug, Default)]
+struct SharedQueue {
+    queue: Queue,
+    /// Bytes of the shared memory that its packets hold.
+    shared: u64,
+    /// The first and the last of its packets that hold reserved space: the next to be admitted.
+    waiting: Option<(u32, u32)>,
+}
+
+/// The part of a space that is the reserved buffer; queue q of the shared memory is part q + 1.
+const RESERVED: u32 = 0;
+
+/// In the number of a space: a queue of the shared memory, and not an input.
+const SHARED: u32 = 1 << 31;
+
+impl SharedBuffer {
+    /// Empty routers.
+    pub fn new(fabric: &Fabric, spec: &SharedBufferSpec) -> Self {
+        let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
+        let classes = usize::from(fabric.plan.routing.classes());
+        let class_shift = classes.next_power_of_two().trailing_zeros();
+        let words = (usize::from(fabric.plan.max_ports) << class_shift).div_ceil(64).max(1);
+        Self {
+            arbitration: spec.arbitration,
+            alpha: spec.alpha,
+            memory: u64::from(fabric.plan.inner_depth),
+            used: vec![0; fabric.routers.len()],
+            router_of: fabric.inputs.iter().map(|port| port.router).collect(),
+            vc_shift,
+            class_shift,
+            queues: vec![SharedQueue::default(); ports << class_shift],
+            requests: Requests::new(ports, classes),
+            reserved: vec![0; ports << vc_shift],
+            claims: Vec::new(),
+            waiting: vec![0; fabric.routers.len() * words],
+            words,
+            last: vec![0; fabric.routers.len()],
+        }
+    }
+
+    /// Whether a packet for a queue may take shared memory of its router now.
+    fn admits(&self, router: usize, queue: usize, bytes: u32) -> bool {
+        let free = self.memory - self.used[router];
+        let length = self.queues[queue].shared + u64::from(bytes);
+        u64::from(bytes) <= free && length as f64 <= self.alpha * free as f64
+    }
+
+    /// A packet takes shared memory.
+    fn admit(&mut self, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
+        self.queues[queue].shared += u64::from(bytes);
+        self.used[router] += u64::from(bytes);
+        self.claims[packet as usize].space.part = queue as u32 + 1;
+    }
+
+    /// A packet takes reserved space, behind those of its queue that have some.
+    fn reserve(&mut self, fabric: &Fabric, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
+        self.reserved[self.claims[packet as usize].space.input as usize] += bytes;
+        let waiting = &mut self.queues[queue].waiting;
+        if let Some((_, last)) = waiting {
+            self.claims[*last as usize].next = packet;
+            *last = packet;
+            return;
+        }
+        *waiting = Some((packet, packet));
+        let local = queue - ((fabric.routers[router].base as usize) << self.class_shift);
+        self.waiting[router * self.words + (local >> 6)] |= 1 << (local & 63);
+    }
+
+    /// The first packet of a queue that has reserved space has it no more.
+    fn forget_first(&mut self, fabric: &Fabric, router: usize, queue: usize) {
+        let Some((first, last)) = self.queues[queue].waiting else { return };
+        if first != last {
+            self.queues[queue].waiting = Some((self.claims[first as usize].next, last));
+            return;
+        }
+        self.queues[queue].waiting = None;
+        let local = queue - ((fabric.routers[router].base as usize) << self.class_shift);
+        self.waiting[router * self.words + (local >> 6)] &= !(1 << (local & 63));
+    }
+
+    /// Admits packets from reserved space as far as the memory of their router allows it now.
+    fn admit_waiting(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let words = router * self.words..(router + 1) * self.words;
+        while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
+            let bytes = fabric.pool.entry(packet).bytes;
+            let space = self.claims[packet as usize].space;
+            self.forget_first(fabric, router, queue);
+            self.reserved[space.input as usize] -= bytes;
+            self.admit(router, queue, (packet, bytes));
+            self.last[router] = local as u32;
+            fabric.return_credit(space, bytes, now);
+        }
+    }
+
+    /// The next queue of a router in turn of which a packet may be admitted: its number in the router, its number, the packet.
+    fn next_admitted(
+        &self,
+        fabric: &Fabric,
+        router: usize,
+        words: std::ops::Range<usize>,
+    ) -> Option<(usize, usize, u32)> {
+        let first = (fabric.routers[router].base as usize) << self.class_shift;
+        in_turn(&self.waiting[words], (self.last[router] as usize + 1) % (self.words * 64)).find_map(|local| {
+            let (packet, _) = self.queues[first + local].waiting?;
+            let bytes = fabric.pool.entry(packet).bytes;
+            self.admits(router, first + local, bytes).then_some((local, first + local, packet))
+        })
+    }
+
+    /// Sends the next packet of an output, if the link is free and a class has credit.
+    fn send(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
+        if !self.requests.any(output) {
+            return;
+        }
+        let free_at = fabric.outputs[output].free_at;
+        if free_at > now {
+            return fabric.wake_at(output, free_at);
+        }
+        let (queues, first) = (&self.queues, output << self.class_shift);
+        let head = |class: usize| queues[first | class].queue.head();
+        let picked = self.requests.pick(
+            fabric,
+            Turn { rule: self.arbitration, router, output },
+            |fabric, class| {
+                let packet = head(class);
+                let bytes = fabric.pool.entry(packet).bytes;
+                fabric.ready_vc(output, packet, (class as u8, bytes))
+            },
+            |fabric, class| fabric.pool[head(class)].generated_at,
+        );
+        match picked {
+            Some((class, vc)) => self.depart(fabric, (router, output), (class, vc), now),
+            None => fabric.block(output),
+        }
+    }
+
+    /// Takes the first packet out of the queue of a class and sends it off.
+    fn depart(&mut self, fabric: &mut Fabric, (router, output): (usize, usize), (class, vc): (usize, u8), now: u64) {
+        let queue = &mut self.queues[output << self.class_shift | class].queue;
+        let packet = queue.pop(&fabric.pool);
+        let is_done = queue.is_empty();
+        self.requests.serve(output, class, is_done);
+        let bytes = fabric.pool.entry(packet).bytes;
+        let space = self.claims[packet as usize].space;
+        if space.part == RESERVED {
+            self.forget_first(fabric, router, output << self.class_shift | class);
+        }
+        let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
+        fabric.outputs[output].queued -= u64::from(bytes);
+        if self.requests.any(output) {
+            fabric.wake_at(output, now + time);
+        }
+        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        self.admit_waiting(fabric, router, now);
+    }
+}
+
+impl Buffers for SharedBuffer {
+    fn number(&self, space: Space) -> u32 {
+        if space.part == RESERVED { space.input } else { SHARED | (space.part - 1) }
+    }
+
+    fn space(&self, number: u32) -> Space {
+        if number & SHARED == 0 {
+            return Space { input: number, part: RESERVED };
+        }
+        // Shared space gives no credit, so that any input will do.
+        Space { input: 0, part: (number & !SHARED) + 1 }
+    }
+
+    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+        if space.part == RESERVED {
+            self.reserved[space.input as usize] -= bytes;
+            return bytes;
+        }
+        let queue = (space.part - 1) as usize;
+        self.queues[queue].shared -= u64::from(bytes);
+        self.used[self.router_of[queue >> self.class_shift] as usize] -= u64::from(bytes);
+        0
+    }
+}
+
+impl Prefetch for SharedBuffer {}
+
+impl Routers for SharedBuffer {
+    /// Packets of several inputs join one queue.
+    const ANY_ORDER: bool = false;
+
+    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
+        let (router, output) = (router as usize, base as usize + usize::from(out));
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        let queue = output << self.class_shift | usize::from(class);
+        self.queues[queue].queue.push(&mut fabric.pool, packet);
+        self.requests.add(output, usize::from(class));
+        fabric.activate(router, usize::from(out));
+        let claim = Claim { space: Space { input, part: RESERVED }, next: NONE };
+        if self.claims.len() <= packet as usize {
+            self.claims.resize(packet as usize + 1, claim);
+        }
+        self.claims[packet as usize] = claim;
+        if self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes) {
+            self.admit(router, queue, (packet, bytes));
+            fabric.return_credit(claim.space, bytes, now);
+        } else {
+            self.reserve(fabric, router, queue, (packet, bytes));
+        }
+    }
+
+    fn space_freed(&mut self, fabric: &mut Fabric, space: Space, now: u64) {
+        if space.part != RESERVED {
+            let output = (space.part - 1) as usize >> self.class_shift;
+            self.admit_waiting(fabric, self.router_of[output] as usize, now);
+        }
+    }
+
+    fn side_woken(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+
+    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let base = fabric.routers[router].base as usize;
+        for word in 0..fabric.words {
+            for bit in Bits(fabric.take_active(router, word)) {
+                self.send(fabric, router, base + word * 64 + bit, now);
+            }
+        }
+    }
+
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+        let port = &fabric.inputs[input >> self.vc_shift];
+        let base = port.base as usize;
+        let ports = usize::from(fabric.routers[port.router as usize].ports);
+        let queues = self.queues[base << self.class_shift..(base + ports) << self.class_shift].iter();
+        // Packets of several inputs share a queue, so that any of them may be behind its front.
+        let next = |&packet: &u32| Some(fabric.pool.next(packet)).filter(|&packet| packet != NONE);
+        let packets = queues.filter(|queue| !queue.queue.is_empty());
+        let packets = packets.flat_map(move |queue| std::iter::successors(Some(queue.queue.head()), next));
+        let held = Space { input: input as u32, part: RESERVED };
+        packets.filter(move |&packet| self.claims[packet as usize].space == held)
+    }
+
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((RESERVED, u64::from(self.reserved[input])))
+    }
+}
