@@ -11,7 +11,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId};
 use workload::tasks::TaskGraph;
 
-use super::each_message;
+use super::messages::each_message;
 use crate::{GridHops, Hops, Machine, Mapping, MappingError};
 
 /// Bytes over every channel in a step of the application.

@@ -12,6 +12,7 @@ use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::applications::namd::{self, Scheme};
 use super::applications::openatom;
+use super::cost::cost;
 use super::{bisection, channel_load, embedding, geometric, greedy, grids, parts, simple};
 use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
 
@@ -182,18 +183,4 @@ impl<'a> Work<'a> {
 /// Sorts by cost; equal ones stay in order.
 fn rank(candidates: &mut [(f64, Mapping)]) {
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-}
-
-/// The sum over edges of weight times hops.
-pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping) -> f64 {
-    let hops = problem.machine.hops();
-    let row = |task: u32| {
-        let here = mapping.place_of[task as usize];
-        let pay = |edge: &super::affinity::Edge| {
-            f64::from(edge.weight) * f64::from(hops.hops(here, mapping.place_of[edge.target as usize]))
-        };
-        affinity.of(task).iter().map(pay).sum::<f64>()
-    };
-    let sums: Vec<f64> = (0..affinity.tasks()).into_par_iter().map(row).collect();
-    sums.iter().sum::<f64>() / 2.0
 }

@@ -8,8 +8,8 @@
 //! bound, and the best are measured exactly. A task grid that has the machine's own shape gets hops per byte of 1.
 
 use super::affinity::Affinity;
-use super::auto::cost;
 use super::axes::{Axes, Axis, Kind};
+use super::cost::cost;
 use super::grids::{GridShape, recognize};
 use crate::{Mapping, MappingError, Problem, Room};
 

@@ -8,7 +8,7 @@ use units::Draw;
 
 use super::super::affinity::Affinity;
 use super::super::annealing::{Fast, steps_for};
-use super::super::auto::cost;
+use super::super::cost::cost;
 use super::super::simple;
 use crate::{Mapping, MappingError, Problem};
 
