@@ -2,7 +2,7 @@
 //!
 //! Both are the same: in each dimension a router is wired to every other of its line. A full mesh has one dimension.
 
-use super::{DragonflySpec, GroupKind};
+use super::spec::{DragonflySpec, GroupKind};
 use crate::network::TopologyError;
 
 /// The network inside every group. Routers are numbered first dimension fastest; a router's ports lead first to the

@@ -13,26 +13,12 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use units::Draw;
 
-use super::{DragonflySize, NONE};
+use super::spec::{Arrangement, DragonflySize};
 
-/// Which global port of a group leads to which other group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// Port k of group i leads to group i + k + 1, cyclically.
-    #[default]
-    Palmtree,
-    /// Port k leads to group k of all groups but the own one.
-    #[serde(alias = "consecutive")]
-    #[schemars(extend("x-aliases" = ["consecutive"]))]
-    Absolute,
-    /// Ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
-    Circulant,
-}
+/// A global port that is wired to nothing.
+pub(super) const NONE: u32 = u32::MAX;
 
 impl Arrangement {
     /// The group that a port of a round leads to, and the port at its other end, among `g` groups.
