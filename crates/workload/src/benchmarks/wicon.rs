@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Draw};
 
-use super::{Benchmark, finish, round_trips};
+use super::round_trips::{Benchmark, check_size, finish, round_trips};
 use crate::PatternError;
 use crate::schedule::ScheduleBuilder;
 use crate::stream::Stream;
@@ -49,7 +49,7 @@ impl Default for WiconSpec {
 /// # Errors
 /// Fewer than two ranks, or too many messages.
 pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
-    super::catalogue::check_size(u64::from(ranks / 2), ranks, spec.messages)?;
+    check_size(u64::from(ranks / 2), ranks, spec.messages)?;
     let mut order: Vec<u32> = (0..ranks).collect();
     if spec.pairs == PairsSpec::Random {
         let mut draw = Stream::new(seed, "wicon");

@@ -1,13 +1,6 @@
 //! Building schedules: operations in any order of ranks, matched and sorted at the end.
 
-use super::{OpKind, Schedule, ScheduleError};
-
-/// An operation under construction: its rank, and its place among that rank's operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OpId {
-    pub(super) rank: u32,
-    pub(super) index: u32,
-}
+use super::{OpId, OpKind, Schedule, ScheduleError};
 
 /// An operation as it was written.
 #[derive(Clone, Copy, Debug)]

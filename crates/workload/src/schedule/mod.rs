@@ -11,7 +11,7 @@
 mod builder;
 mod check;
 
-pub use builder::{OpId, ScheduleBuilder};
+pub use builder::ScheduleBuilder;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,13 @@ pub enum OpKind {
     Recv,
     /// Keeps the rank's processor busy.
     Calc,
+}
+
+/// An operation under construction: its rank, and its place among that rank's operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpId {
+    rank: u32,
+    index: u32,
 }
 
 /// The programs of all ranks, in flat arrays: the operations of rank 0, of rank 1, and so on.
