@@ -13,7 +13,8 @@ from cutthrough.reproduce import Claim, Expect, Planned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cutthrough.results import Point, Results
+    from cutthrough.points import Point
+    from cutthrough.results import Results
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

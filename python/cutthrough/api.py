@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import experiments, sweeps
+import cutthrough.experiments as experiments
+import cutthrough.sweeps as sweeps
 from cutthrough.channels import ChannelLoads, Machine, doubles
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from cutthrough import _core
+    import cutthrough._core as _core
     from cutthrough.experiments import Source
     from cutthrough.results import Results
     from cutthrough.sweeps import Watcher
@@ -88,7 +89,7 @@ class Analysis(dict[str, Any]):
 
     def plot(self) -> Figure:
         """Heat maps of the channels."""
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.heat_maps(self.channel_loads())
 

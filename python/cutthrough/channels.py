@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from cutthrough import _core
+    import cutthrough._core as _core
 
     Doubles = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]

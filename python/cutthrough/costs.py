@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

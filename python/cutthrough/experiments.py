@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 
 __all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]

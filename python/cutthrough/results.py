@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from cutthrough.channels import ENDS, Stored
+from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
+    from cutthrough.points import Point
 
-__all__ = ["Point", "Results"]
-
-Point = dict[str, Any]
+__all__ = ["Results"]
 
 #: Rows of channels of all points together up to which they are all written.
 MOST_ROWS = 1_000_000
@@ -133,13 +133,12 @@ class Results:
 
     def shown_places(self) -> list[int]:
         """The points whose channels are shown: of each line of the plots, the one with the hottest channel."""
-        from cutthrough.series import pick_axis, split
-
         known = set(self.network.places) if self.network else set()
         if not known:
             return []
         places = {id(point): place for place, point in enumerate(self.points)}
-        lines = ([places[id(point)] for point in line.points] for line in split(self, pick_axis(self)))
+        series = split(self.points, self.axes, pick_axis(self.points, self.axes))
+        lines = ([places[id(point)] for point in line.points] for line in series)
         held = ([place for place in line if place in known] for line in lines)
         return sorted(_hottest(self.points, line) for line in held if line)
 
@@ -150,7 +149,7 @@ class Results:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
@@ -177,7 +176,7 @@ class Results:
 
         `places` are the points whose channels are drawn; without it, of every line the one with the hottest channel.
         """
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.save(self, Path(directory), formats, places)
 

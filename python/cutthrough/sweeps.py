@@ -11,7 +11,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cutthrough import _core, experiments
+import cutthrough._core as _core
+import cutthrough.experiments as experiments
 from cutthrough.channels import Network, Outcome, doubles
 from cutthrough.errors import Cancelled, Interrupted
 from cutthrough.results import Results

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import _core
+import cutthrough._core as _core
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutthrough import _core, api, experiments, reports
+import cutthrough._core as _core
+import cutthrough.api as api
+import cutthrough.experiments as experiments
+import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     WRONG_INPUT,
@@ -116,7 +119,7 @@ def list_(
 
 def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
-    from cutthrough import plots
+    import cutthrough.plots as plots
 
     directory.mkdir(parents=True, exist_ok=True)
     paths = []

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cutthrough import _core, plots, reports
+import cutthrough._core as _core
+import cutthrough.plots as plots
+import cutthrough.reports as reports
 from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, out, print_json
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks

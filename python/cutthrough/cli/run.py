@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cutthrough import experiments, reports, sweeps
+import cutthrough.experiments as experiments
+import cutthrough.reports as reports
+import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
     FAILED,
     INTERRUPTED,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:

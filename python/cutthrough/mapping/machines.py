@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
+from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +61,6 @@ class Machine:
         """
         hosts = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST")
         if not hosts:
-            from cutthrough.errors import ExperimentError
-
             message = "error: there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
             raise ExperimentError(message)
         return cls(machine, allocation=hosts, **options)

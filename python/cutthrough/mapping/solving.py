@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.machines import Machine
@@ -99,7 +99,7 @@ class MappingResult:
         Raises:
             ExperimentError: There is no such format, or the mapping cannot be written in it.
         """
-        from cutthrough.mapping import exports
+        import cutthrough.mapping.exports as exports
 
         return exports.write(self, form)
 
@@ -123,7 +123,7 @@ class MappingResult:
         Raises:
             ExperimentError: A quantity is wrong.
         """
-        from cutthrough.mapping import evaluation
+        import cutthrough.mapping.evaluation as evaluation
 
         return evaluation.simulate(self, evaluation.Links(**links))
 
@@ -137,9 +137,9 @@ class MappingResult:
         Raises:
             ValueError: There is no such picture.
         """
-        from cutthrough.plots import mapping
+        import cutthrough.plots.mapping as pictures
 
-        return mapping.figure(self, what, before)
+        return pictures.figure(self, what, before)
 
 
 def map_tasks(

@@ -10,7 +10,7 @@ from matplotlib import colormaps
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from cutthrough.mapping import TaskGraph
+    from cutthrough.mapping.graphs import TaskGraph
 
     Integers = npt.NDArray[np.int64]
     Colours = npt.NDArray[np.float64]

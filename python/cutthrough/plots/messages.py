@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -14,7 +13,7 @@ from cutthrough.series import Axis, label_of, split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cutthrough.results import Point, Results
+    from cutthrough.points import Point, PointTable
 
 __all__ = ["draw_spread", "messages", "size_axis"]
 
@@ -22,22 +21,22 @@ __all__ = ["draw_spread", "messages", "size_axis"]
 MARKERS = "osD^vPX*"
 
 
-def messages(results: Results) -> Figure:
+def messages(results: PointTable) -> Figure:
     """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the links.
 
     Raises:
         ValueError: The points are of no benchmark.
     """
-    results = replace(results, points=[point for point in results if point.get("pairs")])
-    if not results.points:
+    points = [point for point in results if point.get("pairs")]
+    if not points:
         message = "no benchmark of messages among the points"
         raise ValueError(message)
     figure = Figure()
     axes = figure.add_subplot()
     title = f"{results.title}: message latency" if results.title else "Message latency"
     axes.set_title(title)
-    sizes = {point["message_size_B"] for point in results}
-    lines = split(results, Axis("message_size_B", ""))
+    sizes = {point["message_size_B"] for point in points}
+    lines = split(points, results.axes, Axis("message_size_B", ""))
     for number, line in enumerate(lines):
         if len(sizes) > 1:
             _over_sizes(axes, line.points, line.label, number)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from cutthrough import _core, experiments, sweeps
+import cutthrough._core as _core
+import cutthrough.experiments as experiments
+import cutthrough.sweeps as sweeps
 from cutthrough.channels import Outcome as Ran
 
 if TYPE_CHECKING:
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from cutthrough.points import Point
     from cutthrough.reproduce.claims import Claim
     from cutthrough.reproduce.papers import Paper
-    from cutthrough.results import Point, Results
+    from cutthrough.results import Results
     from cutthrough.sweeps import Effort, Watcher
 
 __all__ = ["Outcome", "Planned", "Study", "reproduce"]
