@@ -43,6 +43,7 @@ lint: all $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	set -e; for claims in papers/*/claims.py; do $(BIN)/mypy $$claims; done
+	$(BIN)/python tools/check_imports.py
 
 format: $(VENV)/.dev
 	cargo fmt --all
