@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::Batch;
 use host::{Executor, NicParams, RankPlacement, UNTOUCHED};
 use serde::Serialize;
-use units::Time;
+use units::{TaskId, Time};
 use workload::benchmarks::Benchmark;
 
 use crate::clock::Stopwatch;
@@ -103,7 +103,8 @@ fn traffic(system: &System, benchmark: &Benchmark) -> impl Fn(&[u32]) -> NodeTra
         tick: system.plan.tick().0,
     };
     let schedule = Arc::clone(&benchmark.schedule);
-    let node_of: Arc<[u32]> = (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(rank).0).collect();
+    let node_of: Arc<[u32]> =
+        (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(TaskId(rank)).0).collect();
     let (machine, seed, routing) = (system.topology.nodes(), system.spec.seed, system.routing.clone());
     move |nodes: &[u32]| {
         let placed = RankPlacement { node_of: node_of.clone(), nodes: nodes.to_vec(), machine };
@@ -167,7 +168,7 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
     };
     let pair = |(&(rank, partner), trips): (&(u32, u32), &[(u32, u32)])| {
         let halves: Vec<f64> = trips.iter().filter_map(half).collect();
-        let (from, to) = (system.placement.node(rank), system.placement.node(partner));
+        let (from, to) = (system.placement.node(TaskId(rank)), system.placement.node(TaskId(partner)));
         PairResult {
             rank,
             partner,
