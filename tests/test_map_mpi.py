@@ -206,4 +206,4 @@ def test_mpi_measures_latencies(benchmark: str, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == latency.COLUMNS
     assert len(rows) == (3 if benchmark == "wocon" else 2) * 2
-    assert all(float(row["time_us"]) > 0 and int(row["hops"]) in {1, 2} for row in rows)
+    assert all(float(row["time_us"]) > 0 and int(row["channels"]) in {1, 2} for row in rows)

@@ -62,11 +62,11 @@ def fit_message_cost(results: Results, low: float = 0.0, high: float = float("in
         message = "no benchmark of messages among the points"
         raise ValueError(message)
     return fit(
-        (pair["hops"], point["message_size_B"], pair["time_mean_ns"])
+        (pair["channels"], point["message_size_B"], pair["time_mean_ns"])
         for point in results
         if low <= point.get("message_size_B", -1) <= high
         for pair in point["pairs"]
-        if pair["time_mean_ns"] is not None and pair["hops"] > 0
+        if pair["time_mean_ns"] is not None and pair["channels"] > 0
     )
 
 

@@ -49,7 +49,7 @@ SHOWN_CLOSED = (
 #: The same of a benchmark of message latency.
 SHOWN_BENCHMARK = (
     ("message_size_B", "bytes", "{:,}"),
-    ("pair_hops_mean", "hops", "{:.2f}"),
+    ("pair_channels_mean", "channels", "{:.2f}"),
     ("message_time_mean_ns", "mean ns", "{:,.1f}"),
     ("message_time_min_ns", "fastest ns", "{:,.1f}"),
     ("message_time_max_ns", "slowest ns", "{:,.1f}"),
