@@ -1,6 +1,6 @@
-"""What a message costs: per message, per link and per byte, alone or under contention.
+"""The cost of a message: per message, per link and per byte, alone or under contention.
 
-The simplest model that the paper asks for (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured
+The simplest model of the paper (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured
 times by least squares of relative errors, so that small messages count as much as large ones.
 """
 
@@ -98,7 +98,7 @@ def equation_1(*, flit: int, bytes_per_s: int, links: int, length: int) -> tuple
     Args:
         flit: L_f, bytes.
         bytes_per_s: B, of a link.
-        links: D, on the way.
+        links: D, the number of links on the path.
         length: L, of the message, bytes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Message latencies with and without contention, measured on the machine that this runs on.
+"""Message latencies with and without contention, measured on the machine on which this program runs.
 
 The two benchmarks of section 3.1 of *Topology-aware mapping*, with mpi4py:
 
@@ -94,7 +94,7 @@ def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]
     pairs, wrong = comm.bcast(answer, root=0)
     if pairs is None:
         raise ExperimentError(wrong)
-    # Without contention pairs take turns, with it all go at once.
+    # Without contention pairs exchange messages one after the other, with contention all at once.
     turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
     mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]
     everything = comm.gather(mine, root=0)

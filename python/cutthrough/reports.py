@@ -1,4 +1,4 @@
-"""Tables for the terminal. They read results; they know nothing of simulation."""
+"""Tables for the terminal. They depend on results only, not on the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a table of points to the lines of a figure: which key is the x axis, and which tell the lines apart."""
+"""From a table of points to the lines of a figure: which key is the x axis, and which keys distinguish the lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Axis:
 
     Attributes:
         key: The point's key that holds the value.
-        label: What stands under the axis.
+        label: The label of the axis.
         names: The values' names if they are not numbers: their places are 0, 1, ...
     """
 

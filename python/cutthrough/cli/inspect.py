@@ -77,7 +77,7 @@ def analyze(
     """Compute exact channel loads and the saturation bound, without simulation.
 
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
-    not look at congestion; of an adaptive one they are those of an ideal choice.
+    not depend on congestion; for an adaptive one they are those of an ideal choice.
 
     With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
 

@@ -38,7 +38,7 @@ def reproduce(
 ) -> None:
     """Repeat the experiments of published papers: figures as plots, claims as a table of paper, here and verdict.
 
-    Finished points are kept: after Ctrl-C, the same command goes on where it was.
+    Finished points are kept: after Ctrl-C, the same command resumes.
 
     Example: `cutthrough reproduce hardware-collectives --quick`
     """

@@ -1,4 +1,4 @@
-"""Machines: a topology with cores and an allocation, and the Topology Manager's questions."""
+"""Machines: a topology with cores and an allocation, and the queries of the Topology Manager."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Machine:
         """The ranks of a list by their hops from one. In the paper: sortRanksByHops."""
         return self._core.ranks_by_hops(rank, list(ranks))
 
-    # The paper's names, for those who come from there.
+    # Aliases: the names of the paper's interface.
 
     def getDimNX(self) -> int:  # noqa: N802
         """The first extent."""

@@ -1,4 +1,4 @@
-"""Figures from tables of results; they know nothing of simulation."""
+"""Figures from tables of results; they do not depend on the simulator."""
 
 from __future__ import annotations
 

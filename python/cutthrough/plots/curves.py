@@ -21,7 +21,7 @@ __all__ = ["latency", "log_scale", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
-#: One marker a line, so that lines are told apart in black and white.
+#: One marker a line, so that lines can be distinguished in black and white.
 MARKERS = "osD^vPX*"
 
 

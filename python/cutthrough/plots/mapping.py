@@ -77,7 +77,7 @@ def channels(mapping: Mapped, before: Mapped | None) -> Figure:
 
 
 def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
-    """Every node in the colour of its tasks: near colours are tasks that lie near in the application."""
+    """Every node in the colour of its tasks: similar colours are tasks that are close in the application."""
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
     most = max(len(row) for row in panels)
@@ -89,7 +89,7 @@ def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
         for place, (axes, panel) in enumerate(zip(row, slices, strict=False)):
             title = f"{each.strategy}: {each.measures['hops_per_byte']:.3f} hops a byte" if place == 0 else ""
             _show(axes, panel, title, first=place == 0)
-    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: like colours communicate", x=0.01, ha="left")
+    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: similar colours communicate", x=0.01, ha="left")
     return drawn
 
 
