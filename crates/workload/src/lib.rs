@@ -1,7 +1,7 @@
-//! Who sends what when, as data: traffic patterns and injection processes.
+//! Workloads, as data: traffic patterns, injection processes, placements, schedules and task graphs.
 //!
 //! A pattern says to which task a task's next message goes and, exactly, with which probability; an injection process says
-//! when the message is generated. Neither knows of networks beyond their shape, nor of simulated time beyond ticks.
+//! when the message is generated. Neither depends on networks beyond their shape, nor on simulated time beyond ticks.
 
 pub mod benchmarks;
 mod catalogue;

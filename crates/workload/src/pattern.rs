@@ -1,17 +1,17 @@
-//! The questions that every traffic pattern answers.
+//! The interface of traffic patterns.
 
 use std::fmt::Debug;
 
 use units::{Draw, TaskId};
 
-/// Which task sends to which. Where tasks run is the placement's business; `PlacedPattern` is the same over nodes. Pure: a
+/// Which task sends to which. A placement decides where tasks run; `PlacedPattern` is the same over nodes. Pure: a
 /// random permutation is drawn when the pattern is built.
 pub trait Pattern: Debug + Send + Sync {
     /// The pattern's name as the experiment file writes it.
     fn kind(&self) -> &'static str;
     /// Whether a task sends at all (a fixed point of a permutation does not).
     fn sends(&self, src: TaskId) -> bool;
-    /// The destination of the source's next message, drawn from the source's stream. Asked only of tasks that send.
+    /// The destination of the source's next message, drawn from the source's stream. Called only for tasks that send.
     fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId;
     /// The exact distribution of `destination`: each task and its probability. They sum to 1, or there are none if the
     /// task does not send.

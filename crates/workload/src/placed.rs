@@ -11,7 +11,7 @@ use crate::{Pattern, Placement};
 #[derive(Debug)]
 pub struct PlacedPattern {
     pattern: Arc<dyn Pattern>,
-    /// Who is where; none if task i is on node i, of all nodes.
+    /// The tasks of the nodes; none if task i is on node i, for all nodes.
     tasks: Option<PlacedTasks>,
 }
 
@@ -27,8 +27,8 @@ struct PlacedTasks {
 }
 
 impl PlacedPattern {
-    /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has weight
-    /// 1, whatever its tasks send one another.
+    /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has
+    /// weight 1, whatever its tasks send one another.
     pub fn new(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Self {
         if placement.is_identity() {
             return Self { pattern, tasks: None };
@@ -55,7 +55,7 @@ impl PlacedPattern {
         }
     }
 
-    /// The destination of the source's next message, drawn from the source's stream. Asked only of nodes that send.
+    /// The destination of the source's next message, drawn from the source's stream. Called only for nodes that send.
     pub fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let Some(tasks) = &self.tasks else {
             return NodeId(self.pattern.destination(TaskId(src.0), draw).0);
@@ -99,8 +99,8 @@ impl PlacedTasks {
             if alone || weight == 0.0 {
                 return weight;
             }
-            let mates = placement.tasks(placement.node(task));
-            weight * (1.0 - mates.iter().map(|&mate| pattern.probability(task, mate)).sum::<f64>())
+            let local = placement.tasks(placement.node(task));
+            weight * (1.0 - local.iter().map(|&other| pattern.probability(task, other)).sum::<f64>())
         };
         let shares = (0..placement.len()).map(|task| leaving(TaskId(task)));
         let leaving = shares.map(|share| if share < 1e-12 { 0.0 } else { share }).collect();

@@ -8,12 +8,12 @@ use workload::tasks::{Phase, TaskGraph};
 pub struct Edge {
     /// The other task.
     pub target: u32,
-    /// Bytes both ways, each weighed by its phase.
+    /// Bytes in both directions, each weighed by its phase.
     pub weight: f32,
 }
 
-/// Symmetric weights between tasks, in compressed rows: the sum over phases of weight times bytes both ways. A member of a
-/// multicast or reduction counts as a partner of its root.
+/// Symmetric weights between tasks, in compressed rows: the sum over phases of weight times bytes in both directions. A
+/// member of a multicast or reduction counts as a partner of its root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Affinity {
     first: Vec<u32>,

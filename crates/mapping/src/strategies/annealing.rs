@@ -27,10 +27,10 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
 
 /// Evaluations of an exchange between tasks of six partners that a nominal second has.
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
-/// Steps between looks at the watcher.
-const LOOK: u64 = 1 << 14;
-/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so much
-/// less that there are more of them. They are added up anew every so many rounds.
+/// Steps between two polls of the watcher.
+const POLL_INTERVAL: u64 = 1 << 14;
+/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
+/// much less that there are more of them. They are added up anew every so many rounds.
 const SELDOM: f64 = 0.04;
 const PRICED: u64 = 3;
 const RENEWED: u64 = 16;
@@ -67,7 +67,7 @@ pub(crate) struct Schedule {
     pub(crate) seed: u64,
 }
 
-/// Steps that a budget allows: fewer where a step looks at more edges.
+/// Steps that a budget allows: fewer where a step visits more edges.
 pub(crate) fn steps_for(budget: f64, affinity: &Affinity) -> u64 {
     let degree = affinity.ends() as f64 / f64::from(affinity.tasks().max(1));
     (budget * STEPS_PER_SECOND * (8.0 / (2.0 + degree)).min(1.5)) as u64
@@ -185,7 +185,7 @@ struct Search<'a, M> {
 impl<M: Metric> Search<'_, M> {
     fn run(&mut self, schedule: Schedule, watch: &dyn Watch) -> Result<(), MappingError> {
         let (first, last) = self.temperatures(schedule.acceptance);
-        let rounds = schedule.steps.div_ceil(LOOK).max(1);
+        let rounds = schedule.steps.div_ceil(POLL_INTERVAL).max(1);
         let cooling = if first > 0.0 { libm::pow(last / first, 1.0 / rounds as f64) } else { 0.0 };
         let mut temperature = first;
         let (mut accepted, mut priced) = (1.0, false);
@@ -199,7 +199,7 @@ impl<M: Metric> Search<'_, M> {
             if accepted < SELDOM && round % RENEWED == 0 {
                 priced = self.layout.keep_prices();
             }
-            let steps = LOOK.min(schedule.steps - round * LOOK) * if priced { PRICED } else { 1 };
+            let steps = POLL_INTERVAL.min(schedule.steps - round * POLL_INTERVAL) * if priced { PRICED } else { 1 };
             let done = (0..steps).filter(|_| self.step(now)).count();
             accepted = done as f64 / steps.max(1) as f64;
             temperature *= cooling;

@@ -145,7 +145,7 @@ fn parts(table: &TableHops, order: &[u32]) -> Option<Vec<u32>> {
 /// Hops from the first part of a block to the others, on average. `inner` places are a part.
 fn mean_hops(table: &TableHops, block: &[u32], inner: u32) -> f64 {
     let others = &block[inner as usize..];
-    // A sample says enough: parts are alike, and embeddings are judged by exact hops at the end.
+    // A sample is enough: parts are equal, and embeddings are judged by exact hops at the end.
     let step = (others.len() / 4096).max(1);
     let sample = others.iter().step_by(step);
     let (sum, count) =

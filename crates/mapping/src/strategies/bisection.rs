@@ -59,7 +59,7 @@ struct State<'a> {
     /// What a task takes of a place's room, and the room: tasks or load.
     sizes: Vec<f64>,
     per_place: f64,
-    /// By task, the place that stands for where it is so far.
+    /// By task, the place that represents the part that it is in so far.
     place: Vec<u32>,
     /// By task, its part (NONE once that is a single place), and its number among the part's tasks.
     part: Vec<u32>,
@@ -169,8 +169,8 @@ impl<'a> State<'a> {
         [Part { tasks: left, places: zero }, Part { tasks: right, places: one }]
     }
 
-    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for the
-    /// cuts below.
+    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for
+    /// the cuts below.
     fn limits(&self, total: f64, zero: f64, one: f64, ends: (u32, u32)) -> Limits {
         let (room_zero, room_one) = (zero * self.per_place, one * self.per_place);
         let even = total * zero / (zero + one);

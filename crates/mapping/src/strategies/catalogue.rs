@@ -11,7 +11,7 @@ pub enum StrategyName {
     /// The best of those that suit the graph and the machine, refined.
     #[default]
     Auto,
-    /// Task after task on node after node: what a job gets that asks for nothing.
+    /// Task after task on node after node: the default of job launchers.
     Identity,
     /// Any task anywhere, drawn from the seed.
     Random,

@@ -3,7 +3,7 @@
 //! Every extent of the task grid is a product of factors, one for each axis of the machine (its dimensions, the cores of a
 //! node, or the levels of its hierarchy). A coordinate is written with these factors as digits, from fine to coarse, in
 //! reflected Gray code along the dimensions of a torus or mesh: a step of the application then changes one digit by one,
-//! and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one lies inside the
+//! and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one is nested in the
 //! other. What a dimension costs follows in closed form from its digits, so that all foldings are searched, by branch and
 //! bound, and the best are measured exactly. A task grid that has the machine's own shape gets hops per byte of 1.
 
@@ -13,7 +13,7 @@ use super::cost::cost;
 use super::grids::{GridShape, recognize};
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// The most foldings that are looked at.
+/// The most foldings that are tried.
 const MOST: u64 = 400_000;
 /// The most orders of digits, or of dimensions on an axis, that are tried.
 const MAX_ORDERS: usize = 24;
@@ -163,14 +163,14 @@ struct Search<'a> {
     /// The order in which dimensions are decided: heaviest first.
     order: Vec<usize>,
     best: Vec<Folding>,
-    looked: u64,
+    tried: u64,
 }
 
 impl<'a> Search<'a> {
     fn new(shape: &'a GridShape, axes: &'a [Axis]) -> Self {
         let dims = shape.dims.len();
         let mut search =
-            Self { shape, axes, choices: Vec::new(), order: (0..dims).collect(), best: Vec::new(), looked: 0 };
+            Self { shape, axes, choices: Vec::new(), order: (0..dims).collect(), best: Vec::new(), tried: 0 };
         search.choices = (0..dims).map(|dim| search.factorizations(dim)).collect();
         let scales: Vec<f64> = (0..dims).map(|dim| search.scale(dim)).collect();
         search.order.sort_by(|&a, &b| scales[b].total_cmp(&scales[a]).then(a.cmp(&b)));
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
         self.shape.weights[dim] * tasks / f64::from(self.shape.dims[dim])
     }
 
-    /// All ways to write an extent as a product over the axes, with the least cost that each can have.
+    /// All factorizations of an extent over the axes, with the least cost that each can have.
     fn factorizations(&self, dim: usize) -> Vec<(f64, Vec<u32>)> {
         let mut found = Vec::new();
         factor(self.shape.dims[dim], self.axes, &mut vec![1; self.axes.len()], 0, &mut found);
@@ -229,10 +229,10 @@ impl<'a> Search<'a> {
         };
         for choice in 0..self.choices[dim].len() {
             let (least, factors) = &self.choices[dim][choice];
-            if spent + least >= self.worst() || self.looked > MOST {
+            if spent + least >= self.worst() || self.tried > MOST {
                 return;
             }
-            self.looked += 1;
+            self.tried += 1;
             if factors.iter().zip(left.iter()).any(|(&factor, &left)| factor > left) {
                 continue;
             }
@@ -257,12 +257,12 @@ impl<'a> Search<'a> {
         let options: Vec<Vec<Vec<usize>>> = sharing.iter().map(|dims| orders(dims.len())).collect();
         let mut pick = vec![0; options.len()];
         loop {
-            self.looked += 1;
+            self.tried += 1;
             self.keep(chosen, &sharing, &options, &pick);
             let Some(axis) = (0..pick.len()).find(|&axis| pick[axis] + 1 < options[axis].len()) else { return };
             pick[..axis].fill(0);
             pick[axis] += 1;
-            if self.looked > MOST {
+            if self.tried > MOST {
                 return;
             }
         }
@@ -296,7 +296,7 @@ fn is_line(axis: &Axis) -> bool {
     matches!(axis.kind, Kind::Line { .. })
 }
 
-/// All ways to write an extent as a product over the axes from `from` on.
+/// All factorizations of an extent over the axes from `from` on.
 fn factor(rest: u32, axes: &[Axis], factors: &mut Vec<u32>, from: usize, found: &mut Vec<Vec<u32>>) {
     if from == axes.len() {
         if rest == 1 {

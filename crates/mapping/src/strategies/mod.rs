@@ -1,4 +1,4 @@
-//! The strategies, one file each, their catalogue, and the function that calls the one that is asked for.
+//! The strategies, one file each, their catalogue, and the function that calls the chosen one.
 
 pub mod affinity;
 mod annealing;

@@ -21,7 +21,7 @@ pub struct Benchmark {
 /// The most operations of a benchmark: each takes some 150 bytes to build, and 50 of every thread that runs it.
 const MOST: u64 = 1 << 24;
 
-/// Refuses what is too little to measure or too much to hold: a round trip is four operations.
+/// Refuses benchmarks without pairs, and those with too many operations: a round trip is four.
 pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
     if pairs == 0 {
         let message = format!("a benchmark needs two ranks, and there is {ranks}");
@@ -55,15 +55,15 @@ pub(super) fn round_trips(
     let mut last = after.0;
     for _ in 0..messages {
         let send = builder.send(rank, partner, bytes, 0);
-        let heard = builder.recv(partner, rank, bytes, 0);
+        let received = builder.recv(partner, rank, bytes, 0);
         let reply = builder.send(partner, rank, bytes, 0);
         let recv = builder.recv(rank, partner, bytes, 0);
-        for (op, before) in [(send, last), (heard, trips.last_reply)] {
+        for (op, before) in [(send, last), (received, trips.last_reply)] {
             if let Some(before) = before {
                 builder.requires(op, before);
             }
         }
-        builder.requires(reply, heard);
+        builder.requires(reply, received);
         builder.requires(recv, send);
         trips.measured.push((send, recv));
         trips.last_reply = Some(reply);

@@ -13,7 +13,7 @@ use crate::stream::Stream;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WiconSpec {
-    /// Who is whose partner.
+    /// The partner of each rank.
     pub pairs: PairsSpec,
     /// Round trips of each pair.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -23,12 +23,12 @@ pub struct WiconSpec {
     pub message_size: Bytes,
 }
 
-/// Who is whose partner.
+/// The partner of each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairsSpec {
-    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one hop apart, if its
-    /// first dimension is even.
+    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one channel
+    /// apart, if its first dimension is even.
     #[default]
     NearNeighbour,
     /// Drawn from the experiment's seed.

@@ -1,6 +1,6 @@
 //! Adversarial: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
-//! All that leaves a group is for one other, which minimal routing sends over the few channels between the two.
+//! All traffic of a group goes to one other group, over the few channels between the two if routing is minimal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Nearest-neighbour exchange: tasks in a periodic grid of their own, each message to one of the neighbours.
 //!
-//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension lie farthest apart (Prisacari et
+//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension are farthest apart (Prisacari et
 //! al., section IV: "the most remote phase of the exchange, corresponding to the third dimension"). The grid is the
 //! application's, whatever the machine's shape; without `dims` it has three dimensions, as near to a cube as the number
 //! of tasks allows, in ascending order.

@@ -58,13 +58,13 @@ impl Matrix {
     /// are positive.
     ///
     /// # Errors
-    /// If their sum is beyond all bounds.
+    /// If their sum is above the largest double.
     pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
         let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
         Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
     }
 
-    /// From entries in ascending order of source and destination, of positive weights; without any, nobody sends.
+    /// From entries in ascending order of source and destination, of positive weights; without any, no task sends.
     fn new(entries: &[Entry], tasks: u32) -> Result<Self, String> {
         let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };
         let mut rest = entries;

@@ -34,7 +34,7 @@ pub fn build(spec: &ShiftSpec, shape: &Shape) -> Result<Permutation, PatternErro
         (Some(offset), None) => in_tasks(offset, tasks)?,
         (None, Some(groups)) => groups::offset(KIND, "groups", groups, shape)?,
         (Some(_), Some(_)) => {
-            let message = format!("`{KIND}` goes by `offset` (tasks) or by `groups`, not by both");
+            let message = format!("`{KIND}` takes `offset` (tasks) or `groups`, not both");
             return Err(PatternError::new("groups", message));
         }
         (None, None) => {

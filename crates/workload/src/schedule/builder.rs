@@ -36,8 +36,8 @@ impl ScheduleBuilder {
         }
     }
 
-    /// A rank sends another a message of so many bytes under a tag. It ends when the message is handed over to the
-    /// network interface, which has room; a message that waits for its receiver (rendezvous), when that has answered.
+    /// A rank sends another a message of so many bytes under a tag. It ends when the message has been handed to the
+    /// network interface, which has unlimited room; by rendezvous, when the receiver has answered.
     pub fn send(&mut self, rank: u32, to: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Send, rank, (to, bytes, tag))
     }
@@ -81,8 +81,9 @@ impl ScheduleBuilder {
     /// The schedule.
     ///
     /// # Errors
-    /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that differ,
-    /// operations that wait in a circle (messages taken as sent without waiting for their receivers), too many of them.
+    /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that
+    /// differ, operations that wait for one another in a cycle (messages taken as sent without waiting for their
+    /// receivers), too many of them.
     pub fn build(mut self) -> Result<Schedule, ScheduleError> {
         if let Some(error) = self.error {
             return Err(error);

@@ -6,7 +6,7 @@
 //!
 //! Who receives what is settled when a schedule is built: the n-th message that a rank sends another under a tag meets the
 //! n-th receive that the other has for it, in the order in which they are written. (MPI's rule, for programs without
-//! wildcards.) So running needs no search.
+//! wildcards.) So execution needs no search.
 
 mod builder;
 mod check;
@@ -43,7 +43,7 @@ pub struct Schedule {
     size: Vec<u64>,
     /// The other end of a message; of a calculation, itself.
     partner: Vec<u32>,
-    /// What each operation waits for: how many.
+    /// The number of events that each operation waits for.
     waits: Vec<u32>,
     /// By operation, where those that wait for its end begin in `after_end`; one entry more.
     first_after_end: Vec<u32>,
@@ -114,9 +114,11 @@ pub enum ScheduleError {
         /// Bytes received.
         received: u64,
     },
-    /// An operation that waits, by way of others, for itself.
-    #[error("operation {index} of rank {rank} ({what}) would never end: it waits in a circle, or for what does")]
-    Circle {
+    /// An operation that waits, possibly through others, for itself.
+    #[error(
+        "operation {index} of rank {rank} ({what}) would never end: it waits for itself through others, or for one that does"
+    )]
+    Cycle {
         /// The rank.
         rank: u32,
         /// Its operation, from 0.
@@ -148,7 +150,7 @@ impl Schedule {
         self.kind.len()
     }
 
-    /// Whether nobody does anything.
+    /// Whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
@@ -187,7 +189,7 @@ impl Schedule {
         self.partner[op as usize]
     }
 
-    /// For how many others' ends and starts each operation waits.
+    /// By operation, the number of ends and starts of others that it waits for.
     pub fn waits(&self) -> &[u32] {
         &self.waits
     }

@@ -27,7 +27,7 @@ pub(crate) fn contraction(problem: &Problem<'_>) -> Result<Mapping, MappingError
     exchange(problem, &start, problem.budget())
 }
 
-/// The cluster of every task: no more than places, each within the room of one as far as that goes.
+/// The cluster of every task: at most as many as places, each within the room of one where possible.
 fn contract(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Vec<u32> {
     let places = problem.machine.places();
     let tasks = affinity.tasks();

@@ -81,7 +81,7 @@ impl GroupNetwork {
     }
 }
 
-/// Whom a port of a line leads to: the ports skip the router itself.
+/// The router that a port of a line leads to: the ports skip the router itself.
 fn across(own: u32, port: u16) -> u32 {
     u32::from(port) + u32::from(u32::from(port) >= own)
 }

@@ -3,7 +3,7 @@
 //!
 //! Numbering:
 //!
-//! - Node x hangs on router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then node.
+//! - Node x is attached to router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then node.
 //! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`group`), the last h to other
 //!   groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!
@@ -237,7 +237,7 @@ impl Topology for Dragonfly {
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let direct = self.direct_distance(from, to);
-        // By way of a third group a path of two global wires or more may be shorter.
+        // A path through a third group, of two global wires or more, may be shorter.
         (2..direct).find(|&channels| self.reaches(from, to, channels)).unwrap_or(direct)
     }
 

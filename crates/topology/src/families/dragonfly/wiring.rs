@@ -4,7 +4,7 @@
 //! every full round a group has a wire to each other group, in the order of the arrangement. The ports that are left
 //! over are wired as in a round of the circulant arrangement, to the next groups on either side in turn, whatever the
 //! arrangement: only that leads back from the other end. (If their number and g are odd, one port of each group stays
-//! unconnected: there is no other way to give each group as many.)
+//! unconnected: otherwise groups could not have equal numbers.)
 //!
 //! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly networks"
 //! (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al. (section III)
@@ -29,7 +29,7 @@ impl Arrangement {
             Self::Absolute => (port + 1, group),
             Self::Circulant => {
                 let far = (group + offset(g, port)) % g;
-                // With an even number of groups the last port leads half-way round, and so does the one at its end.
+                // With an even number of groups the last port leads half-way around, and so does the one at its end.
                 (far, if port ^ 1 < g - 1 { port ^ 1 } else { port })
             }
         }
@@ -61,7 +61,7 @@ pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<
         } else if in_round ^ 1 < left {
             ((place + offset(g, in_round)) % g, in_round ^ 1)
         } else if g.is_multiple_of(2) {
-            // The odd one out leads half-way round, to its own kind.
+            // The last, unpaired port leads half-way around, to the unpaired port there.
             ((place + g / 2) % g, in_round)
         } else {
             return NONE;
