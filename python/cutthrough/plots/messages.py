@@ -46,7 +46,7 @@ def messages(results: PointTable) -> Figure:
         size_axis(axes, sorted(sizes))
         log_scale(axes)
     else:
-        axes.set_xlabel("Channels between the nodes of the two ranks")
+        axes.set_xlabel("Channels between the two ranks")
     axes.set_ylabel("Half of a round trip (µs)")
     if len(lines) > 1:
         axes.legend()
