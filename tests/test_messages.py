@@ -30,7 +30,7 @@ def wocon(**nic: str) -> ct.Results:
 
 
 def test_costs_of_a_message_are_those_of_its_machine() -> None:
-    """Catches overheads, channels or bytes at a wrong rate: 1000 ns of software, two ends, 100 ns a channel, 1 ns a byte."""
+    """Catches wrong rates: 1000 ns of software, two ends, 100 ns a channel, 1 ns a byte."""
     cost = fit_message_cost(wocon())
     assert cost.per_message_ns == pytest.approx(1000 + 2 * 40 + 60)
     assert cost.per_link_ns == pytest.approx(100)
@@ -41,8 +41,8 @@ def test_costs_of_a_message_are_those_of_its_machine() -> None:
     assert cost.bandwidth_bytes_per_s == pytest.approx(1e9)
 
 
-def test_rendezvous_triples_what_a_way_costs() -> None:
-    """Catches a rendezvous that is ignored: request, answer and data each go the way and take both overheads."""
+def test_rendezvous_triples_the_cost_of_the_distance() -> None:
+    """Catches a rendezvous that is ignored: request, answer and data each take the distance and both overheads."""
     results = wocon(eager_limit="99 B", control_size="20 B")
     cost = fit_message_cost(results, low=100)
     assert cost.per_link_ns == pytest.approx(300)

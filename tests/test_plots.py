@@ -1,4 +1,4 @@
-"""Figures: what they show, not how they look."""
+"""Figures: their content, not their appearance."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Checks that modules do not import one another in a circle, in the Python package and within each Rust crate.
+"""Checks that modules do not import one another in a cycle, in the Python package and within each Rust crate.
 
     python tools/check_imports.py                       # everything
     python tools/check_imports.py cutthrough mapping    # the Python package and one crate
 
-The nodes of a graph are modules (files); an arrow leads from a module to each module whose items it names. A circle is
+The nodes of a graph are modules (files); an arrow leads from a module to each module whose items it names. A cycle is
 reported as a path, with the line of each arrow.
 
 Python: every `import` counts, at the top of a file, inside a function or under `TYPE_CHECKING`. `import P.M` is an
@@ -30,18 +30,18 @@ ROOT = Path(__file__).resolve().parent.parent
 #: The Python package, and the name by which the command line knows it.
 PACKAGE = "python/cutthrough"
 PYTHON = "cutthrough"
-#: Crates whose circles are still being removed: checked only when they are named on the command line.
+#: Crates whose cycles are still being removed: checked only when they are named on the command line.
 NOT_YET = ("engine", "fabric", "routing", "sim")
 
 Graph = dict[str, dict[str, int]]
 """Of each module, the modules that it names, and the line of the first mention."""
 
 
-# --- circles ---------------------------------------------------------------------------------------------------------
+# --- cycles ----------------------------------------------------------------------------------------------------------
 
 
-def circles(graph: Graph) -> list[list[str]]:
-    """A shortest circle of each set of modules that all reach one another; its first module is not repeated."""
+def cycles(graph: Graph) -> list[list[str]]:
+    """A shortest cycle of each set of modules that all reach one another; its first module is not repeated."""
     found: list[list[str]] = []
     covered: set[str] = set()
     for module in sorted(graph):
@@ -50,7 +50,7 @@ def circles(graph: Graph) -> list[list[str]]:
             continue
         members = {other for other in reached if module in _reachable(graph, other)}
         covered |= members
-        found.append(min((_shortest_circle(graph, member) for member in sorted(members)), key=len))
+        found.append(min((_shortest_cycle(graph, member) for member in sorted(members)), key=len))
     return found
 
 
@@ -65,8 +65,8 @@ def _reachable(graph: Graph, start: str) -> set[str]:
     return seen
 
 
-def _shortest_circle(graph: Graph, start: str) -> list[str]:
-    """A shortest circle through `start`, by breadth-first search; empty if there is none."""
+def _shortest_cycle(graph: Graph, start: str) -> list[str]:
+    """A shortest cycle through `start`, by breadth-first search; empty if there is none."""
     came_from: dict[str, str] = {}
     queue = deque([start])
     while queue:
@@ -366,20 +366,20 @@ def _split(words: list[str]) -> list[list[str]]:
 
 
 def report(name: str, graph: Graph) -> list[str]:
-    """A line for each circle: the modules along it, each with the line on which it names the next."""
+    """A line for each cycle: the modules along it, each with the line on which it names the next."""
     lines = []
-    for circle in circles(graph):
-        following = [*circle[1:], circle[0]]
-        steps = [f"{module} (line {graph[module][target]})" for module, target in zip(circle, following, strict=True)]
-        lines.append(f"{name}: circle of imports: {' -> '.join([*steps, circle[0]])}")
+    for cycle in cycles(graph):
+        following = [*cycle[1:], cycle[0]]
+        steps = [f"{module} (line {graph[module][target]})" for module, target in zip(cycle, following, strict=True)]
+        lines.append(f"{name}: import cycle: {' -> '.join([*steps, cycle[0]])}")
     return lines
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Checks what is named on the command line; returns the exit status, 1 if there is a circle."""
+    """Checks what is named on the command line; returns the exit status, 1 if there is a cycle."""
     crates = {path.parent.parent.name: path.parent for path in sorted(root.glob("crates/*/src/lib.rs"))}
     names = [PYTHON, *crates]
-    parser = argparse.ArgumentParser(description="Report circles of imports in the Python package and in the crates.")
+    parser = argparse.ArgumentParser(description="Report import cycles in the Python package and in the crates.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
     chosen = parser.parse_args(arguments).names or [name for name in names if name not in NOT_YET]
     unknown = [name for name in chosen if name not in names]

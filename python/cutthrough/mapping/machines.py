@@ -144,7 +144,7 @@ class Machine:
         return self._core.nodes()
 
     def hops(self, place: int, other: int) -> int:
-        """Hops between two allocated nodes, counted from 0."""
+        """Hops (channels crossed) between two allocated nodes, which are counted from 0."""
         return self._core.hops(place, other)
 
     def place_of_rank(self, rank: int) -> tuple[int, int]:
@@ -161,7 +161,7 @@ class Machine:
         return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
 
     def hops_between_ranks(self, rank: int, other: int) -> int:
-        """Hops between two ranks, 0 within a node. In the paper: getHopsBetweenRanks."""
+        """Hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks."""
         return self._core.hops_between_ranks(rank, other)
 
     def closest_rank(self, rank: int, ranks: Sequence[int]) -> int:

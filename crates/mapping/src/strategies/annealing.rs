@@ -30,7 +30,7 @@ pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;
 /// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
-/// much less that there are more of them. They are added up anew every so many rounds.
+/// much less that there are more of them. They are recomputed every so many rounds.
 const SELDOM: f64 = 0.04;
 const PRICED: u64 = 3;
 const RENEWED: u64 = 16;

@@ -1,4 +1,4 @@
-//! The strategies by name. Which function each name stands for is in the folder's `mod.rs`, so that a problem, which names
+//! The strategies by name. The function of each name is in the folder's `mod.rs`, so that a problem, which names
 //! its strategy, does not depend on the strategies.
 
 use schemars::JsonSchema;

@@ -96,7 +96,7 @@ fn bad_files_are_one_clear_error() {
 
 #[test]
 fn what_is_no_file_or_too_large_is_not_read() {
-    // Would catch an endless read of a device, and memory for a file that nobody meant.
+    // Would catch an endless read of a device, and memory for a file that is no matrix.
     let at = |path: &Path| Matrix::read(&MatrixSpec { path: path.to_owned() }, 4, Path::new(".")).unwrap_err().message;
     assert!(at(&std::env::temp_dir()).contains("is no file"));
     let file = File::of("huge", b"");
