@@ -92,8 +92,8 @@ impl PlacedPattern {
 impl PlacedTasks {
     fn new(pattern: &dyn Pattern, placement: &Arc<Placement>) -> Self {
         let alone = (0..placement.nodes()).all(|node| placement.tasks(NodeId(node)).len() <= 1);
-        // What the tasks of a node send to one another stays in the node. A message of a task to itself, where the
-        // pattern has such, goes through the network if the task is the only one of its node.
+        // Messages between tasks of a node do not enter the network. A message of a task to itself, where the pattern
+        // has such, does if the task is the only one of its node.
         let leaving = |task: TaskId| {
             let weight = pattern.weight(task);
             if alone || weight == 0.0 {

@@ -24,7 +24,7 @@ pub enum PlacementSpec {
     RandomGroups(TasksPerNode),
     /// Every task anywhere, drawn from the experiment's seed.
     Random(TasksPerNode),
-    /// As a file says, such as `cutthrough map` writes.
+    /// From a file, such as `cutthrough map` writes.
     File(PlacementFile),
 }
 
@@ -40,7 +40,7 @@ pub struct PlacementFile {
 const MAX_BYTES: u64 = 1 << 28;
 
 impl PlacementFile {
-    /// Reads the placement on so many nodes.
+    /// Reads the placement on a number of nodes.
     ///
     /// # Errors
     /// If the file cannot be read, is empty, or a line is no node; the message names file and line.
@@ -72,7 +72,7 @@ impl PlacementFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TasksPerNode {
-    /// Processes on each node. They share its offered load; what they send to one another stays in the node.
+    /// Processes on each node. They share its offered load; messages between them do not enter the network.
     #[schemars(range(min = 1, max = 65536))]
     pub processes_per_node: u32,
 }
@@ -90,7 +90,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// Tasks on each node; none if a file says.
+    /// Tasks on each node; none for a file.
     pub fn tasks_per_node(&self) -> Option<u32> {
         match self {
             Self::Contiguous(own) | Self::RoundRobin(own) | Self::RandomGroups(own) | Self::Random(own) => {

@@ -1,4 +1,4 @@
-//! How much pairs of tasks have to do with one another: the graph as strategies see it.
+//! The weights between pairs of tasks: the form of the graph that strategies use.
 
 use rayon::prelude::*;
 use workload::tasks::{Phase, TaskGraph};
@@ -43,7 +43,7 @@ impl Affinity {
         Self::merged(&ends, rows)
     }
 
-    /// From unsorted rows, row t at `ends[t]..ends[t + 1]`: sorts them and adds up what goes to the same target.
+    /// From unsorted rows, row t at `ends[t]..ends[t + 1]`: sorts them and adds up weights of the same target.
     pub fn merged(ends: &[u32], mut rows: Vec<(u32, f64)>) -> Self {
         let tasks = ends.len() - 1;
         let mut pieces = Vec::with_capacity(tasks);

@@ -1,8 +1,8 @@
 //! Simulated annealing (Bollinger and Midkiff 1988), on its own and as the refinement of other strategies.
 //!
 //! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the task's
-//! partners, next to its own, or anywhere. What does not raise hop-bytes is done, what does is done with probability
-//! exp(-rise / temperature). The temperature falls geometrically from one at which a given share of what is proposed is
+//! partners, next to its own, or anywhere. A change that does not raise hop-bytes is accepted, one that does is accepted with
+//! probability exp(-rise / temperature). The temperature falls geometrically from one at which a given share of the proposals is
 //! accepted to one at which the lightest typical edge is no longer stretched. The budget is a count of steps.
 
 use rand_core::Rng;
@@ -13,7 +13,7 @@ use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
-/// The share of rising changes that is accepted at first where the search starts from anything.
+/// The share of rising changes that is accepted at first if the search starts from an arbitrary mapping.
 const FROM_SCRATCH: f64 = 0.4;
 
 /// `annealing`: from the tasks in order.
@@ -25,7 +25,7 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }
 
-/// Evaluations of an exchange between tasks of six partners that a nominal second has.
+/// Evaluations of an exchange between tasks of six partners in a nominal second.
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;
@@ -36,7 +36,7 @@ const PRICED: u64 = 3;
 const RENEWED: u64 = 16;
 /// A rise of so many temperatures is never accepted (probability below 1e-8).
 const FREEZING: f64 = 18.0;
-/// Proposals that the first temperature is found by.
+/// Proposals from which the first temperature is determined.
 const SAMPLES: usize = 2000;
 
 /// A fast stream for the search.

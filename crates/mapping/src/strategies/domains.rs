@@ -1,9 +1,9 @@
-//! Halving a machine: the parts of it that recursive strategies go down into.
+//! Halving a machine, for recursive strategies.
 
 use crate::{GridHops, Hops, Machine};
 
 /// Cuts places into two parts of about the same size that are each close together: a box across its longest extent, the
-/// nodes of a hierarchy where the farthest apart neighbours in its order are.
+/// nodes of a hierarchy between the neighbours in its order that are farthest apart.
 pub(crate) fn halve(machine: &Machine, places: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
     match machine.hops() {
         Hops::Grid(grid) => cut_box(grid, places, 0.5),

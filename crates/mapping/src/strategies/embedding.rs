@@ -61,7 +61,7 @@ fn embed_as(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping
     foldings.iter().map(|folding| folding.mapping(shape, &axes)).filter(fits).collect()
 }
 
-/// Whether a mapping honours the room and the fixed tasks.
+/// Whether a mapping respects the room and the fixed tasks.
 pub(crate) fn within(problem: &Problem<'_>, mapping: &Mapping, room: Room) -> bool {
     let places = problem.machine.places() as usize;
     let (mut count, mut load) = (vec![0_u32; places], vec![0.0; places]);
@@ -116,7 +116,7 @@ fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]
     }
 }
 
-/// What all steps of one row of a task dimension cost, in hops.
+/// The cost of all steps of one row of a task dimension, in hops.
 fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
     let mut coarser: u64 = digits.iter().map(|digit| u64::from(digit.radix)).product();
     let (mut cost, mut closing, mut moved) = (0.0, 0.0, 0.0_f64);
@@ -245,7 +245,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a folding has to cost less than to be kept.
+    /// The cost below which a folding is kept.
     fn worst(&self) -> f64 {
         if self.best.len() < KEPT { f64::INFINITY } else { self.best[KEPT - 1].cost * (1.0 - 1e-9) }
     }

@@ -58,7 +58,7 @@ pub struct FatTree {
     by_power: Vec<Divisor>,
     /// k^i, for i in `0..n`.
     powers: Vec<u32>,
-    /// By router; what routing asks for at every hop.
+    /// By router; read by routing at every hop.
     subtrees: Vec<Subtree>,
 }
 

@@ -17,7 +17,7 @@
 //! `_` that start with a letter and are not of the form of a count.
 //!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which is what
-//! limits the number of routers; nothing is known of a bisection.
+//! limits the number of routers; no bisection is defined.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -154,7 +154,7 @@ fn read(path: &Path) -> Result<String, String> {
         ErrorKind::NotFound => "does not exist".to_owned(),
         _ => format!("cannot be read: {error}"),
     };
-    // Asked before it is opened: to open a pipe would wait for its writer.
+    // Checked before it is opened: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(explain)?;
     if !metadata.is_file() {
         return Err("is not a file".into());

@@ -1,4 +1,4 @@
-//! What the patterns on the bits of a task's number share.
+//! Common to the patterns that permute the bits of a task's number.
 
 use crate::PatternError;
 

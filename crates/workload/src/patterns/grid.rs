@@ -1,4 +1,4 @@
-//! What the patterns that move along dimensions share.
+//! Common to the patterns that shift along dimensions.
 
 use super::Permutation;
 use crate::{PatternError, Shape};

@@ -21,7 +21,7 @@ pub struct HotspotSpec {
     /// The hot tasks, each once.
     #[schemars(length(min = 1))]
     pub nodes: Vec<u64>,
-    /// The part of the messages that goes to them, beyond what the uniform rest gives them.
+    /// The part of the messages that goes to them, in addition to their share of the uniform rest.
     #[serde(default = "default_fraction")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fraction: f64,

@@ -18,14 +18,14 @@ pub struct ScheduleBuilder {
     /// Operations of each rank so far.
     counts: Vec<u32>,
     written: Vec<Written>,
-    /// (which waits, for which), on ends and on starts.
+    /// Pairs (waiting operation, required operation), for ends and for starts.
     after_end: Vec<(OpId, OpId)>,
     after_start: Vec<(OpId, OpId)>,
     error: Option<ScheduleError>,
 }
 
 impl ScheduleBuilder {
-    /// A schedule of so many ranks that do nothing yet.
+    /// A schedule of a number of ranks, without operations yet.
     pub fn new(ranks: u32) -> Self {
         Self {
             counts: vec![0; ranks as usize],
@@ -42,7 +42,7 @@ impl ScheduleBuilder {
         self.add(OpKind::Send, rank, (to, bytes, tag))
     }
 
-    /// A rank receives a message of so many bytes from another under a tag. It ends when all of the message is there.
+    /// A rank receives a message of so many bytes from another under a tag. It ends when all of the message has arrived.
     pub fn recv(&mut self, rank: u32, from: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Recv, rank, (from, bytes, tag))
     }
@@ -117,7 +117,7 @@ impl ScheduleBuilder {
         Ok(schedule)
     }
 
-    /// Who waits for each operation, in flat arrays.
+    /// The operations that wait for each operation, in flat arrays.
     fn successors(&self, first: &[u32], pairs: &[(OpId, OpId)]) -> Result<(Vec<u32>, Vec<u32>), ScheduleError> {
         let mut edges = Vec::with_capacity(pairs.len());
         for &(op, before) in pairs {

@@ -2,9 +2,9 @@
 //!
 //! A rank's program is a graph of operations - send, receive, calculate - of which some require that others have ended, or
 //! have begun (the GOAL model of Hoefler, Siebert and Lumsdaine, "Group operation assembly language", ICPP 2009). All
-//! programs, collectives and benchmarks come to this form, and one executor runs it.
+//! programs, collectives and benchmarks are converted to this form, and one executor runs it.
 //!
-//! Who receives what is settled when a schedule is built: the n-th message that a rank sends another under a tag meets the
+//! Messages are matched when a schedule is built: the n-th message that a rank sends another under a tag meets the
 //! n-th receive that the other has for it, in the order in which they are written. (MPI's rule, for programs without
 //! wildcards.) So execution needs no search.
 

@@ -5,7 +5,7 @@
 //! the two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it,
 //! processors within the brick that the two patches span come first, where the sum of distances is least, then those
 //! around it in a spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that
-//! `imbalance` sets, and among processors as near the least loaded is taken.
+//! `imbalance` sets, and among processors at the same distance the least loaded is taken.
 
 use workload::tasks::TaskArray;
 
@@ -151,7 +151,7 @@ impl<'a> Balancer<'a> {
         }
     }
 
-    /// The patches that a compute has to do with, by number.
+    /// The patches of a compute, by number.
     fn patches_of(&self, task: u32) -> Vec<u32> {
         let last = self.first + self.proxies.len() as u32;
         let partners = self.affinity.of(task).iter().map(|edge| edge.target);

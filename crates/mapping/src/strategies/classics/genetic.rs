@@ -1,9 +1,8 @@
-//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest live
-//! on.
+//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest survive.
 //!
 //! An individual is an order in which tasks fill the places, so that every one is a mapping within the room. A child
 //! takes a stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few tasks. The
-//! fitter of two is a parent, and the best always lives on. Cost: O(edges) an individual.
+//! fitter of two is a parent, and the best always survives. Cost: O(edges) an individual.
 
 use units::Draw;
 
