@@ -81,9 +81,8 @@ impl ScheduleBuilder {
     /// The schedule.
     ///
     /// # Errors
-    /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that
-    /// differ, operations that wait for one another in a cycle (messages taken as sent without waiting for their
-    /// receivers), too many of them.
+    /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that differ,
+    /// operations that wait in a cycle (messages taken as sent without waiting for their receivers), too many of them.
     pub fn build(mut self) -> Result<Schedule, ScheduleError> {
         if let Some(error) = self.error {
             return Err(error);

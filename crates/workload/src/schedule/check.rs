@@ -9,7 +9,7 @@ impl Schedule {
     /// What happens is a graph of starts and ends; it can all happen if and only if there is an order (Kahn).
     ///
     /// # Errors
-    /// An operation that waits for itself, in a cycle.
+    /// An operation that waits in a cycle, or for one that does.
     pub fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
         let operations = self.len() as u32;
         let waits_for_receiver = |send: u32| eager_limit.is_some_and(|limit| self.size(send) > limit);

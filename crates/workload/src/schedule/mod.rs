@@ -116,7 +116,7 @@ pub enum ScheduleError {
     },
     /// An operation that waits, possibly through others, for itself.
     #[error(
-        "operation {index} of rank {rank} ({what}) would never end: it waits for itself through others, or for one that does"
+        "operation {index} of rank {rank} ({what}) would never end: it waits in a cycle, or for an operation that does"
     )]
     Cycle {
         /// The rank.
