@@ -158,3 +158,23 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
         }
     }
 }
+
+#[test]
+fn one_task_a_node_in_order_is_the_pattern_itself() {
+    // Would catch draws that are taken in another order, weights that are scaled, and a node that is not its task's.
+    let network = TopologySpec::Dragonfly(DragonflySpec::balanced(2)).build(Path::new(".")).unwrap();
+    let place = Arc::new(PlacementSpec::Contiguous(many(1)).place(&*network, 1, Path::new(".")).unwrap());
+    for spec in ["\"uniform\"", "\"random-permutation\"", r#"{"kind": "hotspot", "nodes": [3, 40]}"#] {
+        let spec: PatternSpec = serde_json::from_str(spec).unwrap();
+        let tasks = build(&spec, &*network, 1).unwrap();
+        let nodes = PlacedPattern::new(Arc::clone(&tasks), &place, true);
+        let (mut one, mut other) = (Bits(5), Bits(5));
+        for (task, node) in (0..72).map(|number| (TaskId(number), NodeId(number))) {
+            assert_eq!((nodes.sends(node), nodes.weight(node)), (tasks.sends(task), tasks.weight(task)));
+            assert_eq!(nodes.destination(node, &mut one).0, tasks.destination(task, &mut other).0, "{spec:?}");
+            let shares = tasks.distribution(task).into_iter().map(|(dst, share)| (NodeId(dst.0), share));
+            assert_eq!(nodes.distribution(node), shares.collect::<Vec<_>>());
+        }
+        assert_eq!(nodes.kind(), tasks.kind());
+    }
+}
