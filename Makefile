@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-# Properties are tested on the same random inputs on every machine; another seed looks elsewhere.
+# Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
 .PHONY: all demo test lint format docs wheel lock clean
@@ -43,6 +43,7 @@ lint: all $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	set -e; for claims in papers/*/claims.py; do $(BIN)/mypy $$claims; done
+	$(BIN)/python tools/check_imports.py
 
 format: $(VENV)/.dev
 	cargo fmt --all

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
-# The same examples on every machine, as the Makefile does it for Rust; HYPOTHESIS_PROFILE=default looks elsewhere.
+# The same examples on every machine, as the Makefile does it for Rust; HYPOTHESIS_PROFILE=default draws others.
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 

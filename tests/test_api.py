@@ -38,14 +38,14 @@ def test_file_mapping_and_keywords_are_the_same(small: Path, table: dict[str, An
 
 
 def test_set_takes_python_values(small: Path) -> None:
-    """Catches values that lose their type on the way: NumPy numbers, arrays, tables."""
+    """Catches values that lose their type: NumPy numbers, arrays, tables."""
     loads = np.array([0.1, 0.4])
     results = ct.run(small, set={"sweep.workload.load": loads, "workload.pattern": {"kind": "shift", "offset": 3}})
     assert [point["workload.load"] for point in results] == [0.1, 0.4]
 
 
 def test_tables_in_three_libraries_agree(small: Path) -> None:
-    """Catches a column that is lost or changed on the way."""
+    """Catches a column that is lost or changed."""
     results = ct.run(small)
     pandas, polars, arrow = results.to_pandas(), results.to_polars(), results.to_arrow()
     assert isinstance(pandas, pd.DataFrame)

@@ -33,7 +33,7 @@ def torus(**sections: Any) -> dict[str, Any]:
 
 
 def loads_of(shape: str) -> ChannelLoads:
-    """Loads that count the channels, so that each can be told in a figure."""
+    """Loads that count the channels, so that each can be identified in a figure."""
     machine = Machine.of(_core.Topology(shape, "."))
     count = int(machine.number.max()) + 1
     return machine.loads({"load": np.arange(count) / count})
@@ -55,7 +55,7 @@ def test_every_channel_stands_once_with_its_ends(shape: str) -> None:
     for row in rows:
         found = tuple(row[f"source_{name}"] for name in topology.coordinate_names)
         assert found == topology.coordinates(row["source_router"])
-    # A wire is a channel each way, between the same ports.
+    # A wire is a channel in each direction, between the same ports.
     ends = {(row["source_router"], row["source_port"], row["target_router"], row["target_port"]) for row in rows}
     assert {(*end[2:], *end[:2]) for end in ends} == ends
 
@@ -66,7 +66,8 @@ def test_measured_is_near_exact_and_named_so() -> None:
     loads = results.channel_loads()
     assert (loads.quantity, loads.reference) == ("utilization", "exact")
     measured, exact = loads.values("utilization"), loads.values("exact")
-    # Tornado on 8 routers: three hops one way, so three quarters of a channel at a quarter of the load; none the other.
+    # Tornado on 8 routers: three channels in one direction, so a quarter of the load uses three
+    # quarters of each; none in the other.
     first = loads.table.column("class").to_numpy() == "dim0"
     accepted = results[0]["accepted_load"]
     assert set(np.round(exact[first], 9)) == {0.0, round(3 * accepted, 9)}

@@ -31,7 +31,7 @@ def small(strategy: str = "auto", **options: Any) -> ct.MappingResult:
 
 
 def test_map_finds_the_grid_and_writes_the_nodes(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
-    """Expected: a shuffled 6x6 stencil lies on a 6x6 torus at one hop a byte, one message on every channel."""
+    """Expected: a shuffled 6x6 stencil is mapped on a 6x6 torus at one hop a byte, one message on every channel."""
     target = tmp_path / "mapping.txt"
     ran = cutthrough(
         "map", "--graph", "stencil:6x6", "--machine", "torus:6x6", "--shuffle", "1", "-o", target, "--json"
@@ -114,7 +114,7 @@ def test_bad_input_is_one_error(
 
 
 def test_errors_of_files_name_the_line(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
-    """Catches a line that is lost on the way to the user, in graphs, machines and lists."""
+    """Catches a line that is lost before it reaches the user, in graphs, machines and lists."""
     graph, machine, fixed = (tmp_path / name for name in ("bad.graph", "bad.conf", "fixed"))
     graph.write_text("2 1\n1\n1\n")
     machine.write_text("SwitchName=a Nodes=n[0-3]\nSwitchName=a Nodes=m\n")

@@ -102,7 +102,7 @@ def test_slurm_tells_the_tree() -> None:
 
 
 def test_grids_have_the_messages_of_their_faces() -> None:
-    """Expected in closed form: 2x3 with the second dimension closed has 3 and 6 edges, both ways."""
+    """Expected in closed form: 2x3 with the second dimension closed has 3 and 6 edges, in both directions."""
     arcs = mpi.grid_graph([2, 3], [False, True], [10, 1], 6).arcs()
     pairs = dict(zip(zip(arcs["source"], arcs["target"], strict=True), arcs["bytes"], strict=True))
     assert (pairs[0, 3], pairs[3, 0], pairs[0, 1], pairs[0, 2]) == (10, 10, 1, 1)
@@ -206,4 +206,4 @@ def test_mpi_measures_latencies(benchmark: str, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == latency.COLUMNS
     assert len(rows) == (3 if benchmark == "wocon" else 2) * 2
-    assert all(float(row["time_us"]) > 0 and int(row["hops"]) in {1, 2} for row in rows)
+    assert all(float(row["time_us"]) > 0 and int(row["channels"]) in {1, 2} for row in rows)

@@ -30,7 +30,7 @@ def wocon(**nic: str) -> ct.Results:
 
 
 def test_costs_of_a_message_are_those_of_its_machine() -> None:
-    """Catches overheads, hops or bytes at a wrong rate: 1000 ns of software, two ends, 100 ns a hop, 1 ns a byte."""
+    """Catches wrong rates: 1000 ns of software, two ends, 100 ns a channel, 1 ns a byte."""
     cost = fit_message_cost(wocon())
     assert cost.per_message_ns == pytest.approx(1000 + 2 * 40 + 60)
     assert cost.per_link_ns == pytest.approx(100)
@@ -41,8 +41,8 @@ def test_costs_of_a_message_are_those_of_its_machine() -> None:
     assert cost.bandwidth_bytes_per_s == pytest.approx(1e9)
 
 
-def test_rendezvous_triples_what_a_way_costs() -> None:
-    """Catches a rendezvous that is ignored: request, answer and data each go the way and take both overheads."""
+def test_rendezvous_triples_the_cost_of_the_distance() -> None:
+    """Catches a rendezvous that is ignored: request, answer and data each take the distance and both overheads."""
     results = wocon(eager_limit="99 B", control_size="20 B")
     cost = fit_message_cost(results, low=100)
     assert cost.per_link_ns == pytest.approx(300)
@@ -52,7 +52,7 @@ def test_rendezvous_triples_what_a_way_costs() -> None:
 
 
 def test_samples_of_a_real_machine_fit_as_well() -> None:
-    """Catches a fit that needs hops: near pairs are all as far apart."""
+    """Catches a fit that needs distances: near pairs are all as far apart."""
     cost = fit([(1, size, 2000 + 0.5 * size) for size in (4, 1024, 65536)])
     assert (cost.per_link_ns, cost.samples) == (0, 3)
     assert cost.per_byte_ns == pytest.approx(0.5)
@@ -100,7 +100,7 @@ def test_tables_and_figures_suit_a_benchmark(cutthrough: Callable[..., Any], tmp
     assert axes.get_legend_handles_labels()[1] == ["near-neighbour", "random"]
     one = ct.run(**MACHINE, workload=WOCON)
     (axes,) = one.plot("messages").axes
-    assert axes.get_xlabel() == "Links between the two ranks"
+    assert axes.get_xlabel() == "Channels between the two ranks"
     ran = cutthrough("run", str(file), "--json", "--out", str(tmp_path / "again"))
     assert len(json.loads(ran.out)["points"][0]["pairs"]) == 12
 

@@ -1,4 +1,4 @@
-"""Figures: what they show, not how they look."""
+"""Figures: their content, not their appearance."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_confidence_band_is_the_interval() -> None:
 )
 def test_axis_is_the_load_or_the_first_number(axes: list[str], keys: dict[str, Any], expected: str) -> None:
     """Catches an x axis that hides what was swept."""
-    assert pick_axis(results(axes, [{"offered_load": 0.1, **keys}])).key == expected
+    assert pick_axis([{"offered_load": 0.1, **keys}], axes).key == expected
 
 
 def test_every_other_key_makes_a_line() -> None:
     """Catches points of two lines joined into one."""
     points = [point(load, a=a, b=b) for a in (1, 2) for b in ("u", "v") for load in (0.5, 0.1)]
     found = results(["a", "b", "workload.load"], points)
-    lines = split(found, pick_axis(found))
+    lines = split(found.points, found.axes, pick_axis(found.points, found.axes))
     assert [line.label for line in lines] == ["a 1, u", "a 1, v", "a 2, u", "a 2, v"]
     assert all(line.column("offered_load") == [0.1, 0.5] for line in lines)
 

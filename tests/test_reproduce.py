@@ -139,7 +139,7 @@ def test_command_prints_claims(paper: Paper, cutthrough: Callable[..., Any], tmp
     ],
 )
 def test_expectations(expect: Expect, value: float, holds: bool) -> None:
-    """Catches bounds that are the wrong way round, and a not-a-number that confirms."""
+    """Catches bounds that are swapped, and a not-a-number that confirms."""
     assert expect.holds(value) is holds
     assert Claim("x", "1", "", "", value, "", expect).ok is holds
 

@@ -13,7 +13,8 @@ from cutthrough.reproduce import Claim, Expect, Planned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cutthrough.results import Point, Results
+    from cutthrough.points import Point
+    from cutthrough.results import Results
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -530,10 +531,10 @@ def _draw_costs(found: Found) -> Figure:
         runs = {"alone": ("wocon", machine, "8x8x8"), "near pairs": ("wicon", machine, "8x8x8", NEAR),
                 "random pairs": ("wicon", machine, "8x8x8", RANDOM)}  # fmt: skip
         costs = {name: _cost(found.of(*run), machine) for name, run in runs.items()}
-        hops = {name: float(found.of(*run)[0]["pair_hops_mean"]) for name, run in runs.items()}
+        apart = {name: float(found.of(*run)[0]["pair_channels_mean"]) for name, run in runs.items()}
         axes.bar(range(len(costs)), [1 / cost.per_byte_ns for cost in costs.values()], color="C0", width=0.5)
         labels = [
-            f"{name}\n{cost.time_ns(0, hops[name]) * 1e-3:.1f} µs + {cost.per_byte_ns:.2f} ns/B"
+            f"{name}\n{cost.time_ns(0, apart[name]) * 1e-3:.1f} µs + {cost.per_byte_ns:.2f} ns/B"
             for name, cost in costs.items()
         ]
         axes.set_xticks(range(len(costs)), labels, fontsize="small")

@@ -16,7 +16,7 @@ class Cancelled(Exception):
 
 @final
 class Progress:
-    """How far a run is, and a way to end it early. Safe to use from several threads."""
+    """The progress of a run, which can be cancelled. Safe to use from several threads."""
 
     def __init__(self) -> None: ...
     @property
@@ -24,7 +24,7 @@ class Progress:
         """The part that is done, 0 to 1: an estimate that never falls."""
     @property
     def phase(self) -> str:
-        """What is under way, in a word or two."""
+        """The current phase, in a word or two."""
     def cancel(self) -> None:
         """Makes the run raise `Cancelled` soon."""
 
@@ -96,7 +96,7 @@ class Topology:
     def channel_table(self) -> dict[str, bytes]:
         """Every channel by its number, injection channels and unconnected ports included.
 
-        Columns of 32-bit integers, -1 for what there is not (everything, for an unconnected port).
+        Columns of 32-bit integers, -1 for missing values (all values of an unconnected port).
         """
     def coordinate_table(self) -> bytes:
         """The coordinates of every router, as 32-bit integers: a row for each router."""
@@ -180,7 +180,7 @@ class Machine:
 
 @final
 class MapProgress:
-    """How far a mapping is, and a way to end it early."""
+    """The progress of a search, which can be cancelled."""
 
     def __init__(self) -> None: ...
     @property

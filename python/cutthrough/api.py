@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import experiments, sweeps
+import cutthrough.experiments as experiments
+import cutthrough.sweeps as sweeps
 from cutthrough.channels import ChannelLoads, Machine, doubles
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from cutthrough import _core
+    import cutthrough._core as _core
     from cutthrough.experiments import Source
     from cutthrough.results import Results
     from cutthrough.sweeps import Watcher
@@ -50,7 +51,7 @@ def run(
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
         jobs: Points to run at once; 0 for as many as there are cores.
         threads: Threads inside each point. The results are the same for any number.
-        watcher: Told about ten times a second how far the run is.
+        watcher: Notified of the progress of the run about ten times a second.
         sections: Top-level entries of the experiment, such as `topology={"kind": "fat-tree", "k": 4, "n": 4}`.
 
     Returns:
@@ -65,7 +66,7 @@ def run(
 
 
 class Analysis(dict[str, Any]):
-    """What was computed of a point, and the load of every channel.
+    """The analysis of a point, and the load of every channel.
 
     A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
     each class of channels, per unit of load), `binding_channels`, and whether all this is `exact`.
@@ -82,13 +83,13 @@ class Analysis(dict[str, Any]):
         return self.channel_loads().table
 
     def channel_loads(self) -> ChannelLoads:
-        """The same with what can be asked of it: means by class, the hottest channels."""
+        """The same, with methods for means by class and the hottest channels."""
         experiment, index = self._place
         return Machine.of(experiment.topology(index)).loads({"load": self._loads})
 
     def plot(self) -> Figure:
         """Heat maps of the channels."""
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.heat_maps(self.channel_loads())
 
@@ -145,13 +146,13 @@ def load(
 
 
 def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
-    """What `check` returns, of an experiment that is loaded."""
+    """As `check`, for a loaded experiment."""
     points = enumerate(json.loads(experiment.points()))
     return [{**point["keys"], **json.loads(experiment.check(index))} for index, point in points]
 
 
 def analyze_points(experiment: _core.Experiment) -> list[Analysis]:
-    """What `analyze` returns, of an experiment that is loaded."""
+    """As `analyze`, for a loaded experiment."""
     # Loads of channels are per unit of load: points that differ in the load have the same.
     first: dict[str, tuple[dict[str, Any], int]] = {}
     for index, point in enumerate(json.loads(experiment.points())):

@@ -1,4 +1,4 @@
-"""The load of every channel: what was measured beside what it should be.
+"""The load of every channel: measured beside exact.
 
 A table of channels is an Arrow table with a row for each connected channel of a topology: its number, its class, where
 it comes from and leads to, and its loads as shares of its bandwidth.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from cutthrough import _core
+    import cutthrough._core as _core
 
     Doubles = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]
@@ -31,7 +31,7 @@ __all__ = ["ENDS", "ChannelLoads", "Machine", "Network", "Outcome", "Source", "S
 ENDS = frozenset({"injection", "ejection"})
 #: The key of a table's metadata that holds what is not in its columns, as JSON.
 ABOUT = b"cutthrough"
-#: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are worked out:
+#: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are computed:
 #: some ten seconds.
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
@@ -39,13 +39,13 @@ INDIFFERENT = ("workload.load", "workload.injection", "router", "measure", "nic"
 
 
 def doubles(data: bytes) -> Doubles:
-    """Numbers as the compiled half gives them; no copy is made."""
+    """The numbers of a buffer of the compiled module; no copy is made."""
     return np.frombuffer(data, np.float64)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The channels of a topology, and what is asked of its shape.
+    """The channels of a topology, and the properties of its shape that figures need.
 
     Attributes:
         table: A row for each connected channel, without loads.
@@ -118,16 +118,16 @@ class ChannelLoads:
 
     @property
     def quantity(self) -> str:
-        """The column that was measured, or that the analysis has found."""
+        """The column that was measured, or computed by the analysis."""
         return "utilization" if "utilization" in self.table.column_names else "load"
 
     @property
     def reference(self) -> str | None:
-        """The column beside it: what a channel should carry."""
+        """The column to compare it with: the load that a channel should carry."""
         return next((name for name in ("exact", "ideal") if name in self.table.column_names), None)
 
     def values(self, column: str) -> npt.NDArray[Any]:
-        """A column of numbers; -1 for what there is not."""
+        """A column of numbers; -1 for missing values."""
         import pyarrow as pa
 
         held = self.table.column(column)
@@ -225,7 +225,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running a point gave.
+    """The outcome of a point.
 
     Attributes:
         point: Its sweep keys, its seed, and what was measured.
@@ -242,7 +242,7 @@ class Outcome:
 
 @dataclass
 class Network:
-    """The channels of the points of a run. Each topology is asked once, and so are exact loads.
+    """The channels of the points of a run. Each topology is queried once, and its exact loads are computed once.
 
     Attributes:
         experiment: Of the run.

@@ -1,6 +1,6 @@
-"""What a message costs: per message, per link and per byte, alone or under contention.
+"""The cost of a message: per message, per link and per byte, alone or under contention.
 
-The simplest model that the paper asks for (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured
+The simplest model of the paper (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured
 times by least squares of relative errors, so that small messages count as much as large ones.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,11 +62,11 @@ def fit_message_cost(results: Results, low: float = 0.0, high: float = float("in
         message = "no benchmark of messages among the points"
         raise ValueError(message)
     return fit(
-        (pair["hops"], point["message_size_B"], pair["time_mean_ns"])
+        (pair["channels"], point["message_size_B"], pair["time_mean_ns"])
         for point in results
         if low <= point.get("message_size_B", -1) <= high
         for pair in point["pairs"]
-        if pair["time_mean_ns"] is not None and pair["hops"] > 0
+        if pair["time_mean_ns"] is not None and pair["channels"] > 0
     )
 
 
@@ -98,7 +98,7 @@ def equation_1(*, flit: int, bytes_per_s: int, links: int, length: int) -> tuple
     Args:
         flit: L_f, bytes.
         bytes_per_s: B, of a link.
-        links: D, on the way.
+        links: D, the number of links on the path.
         length: L, of the message, bytes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""An experiment from whatever describes it: a file, a mapping, keyword arguments."""
+"""Experiments from files, mappings and keyword arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 
 __all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]
@@ -51,7 +51,7 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
 
 
 def resolved(experiment: _core.Experiment) -> str:
-    """The whole experiment as TOML, with every default written out and its sweep: it runs again as it stands.
+    """The whole experiment as TOML, with every default written out and its sweep: it can be run again.
 
     A swept `kind` brings keys of its own, so the sweep then lists whole sections.
     """
@@ -78,10 +78,10 @@ def _at(table: Any, path: str) -> Any:
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
-    """A table as TOML. Topologies stand for their tables, NumPy's numbers and arrays for Python's.
+    """A table as TOML. Topologies become their tables, NumPy's numbers and arrays those of Python.
 
     Raises:
-        ExperimentError: A value cannot stand in TOML.
+        ExperimentError: A value cannot be written in TOML.
     """
     try:
         return tomli_w.dumps(_plain(table))
@@ -94,7 +94,7 @@ def to_value(value: Any) -> str:
     """A value as TOML, on one line.
 
     Raises:
-        ExperimentError: The value cannot stand in TOML.
+        ExperimentError: The value cannot be written in TOML.
     """
     return _inline(_plain(value))
 

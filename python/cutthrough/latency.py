@@ -1,4 +1,4 @@
-"""Message latencies with and without contention, measured on the machine that this runs on.
+"""Message latencies with and without contention, measured on the machine on which this program runs.
 
 The two benchmarks of section 3.1 of *Topology-aware mapping*, with mpi4py:
 
@@ -6,9 +6,9 @@ The two benchmarks of section 3.1 of *Topology-aware mapping*, with mpi4py:
     mpirun python -m cutthrough.latency wicon --pairs random -o wicon.csv --machine topology.conf
 
 WOCON: the first process exchanges messages with one process of every other node, one after the other. WICON: all
-processes exchange messages in pairs, at once; partners are near (on nodes as few hops apart as can be) or random. Times
-are halves of round trips, means over the messages. Process 0 writes the table: `benchmark`, `pairs`, `rank`, `partner`,
-`hops` (empty without `--machine`), `bytes`, `messages`, `time_us`.
+processes exchange messages in pairs, at once; partners are near (on nodes with few channels between them) or random.
+Times are halves of round trips, means over the messages. Process 0 writes the table: `benchmark`, `pairs`, `rank`,
+`partner`, `channels` (between their nodes; empty without `--machine`), `bytes`, `messages`, `time_us`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "distant_pairs", "main", "near_pairs", "random_pairs"]
 
 #: The columns of the table.
-COLUMNS = ("benchmark", "pairs", "rank", "partner", "hops", "bytes", "messages", "time_us")
+COLUMNS = ("benchmark", "pairs", "rank", "partner", "channels", "bytes", "messages", "time_us")
 #: Sizes of messages, of the paper's figures: 4 B to 1 MiB.
 SIZES = tuple(4 << shift for shift in range(19))
 #: Messages that are not measured, before those that are.
@@ -61,7 +61,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pairs", choices=["near", "random"], default="near", help="partners of wicon")
     parser.add_argument("--messages", type=_positive, default=100, help="messages of each size (default 100)")
     parser.add_argument("--bytes", type=_positive, nargs="+", default=list(SIZES), help="sizes (default 4 B to 1 MiB)")
-    parser.add_argument("--machine", help="a shorthand or file, to tell hops and to find near partners")
+    parser.add_argument("--machine", help="a shorthand or file, to count channels and to find near partners")
     parser.add_argument(
         "--cores", type=_positive, help="processes of a node of the machine (default: the most of a host)"
     )
@@ -94,16 +94,16 @@ def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]
     pairs, wrong = comm.bcast(answer, root=0)
     if pairs is None:
         raise ExperimentError(wrong)
-    # Without contention pairs take turns, with it all go at once.
+    # Without contention pairs exchange messages one after the other, with contention all at once.
     turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
     mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]
     everything = comm.gather(mine, root=0)
     if everything is None:
         return None
     kind = options.pairs if options.benchmark == "wicon" else "master"
-    hops = (lambda a, b: machine.hops(places[a], places[b])) if machine else (lambda _a, _b: "")
+    channels = (lambda a, b: machine.hops(places[a], places[b])) if machine else (lambda _a, _b: "")
     return [
-        [options.benchmark, kind, rank, partner, hops(rank, partner), size, options.messages, f"{time:.3f}"]
+        [options.benchmark, kind, rank, partner, channels(rank, partner), size, options.messages, f"{time:.3f}"]
         for part in everything
         for rank, partner, size, time in part
     ]

@@ -1,7 +1,7 @@
-"""Cartesian communicators whose ranks are where their neighbours are near.
+"""Cartesian communicators whose neighbours are near on the machine.
 
-`MPI_Cart_create` with `reorder` may renumber ranks, but most libraries do not, or look at nodes only. This does it by
-the machine:
+`MPI_Cart_create` with `reorder` may renumber ranks, but most libraries do not, or consider nodes only. This module uses
+the topology of the machine:
 
     from mpi4py import MPI
     from cutthrough.mpi import cart_create
@@ -60,7 +60,7 @@ def cart_create(
         dims: The extents of the grid, the last fastest, as for `Create_cart`.
         periods: Whether the grid wraps around, for all dimensions or for each.
         machine: Where this runs. If its nodes have names, these are the hosts of the processes; if they are numbers,
-            processes fill its cores in order. Without it, the tree of switches that Slurm tells
+            processes fill its cores in order. Without it, the tree of switches that Slurm reports
             (SLURM_TOPOLOGY_ADDR), or hosts that are equally far from one another.
         options: `sizes`, the bytes to a neighbour along each dimension; `strategy`, `budget`, `seed` and others of
             `map_tasks`, which process 0 runs.
@@ -123,7 +123,7 @@ def plan(
     slots: dict[int, list[int]] = defaultdict(list)
     for rank, place in enumerate(places):
         slots[place].append(rank)
-    # Every node is filled: tasks that send nothing stand for cores that have no process (fixed there) or whose process
+    # Every node is filled: tasks that send nothing represent cores that have no process (fixed there) or whose process
     # is not in the grid (anywhere). So nodes may have different numbers of processes.
     most = max(len(ranks) for ranks in slots.values())
     empty = [place for place in range(where.nodes) for _ in range(most - len(slots[place]))]
@@ -198,7 +198,7 @@ def grid_graph(
 
 
 def host_tree(everywhere: Sequence[tuple[str, str]]) -> Machine:
-    """The machine that a job's processes tell of: hosts, and Slurm's addresses of them (`top.leaf3.node17`).
+    """The machine that the processes of a job report: their hosts, and Slurm's addresses of these (`top.leaf3.node17`).
 
     Hosts without address are below one switch.
     """

@@ -1,4 +1,4 @@
-"""Tables for the terminal. They read results; they know nothing of simulation."""
+"""Tables for the terminal. They depend on results only, not on the simulator."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SHOWN_CLOSED = (
 #: The same of a benchmark of message latency.
 SHOWN_BENCHMARK = (
     ("message_size_B", "bytes", "{:,}"),
-    ("pair_hops_mean", "hops", "{:.2f}"),
+    ("pair_channels_mean", "channels", "{:.2f}"),
     ("message_time_mean_ns", "mean ns", "{:,.1f}"),
     ("message_time_min_ns", "fastest ns", "{:,.1f}"),
     ("message_time_max_ns", "slowest ns", "{:,.1f}"),

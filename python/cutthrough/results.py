@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from cutthrough.channels import ENDS, Stored
+from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
+    from cutthrough.points import Point
 
-__all__ = ["Point", "Results"]
-
-Point = dict[str, Any]
+__all__ = ["Results"]
 
 #: Rows of channels of all points together up to which they are all written.
 MOST_ROWS = 1_000_000
-#: A channel that is within a percent of another is as hot.
+#: Channels whose loads differ by less than a percent count as equally hot.
 AS_HOT = 0.99
 
 
@@ -43,7 +43,7 @@ class Results:
         title: The experiment's title.
         seed: The experiment's seed.
         version: The version of Cutthrough that made them.
-        experiment: The resolved experiment file (TOML), sweep included: it runs again as it stands.
+        experiment: The resolved experiment file (TOML), sweep included: it can be run again.
         complete: False if the run was interrupted before its last point.
         network: Where the loads of its channels come from; None where they are not known.
     """
@@ -75,7 +75,7 @@ class Results:
         return json.dumps({"version": self.version, "points": self.explained().points}, allow_nan=False)
 
     def explained(self) -> Self:
-        """The same with what channels should carry beside what they did, in `class_utilization`, `hottest_channels`."""
+        """The same with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
         network = self.network
         if network is None:
             return self
@@ -120,7 +120,7 @@ class Results:
         return self.channel_loads(place).table
 
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
-        """The same with what can be asked of it: means by class, the hottest channels."""
+        """The same, with methods for means by class and the hottest channels."""
         place = self.hottest_place() if place is None else place
         if self.network is None or place not in self.network.places:
             message = f"the loads of the channels at point {place} are not known"
@@ -133,13 +133,12 @@ class Results:
 
     def shown_places(self) -> list[int]:
         """The points whose channels are shown: of each line of the plots, the one with the hottest channel."""
-        from cutthrough.series import pick_axis, split
-
         known = set(self.network.places) if self.network else set()
         if not known:
             return []
         places = {id(point): place for place, point in enumerate(self.points)}
-        lines = ([places[id(point)] for point in line.points] for line in split(self, pick_axis(self)))
+        series = split(self.points, self.axes, pick_axis(self.points, self.axes))
+        lines = ([places[id(point)] for point in line.points] for line in series)
         held = ([place for place in line if place in known] for line in lines)
         return sorted(_hottest(self.points, line) for line in held if line)
 
@@ -150,7 +149,7 @@ class Results:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
@@ -177,7 +176,7 @@ class Results:
 
         `places` are the points whose channels are drawn; without it, of every line the one with the hottest channel.
         """
-        from cutthrough import plots
+        import cutthrough.plots as plots
 
         return plots.save(self, Path(directory), formats, places)
 
@@ -234,7 +233,7 @@ def heat(point: Mapping[str, Any]) -> float:
 
 
 def _hottest(points: Sequence[Point], places: Sequence[int]) -> int:
-    """The point with the hottest channel; of several that are as hot, the first, where they become so."""
+    """The point with the hottest channel; of several that are equally hot, the first."""
     hottest = max(heat(points[place]) for place in places)
     return next(place for place in places if heat(points[place]) >= AS_HOT * hottest)
 

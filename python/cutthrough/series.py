@@ -1,4 +1,4 @@
-"""From a table of points to the lines of a figure: which key is the x axis, and which tell the lines apart."""
+"""From a table of points to the lines of a figure: which key is the x axis, and which keys distinguish the lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.results import Point, Results
+    from cutthrough.points import Point
 
 __all__ = ["Axis", "Series", "label_of", "pick_axis", "split"]
 
@@ -25,7 +25,7 @@ class Axis:
 
     Attributes:
         key: The point's key that holds the value.
-        label: What stands under the axis.
+        label: The label of the axis.
         names: The values' names if they are not numbers: their places are 0, 1, ...
     """
 
@@ -52,28 +52,28 @@ class Series:
         return [float("nan") if value is None else float(value) for value in values]
 
 
-def pick_axis(results: Results) -> Axis:
+def pick_axis(points: Sequence[Point], axes: Sequence[str]) -> Axis:
     """The load or the size of messages if it was swept, else the first key with numbers, else the first with names."""
-    keys = [key for key in results.axes if any(key in point for point in results.points)]
+    keys = [key for key in axes if any(key in point for point in points)]
     if LOAD in keys or not keys:
         return Axis("offered_load", "Offered load (share of the injection bandwidth)")
     if MESSAGE in keys:
         return Axis("message_size_B", "Message (bytes)")
-    numeric = [key for key in keys if all(_is_number(point.get(key)) for point in results.points)]
+    numeric = [key for key in keys if all(_is_number(point.get(key)) for point in points)]
     if numeric:
         return Axis(numeric[0], numeric[0])
-    names = tuple(dict.fromkeys(label_of(point[keys[0]]) for point in results.points))
+    names = tuple(dict.fromkeys(label_of(point[keys[0]]) for point in points))
     return Axis(keys[0], keys[0], names)
 
 
-def split(results: Results, axis: Axis) -> list[Series]:
+def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Series]:
     """One series for each combination of the keys that are not the axis, in the order of the sweep."""
     used = MEASURED.get(axis.key, axis.key)
-    keys = [key for key in results.axes if key != used]
+    keys = [key for key in axes if key != used]
     groups: dict[tuple[str, ...], list[Point]] = {}
-    for point in results.points:
+    for point in points:
         groups.setdefault(tuple(label_of(point.get(key)) for key in keys), []).append(point)
-    return [Series(_name(keys, values), sorted(points, key=axis.place)) for values, points in groups.items()]
+    return [Series(_name(keys, values), sorted(held, key=axis.place)) for values, held in groups.items()]
 
 
 def label_of(value: Any) -> str:

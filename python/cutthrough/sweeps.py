@@ -1,4 +1,4 @@
-"""Points, run side by side in threads that leave the interpreter alone.
+"""Points, run in parallel by threads that release the interpreter lock.
 
 A point's result depends on the experiment and its seed only: never on how many run at once, nor in which order.
 """
@@ -11,7 +11,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cutthrough import _core, experiments
+import cutthrough._core as _core
+import cutthrough.experiments as experiments
 from cutthrough.channels import Network, Outcome, doubles
 from cutthrough.errors import Cancelled, Interrupted
 from cutthrough.results import Results
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Effort", "Job", "Stopped", "Watcher", "collect", "jobs_of", "run", "run_jobs"]
 
-#: Seconds between two looks at the running points.
+#: Seconds between two polls of the running points.
 TICK_S = 0.1
 
 
@@ -44,10 +45,10 @@ class Effort:
 
 
 class Watcher(Protocol):
-    """Someone who wants to know how far a run is."""
+    """Notified of the progress of a run."""
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """Called about ten times a second: points done (with fractions), of how many, and what is under way."""
+        """Called about ten times a second: points done (with fractions), their total number, and the current phase."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Job:
     keys: dict[str, Any]
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
-        """Runs the point here and now."""
+        """Runs the point in this thread."""
         measured, utilization = self.experiment.run(self.index, threads, progress)
         return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))
 
@@ -94,7 +95,7 @@ def run(experiment: _core.Experiment, effort: Effort = Effort(), watcher: Watche
 
 
 def run_jobs(jobs: Sequence[Job], effort: Effort, watcher: Watcher | None = None) -> list[Outcome]:
-    """Runs points side by side and returns them in the order of the jobs.
+    """Runs points in parallel and returns them in the order of the jobs.
 
     Raises:
         ExperimentError: A point cannot be built.
@@ -145,7 +146,7 @@ def _submit(pool: ThreadPoolExecutor, job: Job, threads: int) -> _Task:
 
 
 def _watch(tasks: Sequence[_Task], watcher: Watcher | None) -> None:
-    """Waits for all, telling the watcher; raises what a task raises."""
+    """Waits for all and notifies the watcher; raises what a task raises."""
     pending = {task.future for task in tasks}
     while pending:
         finished, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
@@ -158,7 +159,7 @@ def _watch(tasks: Sequence[_Task], watcher: Watcher | None) -> None:
 
 
 def _cancel(tasks: Sequence[_Task]) -> None:
-    """Ends all tasks and waits until they have; further Ctrl-C change nothing about that."""
+    """Ends all tasks and waits until they have; further Ctrl-C have no effect."""
     for task in tasks:
         task.future.cancel()
         task.progress.cancel()

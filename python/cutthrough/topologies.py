@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import _core
+import cutthrough._core as _core
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class Topology:
         return self._core.distance(router, other)
 
     def hops(self, node: int, other: int) -> int:
-        """Channels between routers on a shortest path between two nodes: 0 if they hang on one router."""
+        """Channels between routers on a shortest path between two nodes: 0 if they are attached to the same router."""
         return self._core.hops(node, other)
 
     def coordinates(self, router: int) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class Topology:
         return tuple(self._core.coordinate_names())
 
     def router_of(self, node: int) -> int:
-        """The router that a node hangs on."""
+        """The router that a node is attached to."""
         return self._core.router_of(node)
 
     def channels(self) -> list[tuple[int, int, str]]:

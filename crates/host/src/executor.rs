@@ -5,13 +5,13 @@
 //! - a *send* hands its message over to the node's network interface after the send overhead, and ends;
 //! - a *receive* ends when the message has arrived and the receive overhead has passed since both that and its start.
 //!
-//! A message of more than the eager limit asks its receiver first (rendezvous): a control message goes there, is answered
-//! when the receive has started, and only then does the data leave and the send end. A control message takes both overheads
-//! as any other. What ranks of one node send one another does not enter the network: it takes the overheads alone.
-//! Overheads are latency: they keep neither the processor nor the interface busy.
+//! A message of more than the eager limit waits for its receiver (rendezvous): a control message is sent, the receiver
+//! answers when the receive has started, and only then are the data sent and does the send end. A control message takes
+//! both overheads as any other. Messages between ranks of one node do not enter the network and take the overheads
+//! only. Overheads are latency: they keep neither the processor nor the interface busy.
 //!
-//! Everything lies in flat arrays indexed by operation; a message is known by its send. Of one instant,
-//! arrivals are handled first, then alarms, each in ascending order; what takes no time follows at once.
+//! All state is in flat arrays indexed by operation; a message is identified by its send. Of one instant,
+//! arrivals are handled first, then alarms, each in ascending order; what takes no time is done immediately.
 
 use std::sync::Arc;
 
@@ -55,13 +55,13 @@ pub struct RankPlacement {
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// What it is to be known by on arrival.
+    /// Its identifier on arrival.
     pub flow_id: u32,
     /// The node that it is for.
     pub dst: u32,
     /// Its bytes.
     pub bytes: u32,
-    /// When it was born, in ticks.
+    /// When it was generated, in ticks.
     pub generated_at: u64,
 }
 
@@ -85,7 +85,7 @@ pub enum Alarm {
 impl Alarm {
     const ALL: [Self; 6] = [Self::End, Self::Data, Self::Request, Self::Answer, Self::Requested, Self::Answered];
 
-    /// Its number, for whoever keeps alarms.
+    /// Its number, by which the owner of the network keeps it.
     pub fn number(self) -> u32 {
         self as u32
     }
@@ -96,9 +96,9 @@ impl Alarm {
     }
 }
 
-/// What an executor asks of whoever owns the network.
+/// What an executor requests from the owner of the network.
 pub trait HostContext {
-    /// Asks a node of this executor, by its number there, for its next packet.
+    /// Requests that a node of this executor, by its number there, be polled for its next packet.
     fn wake(&mut self, node: u32);
     /// Sets an alarm for an operation at a time after the present.
     fn alarm(&mut self, at: u64, op: u32, what: Alarm);
@@ -111,7 +111,7 @@ const ANSWER: u32 = 2;
 const PART_BITS: u32 = 2;
 const _: () = assert!(Schedule::MOST <= 1 << (32 - PART_BITS), "a message and its part are one number");
 
-/// Who a message waits for.
+/// What a message waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Inbox {
     /// All of it has arrived, or its request has.
@@ -120,7 +120,7 @@ struct Inbox {
     wanted: bool,
 }
 
-/// The ranks of some nodes, in motion.
+/// The state of the ranks of some nodes.
 #[derive(Debug)]
 pub struct Executor {
     schedule: Arc<Schedule>,
@@ -146,7 +146,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// The ranks of some nodes, about to start.
+    /// The ranks of some nodes, before they start.
     pub fn new(schedule: Arc<Schedule>, interface: NicParams, placed: RankPlacement) -> Self {
         let (operations, ranks) = (schedule.len(), schedule.ranks());
         let mut local = vec![u32::MAX; placed.machine as usize];
@@ -200,7 +200,7 @@ impl Executor {
         Some(Outgoing { flow_id: message << PART_BITS | part, dst, bytes, generated_at })
     }
 
-    /// The node that sends the packets that are known by `flow_id`.
+    /// The node that sends the packets of a `flow_id`.
     pub fn source(&self, flow_id: u32) -> u32 {
         let send = flow_id >> PART_BITS;
         let op = if flow_id & ((1 << PART_BITS) - 1) == ANSWER { self.schedule.partner(send) } else { send };
@@ -266,7 +266,7 @@ impl Executor {
         node(send) == node(self.schedule.partner(send))
     }
 
-    /// Does something now if its time is now, and sets an alarm if it is not.
+    /// Does something immediately if its time has come, and sets an alarm otherwise.
     #[inline]
     fn later(&mut self, at: u64, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
         if at > now {
@@ -366,7 +366,7 @@ impl Executor {
         self.release(op, true);
     }
 
-    /// Lets go those that have waited for an operation's end, or its start.
+    /// Releases the operations that have waited for an operation's end, or its start.
     fn release(&mut self, op: u32, is_end: bool) {
         let Self { schedule, waits, ready, .. } = self;
         let followers = if is_end { schedule.after_end(op) } else { schedule.after_start(op) };

@@ -1,7 +1,7 @@
-//! The node: what its ranks do, and what its network interface makes of their messages.
+//! The node: the operations of its ranks, and the packets of its network interface.
 //!
-//! Host knows neither routers nor links: it hands out packets when it is asked for them, is told when they have arrived, and
-//! asks for both by a small interface (`HostContext`) that whoever owns the network fills.
+//! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
+//! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod executor;
 mod queues;

@@ -22,8 +22,8 @@ pub(crate) struct Queues {
     left: Vec<u64>,
     /// When each entry was handed over.
     since: Vec<u64>,
-    /// By node, when its next packet may be born: a link's time after the last, so that routers that serve the oldest
-    /// packet first hold back whoever is ahead.
+    /// By node, when its next packet may be generated: a packet's time on the link after the last, so that routers that
+    /// serve the oldest packet first do not favour a node whose packets wait here.
     generated_at: Vec<u64>,
 }
 
@@ -58,8 +58,8 @@ impl Queues {
         self.tail[node] = entry;
     }
 
-    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its generation time. `pace` is the time
-    /// of a whole packet on the node's link.
+    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its generation time. `pace`
+    /// is the time of a whole packet on the node's link.
     #[inline]
     pub fn take(&mut self, node: usize, packet: u32, pace: u64) -> Option<(u32, u32, u64)> {
         let entry = self.head[node];

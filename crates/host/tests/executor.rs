@@ -7,7 +7,7 @@ use std::sync::Arc;
 use host::{Alarm, Executor, HostContext, NicParams, RankPlacement};
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
-const WAY: u64 = 1000;
+const TRANSIT: u64 = 1000;
 
 /// What waits to happen, by time: alarms and arrivals.
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
             while let Some(packet) = executor.next(node as usize) {
                 assert!(packet.bytes <= interface.packet && packet.generated_at >= now);
                 assert_eq!(executor.source(packet.flow_id), node);
-                arrivals.entry(now + WAY).or_default().push(packet.flow_id);
+                arrivals.entry(now + TRANSIT).or_default().push(packet.flow_id);
             }
         }
         let first = [world.alarms.keys().next(), arrivals.keys().next()].into_iter().flatten().min();
@@ -89,12 +89,12 @@ fn requirements_order_ends_and_starts() {
     builder.requires(recv, other);
     // 200 ps are 100 ticks. `beside` is ready at 0 and takes its turn behind `first`; `after` behind both.
     let found = times(builder, &[first, beside, after, with, other, recv]);
-    assert_eq!(found, [(0, 100), (0, 150), (100, 175), (0, 30), (0, 15), (15, 30 + WAY + 7)]);
+    assert_eq!(found, [(0, 100), (0, 150), (100, 175), (0, 30), (0, 15), (15, 30 + TRANSIT + 7)]);
 }
 
 #[test]
 fn a_receive_ends_after_both_its_start_and_the_arrival() {
-    // Would catch a message that is lost because nobody waits for it yet.
+    // Would catch a message that is lost because no receive waits for it yet.
     let mut builder = ScheduleBuilder::new(2);
     let late = builder.calc(1, 8000);
     let send = builder.send(0, 1, 450, 0);
@@ -111,8 +111,8 @@ fn a_large_message_waits_for_its_receive() {
     let send = builder.send(0, 1, 501, 0);
     let recv = builder.recv(1, 0, 501, 0);
     builder.requires(recv, late);
-    let answered = 4000 + 30 + WAY + 7 + 30;
-    assert_eq!(times(builder, &[send, recv]), [(0, answered), (4000, answered + WAY + 7)]);
+    let answered = 4000 + 30 + TRANSIT + 7 + 30;
+    assert_eq!(times(builder, &[send, recv]), [(0, answered), (4000, answered + TRANSIT + 7)]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_message_of_no_bytes_is_a_message() {
     let mut builder = ScheduleBuilder::new(2);
     let send = builder.send(0, 1, 0, 0);
     let recv = builder.recv(1, 0, 0, 0);
-    assert_eq!(times(builder, &[send, recv]), [(0, 30), (0, 30 + WAY + 7)]);
+    assert_eq!(times(builder, &[send, recv]), [(0, 30), (0, 30 + TRANSIT + 7)]);
 }
 
 #[test]
@@ -139,5 +139,5 @@ fn without_overheads_a_chain_takes_its_ways_alone() {
     let schedule = builder.build().unwrap();
     let idle = NicParams { send_overhead: 0, receive_overhead: 0, ..INTERFACE };
     let (_, ended) = run(&schedule, idle);
-    assert_eq!(ended.iter().max(), Some(&(3 * WAY)));
+    assert_eq!(ended.iter().max(), Some(&(3 * TRANSIT)));
 }

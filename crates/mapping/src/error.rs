@@ -1,4 +1,4 @@
-//! What can be wrong with machines and mappings.
+//! Errors of machines and mappings.
 
 /// Why a machine cannot be read or made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Which task runs where: machines, metrics and strategies of topology-aware mapping. No simulation.
 //!
-//! A `Machine` is a topology with an allocation of nodes; a `Problem` asks for a place on it for every task of a
-//! `TaskGraph`; a strategy answers with a `Mapping`, which `measure` judges by exact figures.
+//! A `Machine` is a topology with an allocation of nodes; a `Problem` is a `TaskGraph` whose tasks need places on
+//! it; a strategy returns a `Mapping`, which `measure` judges by exact figures.
 
 mod error;
 mod hops;

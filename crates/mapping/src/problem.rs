@@ -1,4 +1,4 @@
-//! What a strategy is asked, and what it answers.
+//! A mapping problem, and its result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use workload::tasks::TaskGraph;
 use crate::strategies::StrategyName;
 use crate::{Machine, MappingError};
 
-/// What a mapping is to make small.
+/// The quantity that a mapping minimizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
@@ -20,13 +20,13 @@ pub enum Objective {
     Both,
 }
 
-/// How to map: what all strategies have in common.
+/// How to map: the options of all strategies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSpec {
     /// The strategy; `auto` chooses.
     pub strategy: StrategyName,
-    /// What to make small.
+    /// The quantity to minimize.
     pub objective: Objective,
     /// How far a node's load may be above the mean, as a fraction of it, where there are more tasks than cores. Never
     /// below what the largest task forces.
@@ -41,7 +41,7 @@ pub struct MapSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
-    /// The seed of everything that is drawn.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
@@ -65,15 +65,15 @@ pub struct Mapping {
     pub place_of: Vec<u32>,
 }
 
-/// Told how far a mapping is, and asked whether to go on.
+/// Notified of the progress of a search; may cancel it.
 pub trait Watch: Sync {
-    /// The share of the work that is done, 0 to 1, and what is being done.
+    /// Called with the completed share of the work, 0 to 1, and the name of the current phase.
     fn report(&self, share: f64, doing: &str);
     /// Whether to stop; the strategy then returns `MappingError::Cancelled`.
     fn cancelled(&self) -> bool;
 }
 
-/// Nobody watches.
+/// A watcher that ignores reports and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -98,11 +98,11 @@ pub struct Problem<'a> {
     pub fixed: &'a [(u32, u32)],
     /// Where the tasks are now, for the strategies that move few of them.
     pub current: Option<&'a Mapping>,
-    /// Who watches.
+    /// The watcher.
     pub watch: &'a dyn Watch,
 }
 
-/// What a node can take.
+/// The room of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
     /// The most tasks of a node.
@@ -112,7 +112,7 @@ pub struct Room {
 }
 
 impl Problem<'_> {
-    /// The nominal seconds of search: what is asked for, or what suits the size.
+    /// The nominal seconds of search: the given ones, or a default by the number of tasks.
     pub fn budget(&self) -> f64 {
         let tasks = self.graph.tasks();
         self.spec.budget.unwrap_or(match tasks {
@@ -122,11 +122,11 @@ impl Problem<'_> {
         })
     }
 
-    /// What a node can take: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
+    /// The room of a node: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
     ///
     /// # Errors
-    /// If there are more tasks than room, a fixed task or place that there is not, or more fixed tasks at a place than it
-    /// takes.
+    /// If there are more tasks than room, a fixed task or place that does not exist, or more fixed tasks at a place than
+    /// it can hold.
     pub fn room(&self) -> Result<Room, MappingError> {
         let tasks = u64::from(self.graph.tasks());
         let places = u64::from(self.machine.places());

@@ -112,7 +112,7 @@ fn strategies_refuse_what_they_are_not_made_for() {
 
 #[test]
 fn positions_lead_to_the_machine() {
-    // Would catch halves that are mixed up: a grid of tasks on the mesh of its own shape lies in place, whatever the cut.
+    // Would catch halves that are mixed up: a grid of tasks on the mesh of its own shape keeps its place, whatever the cut.
     let found = measured(&graph("stencil:8x8,periodic=false"), &machine("mesh:8x8"), StrategyName::Geometric);
     assert_eq!(found.hops_per_byte, 1.0);
     let mesh = graph("mesh:2500");

@@ -15,7 +15,7 @@ fn read(source: &MachineSource) -> Machine {
     source.read(Path::new(".")).expect("a machine")
 }
 
-/// Reads a machine from a text, by way of a file of its own.
+/// Reads a machine from a text, through a file of its own.
 fn from_text(name: &str, text: &str) -> Result<Machine, MachineError> {
     let folder = std::env::temp_dir().join(format!("cutthrough-machines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -40,12 +40,12 @@ fn the_papers_torus_has_its_links_its_diameter_and_its_load() {
     let channels = channel_use(&graph, &torus, &identity(512)).expect("loads");
     let messages = 4.0 / 512.0;
     assert!((channels.mean * messages - 4.0).abs() < 1e-9, "{}", channels.mean * messages);
-    assert!((channels.max - channels.mean).abs() < 1e-9, "uniform traffic loads all links alike");
+    assert!((channels.max - channels.mean).abs() < 1e-9, "uniform traffic loads all links equally");
 }
 
 #[test]
 fn a_stencil_in_place_puts_one_message_on_every_channel() {
-    // Would catch a channel that is left out, or traffic the long way round: the optimum of the largest load.
+    // Would catch a channel that is left out, or traffic in the longer direction: the optimum of the largest load.
     let torus = machine("torus:6x6x6");
     let mut arcs = ArcList::new(216);
     for task in 0..216_u32 {
@@ -98,7 +98,7 @@ proptest! {
         shape in prop::sample::select(vec!["torus:4x3x2", "torus:2x5", "mesh:4x3", "torus:6", "torus:4x4,nodes_per_router=2"]),
         places in prop::collection::vec(0_u32..12, 20), pairs in prop::collection::vec((0_u32..20, 0_u32..20, 1_u64..100), 1..40)
     ) {
-        // Would catch a tie that goes one way, a dimension out of order, an edge of a mesh that is crossed: the walk against the
+        // Would catch a tie that always takes one direction, a dimension out of order, an edge of a mesh that is crossed: the walk against the
         // analysis that follows every packet of the simulator's own routing.
         let machine = machine(shape);
         let mut arcs = ArcList::new(20);

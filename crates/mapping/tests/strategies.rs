@@ -240,7 +240,7 @@ fn the_numbering_of_tasks_does_not_matter() {
 
 #[test]
 fn the_load_of_the_worst_channel_can_be_lowered() {
-    // Would catch an objective that is not heard, and loads that are not those of the routing: the worst channel carries less
+    // Would catch an objective that is ignored, and loads that are not those of the routing: the worst channel carries less
     // than under the mapping with the least hop-bytes, and nowhere less than the mean of what has to be carried.
     let graph = {
         let mut graph = random_graph(64, 2, 5);

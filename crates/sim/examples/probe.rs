@@ -51,8 +51,10 @@ fn main() {
     let plan = Arc::new(Plan::new(spec).unwrap());
     let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
-    let pattern =
-        workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, std::path::Path::new(".")).unwrap();
+    let base = std::path::Path::new(".");
+    let tasks = workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, base).unwrap();
+    let placement = Arc::new(workload::PlacementSpec::default().place(&*topology, 1, base).unwrap());
+    let pattern = Arc::new(workload::PlacedPattern::new(tasks, &placement, false));
     let traffic = OpenTrafficSpec {
         pattern,
         routing,

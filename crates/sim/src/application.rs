@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapping::{Machine, MachineSpec, Mapping};
 use serde::Serialize;
-use units::NodeId;
+use units::{NodeId, TaskId};
 use workload::tasks::TaskGraph;
 
 use crate::experiment::WorkloadSpec;
@@ -49,8 +49,8 @@ pub(crate) fn computation(system: &System) -> f64 {
     if spec.time_per_load.0 == 0 {
         return 0.0;
     }
-    let tasks = |node: u32| system.placement.tasks(NodeId(node)).iter().filter(|&&task| task < graph.tasks());
-    let load = |node: u32| tasks(node).map(|&task| graph.loads[task as usize]).sum::<f64>();
+    let tasks = |node: u32| system.placement.tasks(NodeId(node)).iter().filter(|&&task| task.0 < graph.tasks());
+    let load = |node: u32| tasks(node).map(|&task| graph.loads[task.index()]).sum::<f64>();
     (0..system.topology.nodes()).map(load).fold(0.0, f64::max) * spec.time_per_load.0 as f64
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn computation(system: &System) -> f64 {
 pub(crate) fn figures(system: &System) -> Option<MappingFigures> {
     let graph = graph(system)?;
     let machine = Machine::new(Arc::clone(&system.topology), MachineSpec::default()).ok()?;
-    let place_of = (0..graph.tasks()).map(|task| system.placement.node(task).0).collect();
+    let place_of = (0..graph.tasks()).map(|task| system.placement.node(TaskId(task)).0).collect();
     let measures = mapping::measure(graph, &machine, &Mapping { place_of });
     Some(MappingFigures {
         hop_bytes: measures.hop_bytes,

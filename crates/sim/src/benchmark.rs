@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::Batch;
 use host::{Executor, NicParams, RankPlacement, UNTOUCHED};
 use serde::Serialize;
-use units::Time;
+use units::{TaskId, Time};
 use workload::benchmarks::Benchmark;
 
 use crate::clock::Stopwatch;
@@ -35,8 +35,8 @@ pub struct BenchmarkResult {
     pub message_time_max_ns: Option<f64>,
     /// How far the slowest pair is above the fastest, as a share of that.
     pub message_time_spread: Option<f64>,
-    /// Links between the two of a pair, on average.
-    pub pair_hops_mean: f64,
+    /// Channels on the path between the nodes of a pair, on average.
+    pub pair_channels_mean: f64,
     /// The pairs.
     pub pairs: Vec<PairResult>,
 }
@@ -48,8 +48,8 @@ pub struct PairResult {
     pub rank: u32,
     /// The rank that answers.
     pub partner: u32,
-    /// Links between their nodes; 0 in one node.
-    pub hops: u32,
+    /// Channels on the path between their nodes, counted like hops of a mapping; 0 in one node.
+    pub channels: u32,
     /// Round trips that have ended.
     pub messages: u32,
     /// Time of a message, on average.
@@ -103,7 +103,8 @@ fn traffic(system: &System, benchmark: &Benchmark) -> impl Fn(&[u32]) -> NodeTra
         tick: system.plan.tick().0,
     };
     let schedule = Arc::clone(&benchmark.schedule);
-    let node_of: Arc<[u32]> = (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(rank).0).collect();
+    let node_of: Arc<[u32]> =
+        (0..benchmark.schedule.ranks()).map(|rank| system.placement.node(TaskId(rank)).0).collect();
     let (machine, seed, routing) = (system.topology.nodes(), system.spec.seed, system.routing.clone());
     move |nodes: &[u32]| {
         let placed = RankPlacement { node_of: node_of.clone(), nodes: nodes.to_vec(), machine };
@@ -167,11 +168,11 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
     };
     let pair = |(&(rank, partner), trips): (&(u32, u32), &[(u32, u32)])| {
         let halves: Vec<f64> = trips.iter().filter_map(half).collect();
-        let (from, to) = (system.placement.node(rank), system.placement.node(partner));
+        let (from, to) = (system.placement.node(TaskId(rank)), system.placement.node(TaskId(partner)));
         PairResult {
             rank,
             partner,
-            hops: mapping::hops_between(&*system.topology, from, to),
+            channels: mapping::hops_between(&*system.topology, from, to),
             messages: halves.len() as u32,
             time_mean_ns: mean(&halves),
             time_min_ns: halves.iter().copied().reduce(f64::min),
@@ -179,17 +180,17 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
         }
     };
     let pairs: Vec<PairResult> = benchmark.pairs.iter().zip(benchmark.trips.chunks(per_pair)).map(pair).collect();
-    let apart = || pairs.iter().filter(|pair| pair.hops > 0);
+    let apart = || pairs.iter().filter(|pair| pair.channels > 0);
     let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
     let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
-    let hops: Vec<f64> = apart().map(|pair| f64::from(pair.hops)).collect();
+    let channels: Vec<f64> = apart().map(|pair| f64::from(pair.channels)).collect();
     BenchmarkResult {
         message_size_bytes: benchmark.message_size,
         message_time_mean_ns: mean(&means),
         message_time_min_ns: least,
         message_time_max_ns: most,
         message_time_spread: least.zip(most).map(|(least, most)| (most - least) / least),
-        pair_hops_mean: mean(&hops).unwrap_or(0.0),
+        pair_channels_mean: mean(&channels).unwrap_or(0.0),
         pairs,
     }
 }

@@ -15,7 +15,7 @@ use engine::statistics::{Estimate, Histogram};
 use fabric::Batch;
 use serde::Serialize;
 use topology::ChannelSource;
-use units::NodeId;
+use units::{NodeId, TaskId};
 use workload::Placement;
 use workload::tasks::{GroupKind, Phase};
 
@@ -145,11 +145,11 @@ fn application_flows(phase: &Phase, placement: &Placement, nodes: u32) -> Vec<Ve
         }
     };
     for (from, to, bytes, _) in phase.arcs.iter() {
-        send(placement.node(from), placement.node(to), bytes);
+        send(placement.node(TaskId(from)), placement.node(TaskId(to)), bytes);
     }
     for group in &phase.groups {
-        let root = placement.node(group.root);
-        let members: BTreeSet<NodeId> = group.members.iter().map(|&member| placement.node(member)).collect();
+        let root = placement.node(TaskId(group.root));
+        let members: BTreeSet<NodeId> = group.members.iter().map(|&member| placement.node(TaskId(member))).collect();
         for node in members {
             match group.kind {
                 GroupKind::Multicast => send(root, node, group.bytes),
@@ -220,7 +220,7 @@ fn result(system: &System, closed: &Volumes, (compute, phases): (u64, &[Counted]
         Volumes::Exchange(_) => system.placement.len(),
         Volumes::Application(graph) => graph.tasks(),
     };
-    let per_rank = (0..tasks).map(|task| ns(of_node(system.placement.node(task)))).collect();
+    let per_rank = (0..tasks).map(|task| ns(of_node(system.placement.node(TaskId(task))))).collect();
     let totals = Totals {
         time: total,
         finished,

@@ -14,7 +14,7 @@ use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::schedule::Schedule;
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{InjectionSpec, Pattern, PatternSpec, Placement, Shape};
+use workload::{InjectionSpec, Pattern, PatternSpec, PlacedPattern, Placement, Shape};
 
 use crate::experiment::{
     ApplicationSpec, ExchangeSpec, ExperimentSpec, MappedSpec, NicSpec, Place, PlaceSpec, RanksSpec, TrafficSpec,
@@ -91,7 +91,7 @@ pub struct System {
     /// Where the tasks are.
     pub placement: Arc<Placement>,
     /// Which node sends to which.
-    pub pattern: Arc<dyn Pattern>,
+    pub pattern: Arc<PlacedPattern>,
     /// The traffic; of a closed workload, what analyses take it for: the node that sends most sends at full load, the
     /// others in proportion, in all phases together.
     pub traffic: TrafficSpec,
@@ -138,7 +138,7 @@ impl System {
                 built.map_err(|error| SystemError::new(format!("{at_pattern}{}", error.key), error.message))?
             }
         };
-        let pattern = workload::placed(pattern, &placement, closed.is_some());
+        let pattern = Arc::new(PlacedPattern::new(pattern, &placement, closed.is_some()));
         // What an application does on one node is a step too; to exchange nothing, or to offer it, is a mistake.
         let may_stay = matches!(closed, Some(Closed::Benchmark(_) | Closed::Volumes(Volumes::Application(_))));
         if !may_stay && !(0..topology.nodes()).any(|node| pattern.sends(NodeId(node))) {

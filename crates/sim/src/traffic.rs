@@ -8,7 +8,7 @@ use fabric::{Actions, Demand, Traffic, TrafficEvent};
 use host::Executor;
 use routing::{RouteState, Routing};
 use units::NodeId;
-use workload::Pattern;
+use workload::PlacedPattern;
 use workload::{Injection, InjectionSpec, InjectionState};
 
 use crate::scheduled::ScheduledTraffic;
@@ -26,7 +26,7 @@ pub struct Packets {
 #[derive(Clone)]
 pub struct OpenTrafficSpec {
     /// Who sends to whom.
-    pub pattern: Arc<dyn Pattern>,
+    pub pattern: Arc<PlacedPattern>,
     /// Draws what a packet carries for its routing.
     pub routing: Arc<dyn Routing>,
     /// When nodes generate,
@@ -199,7 +199,7 @@ pub struct OpenTraffic {
     sources: Vec<Source>,
     /// One for each load that occurs.
     injections: Vec<Injection>,
-    pattern: Arc<dyn Pattern>,
+    pattern: Arc<PlacedPattern>,
     routing: Arc<dyn Routing>,
     packets: Packets,
 }

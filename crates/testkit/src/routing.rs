@@ -100,10 +100,10 @@ impl PathFinder<'_> {
         let before = hop;
         let route = self.route(at, &mut hop);
         if route.choice == Choice::Ugal {
-            for way in self.routing.candidates(at, &before) {
-                let mut taken = Hop { state: way.state, ..before };
+            for option in self.routing.candidates(at, &before) {
+                let mut taken = Hop { state: option.state, ..before };
                 let route = self.route(at, &mut taken);
-                assert_ne!(route.choice, Choice::Ugal, "a way that does not say where it leads");
+                assert_ne!(route.choice, Choice::Ugal, "a path option that does not lead to an output");
                 self.take(at, &taken, &route, probability / 2.0);
             }
         } else {
@@ -114,7 +114,7 @@ impl PathFinder<'_> {
     /// Follows all candidates of a route.
     fn take(&mut self, at: RouterId, hop: &Hop, route: &Route, probability: f64) {
         let ports: Vec<PortId> = route.ports(self.routing.port_lists()).collect();
-        // Parallel ways may share a port; it then has their probabilities together.
+        // Parallel paths may share a port; it then has their probabilities together.
         for port in ports {
             assert!(port.0 < self.topology.ports(at), "router {at} has no port {port}");
             let class = self.topology.class(at, port);
@@ -157,7 +157,7 @@ impl PathFinder<'_> {
             let by_another = (routing.route(at, &mut elsewhere), elsewhere.state);
             assert_eq!(by_another, (route, hop.state), "the route depends on the arrival, at router {at}");
         }
-        assert!(route.count > 0, "no way on from router {at} to {}", hop.dst);
+        assert!(route.count > 0, "no path from router {at} to {}", hop.dst);
         assert!(route.vc_class.0 < routing.classes(), "class {} of {}", route.vc_class, routing.classes());
         let adapts = route.count > 1 && route.choice != Choice::Random;
         assert!(!adapts || routing.adaptive(), "{} adapts, but does not say so", routing.kind());
@@ -165,7 +165,7 @@ impl PathFinder<'_> {
     }
 }
 
-/// Whom a node sends to, and how much to each.
+/// The destinations of a node, and how much it sends to each.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
 
 /// The load of every channel, found by walking every path of every pair.
@@ -217,7 +217,7 @@ pub fn uniform(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     move |_| (0..nodes).map(|dst| (NodeId(dst), 1.0 / f64::from(nodes))).collect()
 }
 
-/// A permutation; whoever sends to itself does not send.
+/// A permutation; a node that is its own destination does not send.
 pub fn permutation(to: impl Fn(u32) -> u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     move |src| {
         let dst = NodeId(to(src.0));
@@ -225,7 +225,7 @@ pub fn permutation(to: impl Fn(u32) -> u32) -> impl Fn(NodeId) -> Vec<(NodeId, f
     }
 }
 
-/// A generator good enough to look at a few draws (splitmix64).
+/// A generator that is good enough for a few draws (splitmix64).
 struct Bits(u64);
 
 impl Draw for Bits {

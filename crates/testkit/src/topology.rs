@@ -40,7 +40,7 @@ pub fn distances_from(topology: &dyn Topology, from: RouterId) -> Vec<Option<u32
     distances
 }
 
-/// The number of channels from routers to routers (both directions of a wire count), found by looking at every port.
+/// The number of channels from routers to routers (both directions of a wire count), found by visiting every port.
 pub fn links(topology: &dyn Topology) -> u64 {
     let is_link = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Router(..));
     all_ports(topology).filter(|&place| is_link(place)).count() as u64
@@ -110,9 +110,13 @@ fn check_attachments(topology: &dyn Topology) {
     for node in (0..topology.nodes()).map(NodeId) {
         let (router, port) = topology.attachment(node);
         let known = router.0 < topology.routers() && port.0 < topology.ports(router);
-        assert!(known, "node {node} hangs on port {port} of router {router}: there is none");
+        assert!(known, "node {node} is attached to port {port} of router {router}: there is none");
         let endpoint = topology.endpoint(router, port);
-        assert_eq!(endpoint, Endpoint::Node(node), "node {node} hangs on port {port} of router {router}, which has");
+        assert_eq!(
+            endpoint,
+            Endpoint::Node(node),
+            "node {node} is attached to port {port} of router {router}, which has"
+        );
     }
     let is_node = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Node(_));
     let hanging = all_ports(topology).filter(|&place| is_node(place)).count();

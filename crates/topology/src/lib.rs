@@ -1,6 +1,6 @@
-//! Who is wired to whom: routers, nodes, ports, channels and their classes, coordinates and distances.
+//! Topologies: routers, nodes, ports, channels and their classes, coordinates and distances.
 //!
-//! A topology is pure shape: it knows no bandwidths, buffers or routes. Each family is one file under `families/`, and
+//! A topology is a graph only: it has no bandwidths, buffers or routes. Each family is one file under `families/`, and
 //! one line in the catalogue.
 
 mod catalogue;

@@ -1,4 +1,4 @@
-//! The questions that every topology answers.
+//! The interface of topologies.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -49,7 +49,7 @@ pub trait Topology: Debug + Send + Sync {
     fn ports(&self, router: RouterId) -> u16;
     /// What a port is wired to.
     fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint;
-    /// The router and the port that a node hangs on.
+    /// The router and the port that a node is attached to.
     fn attachment(&self, node: NodeId) -> (RouterId, PortId);
     /// The names of the classes of channels, by `ChannelClass`. The first is `injection`, the second `ejection`; the
     /// experiment file may override a link's parameters by these names (`[link.up]`).
@@ -78,12 +78,12 @@ pub trait Topology: Debug + Send + Sync {
     fn groups(&self) -> Option<u32> {
         None
     }
-    /// A key by which routers that talk much lie close together; a run that is divided over threads cuts the routers in
-    /// this order. It cannot change a result.
+    /// A sort key that places routers with much traffic between them close together; a run that is divided over threads
+    /// cuts the routers in this order. It cannot change a result.
     fn locality(&self, router: RouterId) -> u64 {
         u64::from(router.0)
     }
-    /// The topology as itself, for the routings that are made for one family.
+    /// The topology as its own type, for the routings of one family.
     fn as_any(&self) -> &dyn Any;
 
     /// Router hops between two nodes: the number of routers that a packet traverses on a shortest path.

@@ -48,7 +48,7 @@ fn the_papers_machines_have_their_sizes() {
 
 #[test]
 fn the_contract_holds_at_full_scale_and_below() {
-    // Would catch a wire that does not lead back, a distance that forgets paths by way of a third group.
+    // Would catch a wire that does not lead back, a distance that forgets paths through a third group.
     for arrangement in ARRANGEMENTS {
         for (p, a, h, g) in [
             (1, 1, 1, 2),

@@ -49,7 +49,7 @@ fn the_bisection_is_the_least_of_all() {
 
 #[test]
 fn the_numbering_is_the_documented_one() {
-    // The 2-ary 3-tree by hand: leaf switch 1 (digits 01) goes up by port 2 + j to switch 0j of level 1, where it hangs
+    // The 2-ary 3-tree by hand: leaf switch 1 (digits 01) goes up by port 2 + j to switch 0j of level 1, where it is attached
     // on the down port of its own digit 0, which is 1.
     let tree = tree(2, 3);
     assert_eq!(tree.attachment(NodeId(5)), (RouterId(2), PortId(1)));

@@ -1,9 +1,9 @@
-//! The one question that models ask of a random stream.
+//! The interface of random streams.
 
 /// A source of uniform random bits.
 ///
-/// The engine's streams implement it; patterns, injection processes and routings draw from it, so that they need not
-/// know where the bits come from. Which component owns which stream is the engine's business.
+/// The engine's streams implement it; patterns, injection processes and routings draw from it, so that they do
+/// not depend on the generator. The engine decides which component owns which stream.
 pub trait Draw {
     /// The next 64 uniform bits.
     fn bits(&mut self) -> u64;
@@ -30,7 +30,7 @@ pub trait Draw {
     }
 }
 
-/// The real of [`Draw::unit`] that some bits stand for: it grows with them.
+/// The real of [`Draw::unit`] for some bits; it grows with them.
 #[inline]
 pub fn unit_of(bits: u64) -> f64 {
     // With one bit more the largest value would round to 1.

@@ -34,11 +34,15 @@ id! {
     NodeId(u32)
 }
 id! {
+    /// A task (process, rank) of a workload, numbered from 0. A placement says on which node it runs.
+    TaskId(u32)
+}
+id! {
     /// A port of one router, numbered from 0 within it. A port is an input and an output.
     PortId(u16)
 }
 id! {
-    /// A virtual channel of one channel, numbered from 0.
+    /// A class of virtual channels that a routing asks for, numbered from 0. A class may have several virtual channels.
     VcClass(u8)
 }
 id! {

@@ -1,7 +1,7 @@
-//! Picoseconds, bytes, bandwidths and identifiers, and how people write them.
+//! Picoseconds, bytes, bandwidths and identifiers, and their text form.
 //!
 //! Every quantity with a dimension is a type of its own, held as an integer in its smallest unit, so that two
-//! quantities of different dimensions cannot be mixed and nothing is ever rounded in silence. In an experiment file a
+//! quantities of different dimensions cannot be mixed and nothing is ever rounded silently. In an experiment file a
 //! quantity is a string with its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and
 //! `Ki` is 1024.
 
@@ -10,5 +10,5 @@ mod ids;
 mod quantity;
 
 pub use draw::{Draw, unit_of};
-pub use ids::{ChannelId, NodeId, PortId, RouterId, VcClass};
+pub use ids::{ChannelId, NodeId, PortId, RouterId, TaskId, VcClass};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};

@@ -1,4 +1,4 @@
-//! Quantities with a dimension, and the text that people write for them.
+//! Quantities with a dimension, and their text form.
 //!
 //! The grammar is `NUMBER UNIT`, blanks between them optional: `"20 ns"`, `"10 Gb/s"`, `"4 KiB"`, `"1.5 us"`. Numbers
 //! are decimal and are converted exactly; a value that is not a whole number of the smallest unit is an error.
@@ -168,7 +168,7 @@ macro_rules! quantity {
     };
 }
 
-/// Reads a quantity from a string, and says what is missing where a bare number stands.
+/// Reads a quantity from a string, and refuses a bare number with the missing unit.
 struct Text<P> {
     dimension: &'static Dimension,
     parse: P,
@@ -313,7 +313,7 @@ impl fmt::Display for Capacity {
 text_format!(Capacity, DEPTH, |text: &str| text.parse::<Capacity>());
 
 impl Time {
-    /// Nanoseconds, for people and plots.
+    /// Nanoseconds, for output and plots.
     pub fn as_ns(self) -> f64 {
         self.0 as f64 / 1e3
     }

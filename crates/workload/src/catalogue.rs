@@ -20,33 +20,33 @@ use serde::{Deserialize, Serialize, Serializer};
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Pattern", transform = allow_bare_names)]
 pub enum PatternSpec {
-    /// Every other node is as likely as any.
+    /// Every other task with the same probability.
     Uniform(uniform::UniformSpec),
-    /// Node s of N sends to node N - 1 - s: the inverted bits of s, where N is a power of two.
+    /// Task s of N sends to task N - 1 - s: the inverted bits of s, where N is a power of two.
     BitComplement {},
-    /// Node s sends to the node of the bits of s in reverse order.
+    /// Task s sends to the task of the bits of s in reverse order.
     BitReversal {},
-    /// Node s sends to the node of s with its halves of bits exchanged; on a square grid, of exchanged coordinates.
+    /// Task s sends to the task of s with its halves of bits exchanged; on a square grid, of exchanged coordinates.
     Transpose {},
-    /// Node s sends to the node of the bits of s rotated left by one.
+    /// Task s sends to the task of the bits of s rotated left by one.
     Shuffle {},
-    /// Almost half-way around each dimension of a torus or mesh, else around the numbering of the nodes.
+    /// Almost half-way around each dimension of a torus or mesh, else around the numbering of the tasks.
     Tornado {},
-    /// To the next node in each dimension of a torus or mesh, else in the numbering of the nodes.
+    /// To the next task in each dimension of a torus or mesh, else in the numbering of the tasks.
     #[serde(alias = "neighbour")]
     #[schemars(extend("x-aliases" = ["neighbour"]))]
     Neighbor {},
-    /// Node s sends to node s + offset, or to the same node so many groups on.
+    /// Task s sends to task s + offset, or to the same task a number of groups further.
     Shift(shift::ShiftSpec),
-    /// To a random node of the group so many groups on.
+    /// To a random task of the group that is `offset` groups further.
     Adversarial(adversarial::AdversarialSpec),
     /// To a neighbour in a periodic grid of tasks.
     Exchange(exchange::ExchangePatternSpec),
-    /// Every node has one partner, drawn once from the experiment's seed; none is its own.
+    /// Every task has one partner, drawn once from the experiment's seed; none is its own.
     RandomPermutation {},
-    /// A part of the messages goes to a few nodes, the rest is uniform.
+    /// A part of the messages goes to a few tasks, the rest is uniform.
     Hotspot(hotspot::HotspotSpec),
-    /// The weight of each pair of nodes is read from a CSV file.
+    /// The weight of each pair of tasks is read from a CSV file.
     Matrix(matrix::MatrixSpec),
 }
 
@@ -55,23 +55,23 @@ impl PatternSpec {
     /// the experiment file start from.
     ///
     /// # Errors
-    /// If the pattern does not fit the number of nodes, a key is out of range, or a file cannot be used.
+    /// If the pattern does not fit the number of tasks, a key is out of range, or a file cannot be used.
     pub fn build(&self, shape: &Shape, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
-        let nodes = shape.tasks;
+        let tasks = shape.tasks;
         Ok(match self {
-            Self::Uniform(spec) => Arc::new(uniform::Uniform::new(spec, nodes)?),
-            Self::BitComplement {} => Arc::new(bit_complement::build(nodes)?),
-            Self::BitReversal {} => Arc::new(bit_reversal::build(nodes)?),
-            Self::Transpose {} => Arc::new(transpose::build(nodes)?),
-            Self::Shuffle {} => Arc::new(shuffle::build(nodes)?),
+            Self::Uniform(spec) => Arc::new(uniform::Uniform::new(spec, tasks)?),
+            Self::BitComplement {} => Arc::new(bit_complement::build(tasks)?),
+            Self::BitReversal {} => Arc::new(bit_reversal::build(tasks)?),
+            Self::Transpose {} => Arc::new(transpose::build(tasks)?),
+            Self::Shuffle {} => Arc::new(shuffle::build(tasks)?),
             Self::Tornado {} => Arc::new(tornado::build(shape)?),
             Self::Neighbor {} => Arc::new(neighbor::build(shape)?),
             Self::Shift(spec) => Arc::new(shift::build(spec, shape)?),
             Self::Adversarial(spec) => Arc::new(adversarial::Adversarial::new(spec, shape)?),
-            Self::Exchange(spec) => Arc::new(exchange::Exchange::new(spec, nodes)?),
-            Self::RandomPermutation {} => Arc::new(random_permutation::build(nodes, seed)?),
-            Self::Hotspot(spec) => Arc::new(hotspot::Hotspot::new(spec, nodes)?),
-            Self::Matrix(spec) => Arc::new(matrix::Matrix::read(spec, nodes, base)?),
+            Self::Exchange(spec) => Arc::new(exchange::Exchange::new(spec, tasks)?),
+            Self::RandomPermutation {} => Arc::new(random_permutation::build(tasks, seed)?),
+            Self::Hotspot(spec) => Arc::new(hotspot::Hotspot::new(spec, tasks)?),
+            Self::Matrix(spec) => Arc::new(matrix::Matrix::read(spec, tasks, base)?),
         })
     }
 
@@ -96,7 +96,7 @@ impl PatternSpec {
 }
 
 impl Default for PatternSpec {
-    /// Uniform over the other nodes.
+    /// Uniform over the other tasks.
     fn default() -> Self {
         Self::Uniform(uniform::UniformSpec::default())
     }

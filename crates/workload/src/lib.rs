@@ -1,13 +1,14 @@
-//! Who sends what when, as data: traffic patterns and injection processes.
+//! Workloads, as data: traffic patterns, injection processes, placements, schedules and task graphs.
 //!
-//! A pattern says to whom a node's next message goes and, exactly, with which probability; an injection process says
-//! when the message is generated. Neither knows of networks beyond their shape, nor of simulated time beyond ticks.
+//! A pattern says to which task a task's next message goes and, exactly, with which probability; an injection process says
+//! when the message is generated. Neither depends on networks beyond their shape, nor on simulated time beyond ticks.
 
 pub mod benchmarks;
 mod catalogue;
 mod injection;
 mod pattern;
 pub mod patterns;
+mod placed;
 mod placement;
 pub mod schedule;
 mod shape;
@@ -17,6 +18,7 @@ pub mod tasks;
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
 pub use pattern::{Pattern, PatternError};
-pub use placement::{Placement, PlacementFile, PlacementSpec, TasksPerNode, placed};
+pub use placed::PlacedPattern;
+pub use placement::{Placement, PlacementFile, PlacementSpec, TasksPerNode};
 pub use shape::Shape;
 pub use stream::Stream;

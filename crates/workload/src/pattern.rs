@@ -1,27 +1,27 @@
-//! The questions that every traffic pattern answers.
+//! The interface of traffic patterns.
 
 use std::fmt::Debug;
 
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
-/// Who sends to whom. The nodes of a pattern are tasks, until a placement (`placed`) says where they run; with one task
-/// on each node, in order, they are the machine's nodes. Pure: a random permutation is drawn when the pattern is built.
+/// Which task sends to which. A placement decides where tasks run; `PlacedPattern` is the same over nodes. Pure: a
+/// random permutation is drawn when the pattern is built.
 pub trait Pattern: Debug + Send + Sync {
     /// The pattern's name as the experiment file writes it.
     fn kind(&self) -> &'static str;
-    /// Whether a node sends at all (a fixed point of a permutation does not).
-    fn sends(&self, src: NodeId) -> bool;
-    /// The destination of the source's next message, drawn from the source's stream. Asked only of nodes that send.
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId;
-    /// The exact distribution of `destination`: each node and its probability. They sum to 1, or there are none if the
-    /// node does not send.
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)>;
+    /// Whether a task sends at all (a fixed point of a permutation does not).
+    fn sends(&self, src: TaskId) -> bool;
+    /// The destination of the source's next message, drawn from the source's stream. Called only for tasks that send.
+    fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId;
+    /// The exact distribution of `destination`: each task and its probability. They sum to 1, or there are none if the
+    /// task does not send.
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)>;
     /// The probability of one destination.
-    fn probability(&self, src: NodeId, dst: NodeId) -> f64 {
-        self.distribution(src).into_iter().find(|&(node, _)| node == dst).map_or(0.0, |(_, probability)| probability)
+    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
+        self.distribution(src).into_iter().find(|&(task, _)| task == dst).map_or(0.0, |(_, probability)| probability)
     }
-    /// A node's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
-    fn weight(&self, src: NodeId) -> f64 {
+    /// A task's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
+    fn weight(&self, src: TaskId) -> f64 {
         if self.sends(src) { 1.0 } else { 0.0 }
     }
 }

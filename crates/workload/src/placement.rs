@@ -2,15 +2,14 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{Draw, NodeId};
+use units::{Draw, NodeId, TaskId};
 
+use crate::PatternError;
 use crate::stream::Stream;
-use crate::{Pattern, PatternError};
 
 /// Which task runs on which node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +24,7 @@ pub enum PlacementSpec {
     RandomGroups(TasksPerNode),
     /// Every task anywhere, drawn from the experiment's seed.
     Random(TasksPerNode),
-    /// As a file says, such as `cutthrough map` writes.
+    /// From a file, such as `cutthrough map` writes.
     File(PlacementFile),
 }
 
@@ -41,7 +40,7 @@ pub struct PlacementFile {
 const MAX_BYTES: u64 = 1 << 28;
 
 impl PlacementFile {
-    /// Reads the placement on so many nodes.
+    /// Reads the placement on a number of nodes.
     ///
     /// # Errors
     /// If the file cannot be read, is empty, or a line is no node; the message names file and line.
@@ -73,7 +72,7 @@ impl PlacementFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TasksPerNode {
-    /// Processes on each node. They share its offered load; what they send to one another stays in the node.
+    /// Processes on each node. They share its offered load; messages between them do not enter the network.
     #[schemars(range(min = 1, max = 65536))]
     pub processes_per_node: u32,
 }
@@ -91,7 +90,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// Tasks on each node; none if a file says.
+    /// Tasks on each node; none for a file.
     pub fn tasks_per_node(&self) -> Option<u32> {
         match self {
             Self::Contiguous(own) | Self::RoundRobin(own) | Self::RandomGroups(own) | Self::Random(own) => {
@@ -144,7 +143,7 @@ pub struct Placement {
     /// By node, where its tasks begin in `tasks`; one entry more.
     first: Vec<u32>,
     /// The tasks of each node, in ascending order.
-    tasks: Vec<u32>,
+    tasks: Vec<TaskId>,
 }
 
 impl Placement {
@@ -158,9 +157,9 @@ impl Placement {
             first[node + 1] += first[node];
         }
         let mut next = first.clone();
-        let mut tasks = vec![0; node_of.len()];
+        let mut tasks = vec![TaskId(0); node_of.len()];
         for (task, &node) in (0..).zip(&node_of) {
-            tasks[next[node as usize] as usize] = task;
+            tasks[next[node as usize] as usize] = TaskId(task);
             next[node as usize] += 1;
         }
         Self { node_of, first, tasks }
@@ -183,130 +182,18 @@ impl Placement {
 
     /// The node of a task.
     #[inline]
-    pub fn node(&self, task: u32) -> NodeId {
-        NodeId(self.node_of[task as usize])
+    pub fn node(&self, task: TaskId) -> NodeId {
+        NodeId(self.node_of[task.index()])
     }
 
     /// The tasks of a node, in ascending order.
     #[inline]
-    pub fn tasks(&self, node: NodeId) -> &[u32] {
+    pub fn tasks(&self, node: NodeId) -> &[TaskId] {
         &self.tasks[self.first[node.index()] as usize..self.first[node.index() + 1] as usize]
     }
 
     /// Whether task i is on node i, of all nodes.
-    fn is_identity(&self) -> bool {
+    pub(crate) fn is_identity(&self) -> bool {
         self.len() == self.nodes() && self.node_of.iter().copied().eq(0..self.len())
-    }
-}
-
-/// A pattern over tasks as one over nodes.
-///
-/// A message's task is drawn from the node's, each for the share of its messages that leave the node.
-///
-/// Where `full`, weights are scaled so that the node that sends most has weight 1, whatever its tasks send one another.
-pub fn placed(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Arc<dyn Pattern> {
-    if placement.is_identity() {
-        return pattern;
-    }
-    let alone = placement.first.windows(2).all(|pair| pair[1] - pair[0] <= 1);
-    // What the tasks of a node send to one another stays there; but one task's messages to itself are the pattern's
-    // own will.
-    let leaving = |task: u32| {
-        let weight = pattern.weight(NodeId(task));
-        if alone || weight == 0.0 {
-            return weight;
-        }
-        let mates = placement.tasks(placement.node(task));
-        weight * (1.0 - mates.iter().map(|&mate| pattern.probability(NodeId(task), NodeId(mate))).sum::<f64>())
-    };
-    let leaving: Vec<f64> =
-        (0..placement.len()).map(leaving).map(|share| if share < 1e-12 { 0.0 } else { share }).collect();
-    let mut placed = Placed { pattern, placement: Arc::clone(placement), leaving, alone, scale: 1.0 };
-    let most = (0..placement.nodes()).map(|node| placed.weight(NodeId(node))).fold(0.0, f64::max);
-    if full && most > 0.0 {
-        placed.scale = 1.0 / most;
-        placed.leaving.iter_mut().for_each(|share| *share /= most);
-    }
-    Arc::new(placed)
-}
-
-#[derive(Debug)]
-struct Placed {
-    pattern: Arc<dyn Pattern>,
-    placement: Arc<Placement>,
-    /// By task, the weight of its messages that leave the node.
-    leaving: Vec<f64>,
-    /// No node has more than one task.
-    alone: bool,
-    /// What the tasks' weights are multiplied by.
-    scale: f64,
-}
-
-impl Placed {
-    fn total(&self, src: NodeId) -> f64 {
-        self.placement.tasks(src).iter().map(|&task| self.leaving[task as usize]).sum()
-    }
-
-    /// Draws the task of a node's next message.
-    fn task(&self, src: NodeId, draw: &mut dyn Draw) -> u32 {
-        let tasks = self.placement.tasks(src);
-        if let [only] = tasks {
-            return *only;
-        }
-        let mut left = draw.unit() * self.total(src);
-        let sending = tasks.iter().copied().filter(|&task| self.leaving[task as usize] > 0.0);
-        let mut last = tasks[0];
-        for task in sending {
-            last = task;
-            left -= self.leaving[task as usize];
-            if left < 0.0 {
-                break;
-            }
-        }
-        last
-    }
-}
-
-impl Pattern for Placed {
-    fn kind(&self) -> &'static str {
-        self.pattern.kind()
-    }
-
-    fn sends(&self, src: NodeId) -> bool {
-        self.total(src) > 0.0
-    }
-
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
-        let task = self.task(src, draw);
-        loop {
-            let node = self.placement.node(self.pattern.destination(NodeId(task), draw).0);
-            if self.alone || node != src {
-                return node;
-            }
-        }
-    }
-
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
-        let total = self.total(src);
-        let mut shares: Vec<(NodeId, f64)> = Vec::new();
-        for &task in self.placement.tasks(src).iter().filter(|&&task| self.leaving[task as usize] > 0.0) {
-            let weight = self.pattern.weight(NodeId(task)) * self.scale / total;
-            let of_task = self.pattern.distribution(NodeId(task)).into_iter();
-            let there = of_task.map(|(dst, share)| (self.placement.node(dst.0), share * weight));
-            shares.extend(there.filter(|&(node, _)| self.alone || node != src));
-        }
-        shares.sort_by_key(|&(node, _)| node);
-        shares.dedup_by(|next, sum| {
-            next.0 == sum.0 && {
-                sum.1 += next.1;
-                true
-            }
-        });
-        shares
-    }
-
-    fn weight(&self, src: NodeId) -> f64 {
-        let tasks = self.placement.tasks(src).len();
-        if tasks == 0 { 0.0 } else { self.total(src) / tasks as f64 }
     }
 }

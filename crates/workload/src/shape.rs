@@ -1,9 +1,9 @@
-//! What patterns know of the machine: the tasks, and how they lie in its grid or its groups.
+//! The properties of a machine that patterns depend on: the number of tasks, the grid and the groups.
 
 use topology::Topology;
 
-/// The tasks of a workload as they lie on a machine under the contiguous placement: task i on node `i / k` with k tasks a
-/// node. Patterns are over tasks; where the tasks really are is the placement's business.
+/// The tasks of a workload on a machine under the contiguous placement: task i on node `i / k` with k tasks a
+/// node. Patterns are over tasks; a placement decides on which nodes they really run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The number of tasks.

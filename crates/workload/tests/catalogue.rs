@@ -17,7 +17,7 @@ fn read(value: &str) -> Result<PatternSpec, String> {
 
 #[test]
 fn a_name_and_a_table_of_the_kind_alone_mean_the_same() {
-    // Would catch a pattern whose defaults depend on the way it is written, and a name that only one way knows.
+    // Would catch a pattern whose defaults depend on how it is written, and a name that only one form accepts.
     for name in list().into_iter().map(|entry| entry.name) {
         let (bare, table) = (read(&format!("\"{name}\"")), read(&format!("{{ kind = \"{name}\" }}")));
         match (bare, table) {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use topology::Topology;
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::families::torus::{GridSpec, Torus};
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 use workload::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
 use workload::{Pattern, PatternError, PatternSpec, Shape};
 
@@ -41,7 +41,7 @@ fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>
 /// The destination of each node; its own where it does not send.
 fn partners(spec: &PatternSpec, topology: &dyn Topology) -> Vec<u32> {
     let pattern = build(spec, topology).unwrap();
-    let partner = |src: u32| match pattern.distribution(NodeId(src)).as_slice() {
+    let partner = |src: u32| match pattern.distribution(TaskId(src)).as_slice() {
         [] => src,
         [(dst, 1.0)] => dst.0,
         others => panic!("{others:?}"),
@@ -65,7 +65,7 @@ fn uniform(include_self: bool) -> PatternSpec {
 fn check_contract(spec: &PatternSpec, topology: &dyn Topology) {
     let pattern = build(spec, topology).unwrap();
     assert_eq!(pattern.kind(), spec.kind());
-    for src in (0..topology.nodes()).map(NodeId) {
+    for src in (0..topology.nodes()).map(TaskId) {
         let distribution = pattern.distribution(src);
         let total: f64 = distribution.iter().map(|&(_, part)| part).sum();
         assert_eq!(pattern.sends(src), !distribution.is_empty(), "{spec:?} {src}");
@@ -81,11 +81,11 @@ fn check_contract(spec: &PatternSpec, topology: &dyn Topology) {
 fn check_draws(pattern: &dyn Pattern, nodes: u32) {
     const DRAWS: u32 = 2000;
     let mut draw = Bits(11);
-    for src in (0..nodes).step_by(1 + nodes as usize / 4).map(NodeId).filter(|&src| pattern.sends(src)) {
+    for src in (0..nodes).step_by(1 + nodes as usize / 4).map(TaskId).filter(|&src| pattern.sends(src)) {
         let mut counts = vec![0_u32; nodes as usize];
         (0..DRAWS).for_each(|_| counts[pattern.destination(src, &mut draw).index()] += 1);
         let distribution = pattern.distribution(src);
-        let expected = |&(dst, part): &(NodeId, f64)| (counts[dst.index()], part * f64::from(DRAWS));
+        let expected = |&(dst, part): &(TaskId, f64)| (counts[dst.index()], part * f64::from(DRAWS));
         let known: u32 = distribution.iter().map(|entry| expected(entry).0).sum();
         assert_eq!(known, DRAWS, "a destination that the distribution does not know");
         let square = |(count, mean): (u32, f64)| (f64::from(count) - mean).powi(2) / mean;
@@ -167,12 +167,12 @@ fn hot_nodes_share_the_hot_part() {
     // Would catch a hot node that sends to itself, and a fraction that the rest is not reduced by. Of 5 nodes, 0 and 3
     // hot with 0.4: from node 1 the rest is 0.6 / 4 = 0.15, a hot node gets 0.15 + 0.2; from node 3 node 0 gets all.
     let pattern = build(&hotspot(&[3, 0], 0.4), &switch(5)).unwrap();
-    let parts = |src| pattern.distribution(NodeId(src)).into_iter().map(|(dst, part)| (dst.0, (part * 1e6).round()));
+    let parts = |src| pattern.distribution(TaskId(src)).into_iter().map(|(dst, part)| (dst.0, (part * 1e6).round()));
     assert!(parts(1).eq([(0, 350e3), (2, 150e3), (3, 350e3), (4, 150e3)]));
     assert!(parts(3).eq([(0, 550e3), (1, 150e3), (2, 150e3), (4, 150e3)]));
     let alone = build(&hotspot(&[0], 1.0), &switch(5)).unwrap();
-    assert_eq!(alone.distribution(NodeId(0)).len(), 4);
-    assert_eq!(alone.distribution(NodeId(1)), [(NodeId(0), 1.0)]);
+    assert_eq!(alone.distribution(TaskId(0)).len(), 4);
+    assert_eq!(alone.distribution(TaskId(1)), [(TaskId(0), 1.0)]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_random_permutation_is_its_seeds() {
     let eight = switch(8);
     let of_seed = |seed| {
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&eight), seed, Path::new(".")).unwrap();
-        (0..8).map(|src| pattern.distribution(NodeId(src))[0].0.0).collect::<Vec<_>>()
+        (0..8).map(|src| pattern.distribution(TaskId(src))[0].0.0).collect::<Vec<_>>()
     };
     assert_eq!(of_seed(1), of_seed(1));
     assert_ne!(of_seed(1), of_seed(2));
@@ -196,7 +196,7 @@ fn all_derangements_are_as_likely() {
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..9000 {
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(4)), seed, Path::new(".")).unwrap();
-        let partners = [0, 1, 2, 3].map(|src| pattern.destination(NodeId(src), &mut Bits(0)).0);
+        let partners = [0, 1, 2, 3].map(|src| pattern.destination(TaskId(src), &mut Bits(0)).0);
         *counts.entry(partners).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), 9);
@@ -211,10 +211,10 @@ fn what_does_not_fit_is_refused_with_what_does() {
         let PatternError { key, message } = refusal(&spec, 100);
         assert_eq!(key, "kind");
         assert!(message.contains(spec.kind()) && message.contains("such as 64 or 128"), "{message}");
-        assert!(message.contains("this topology has 100"), "{message}");
+        assert!(message.contains("the workload has 100"), "{message}");
     }
     let odd = refusal(&PatternSpec::Transpose {}, 32).message;
-    assert!(odd.contains("such as 16 or 64; this topology has 32 (2^5)"), "{odd}");
+    assert!(odd.contains("such as 16 or 64; the workload has 32 (2^5)"), "{odd}");
     for (spec, nodes) in [
         (PatternSpec::BitReversal {}, 2),
         (PatternSpec::Shuffle {}, 2),
@@ -238,9 +238,9 @@ fn keys_out_of_range_are_named() {
         (shift(0), "offset", "multiple of 10"),
         (shift(-20), "offset", "multiple of 10"),
         (hotspot(&[], 0.2), "nodes", "is empty"),
-        (hotspot(&[3, 10], 0.2), "nodes", "there is no node 10; this topology has the nodes 0 to 9"),
-        (hotspot(&[1 << 32], 0.2), "nodes", "there is no node 4294967296"),
-        (hotspot(&[3, 1, 3], 0.2), "nodes", "node 3 is given twice"),
+        (hotspot(&[3, 10], 0.2), "nodes", "there is no task 10; the tasks are 0 to 9"),
+        (hotspot(&[1 << 32], 0.2), "nodes", "there is no task 4294967296"),
+        (hotspot(&[3, 1, 3], 0.2), "nodes", "task 3 is given twice"),
         (hotspot(&[3], 1.5), "fraction", "between 0 and 1"),
         (hotspot(&[3], f64::NAN), "fraction", "between 0 and 1"),
     ] {
@@ -302,6 +302,6 @@ proptest! {
     fn a_random_permutation_has_no_fixed_point(nodes in 2_u64..300, seed: u64) {
         // Would catch a node that does not send although the documentation says that all do.
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(nodes)), seed, Path::new(".")).unwrap();
-        prop_assert!((0..nodes as u32).all(|src| pattern.sends(NodeId(src))));
+        prop_assert!((0..nodes as u32).all(|src| pattern.sends(TaskId(src))));
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use topology::families::dragonfly::{Dragonfly, DragonflySpec};
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::{Topology, TopologySpec};
-use units::{Draw, NodeId};
+use units::{Draw, NodeId, TaskId};
 use workload::patterns::adversarial::AdversarialSpec;
 use workload::patterns::exchange::ExchangePatternSpec;
 use workload::patterns::shift::ShiftSpec;
-use workload::{Pattern, PatternError, PatternSpec, PlacementSpec, Shape, TasksPerNode, placed};
+use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, PlacementSpec, Shape, TasksPerNode};
 
 /// A weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
@@ -49,11 +49,11 @@ fn a_shift_by_groups_keeps_the_place_in_the_group() {
         let pattern = build(&by_groups(m), &network, 1).unwrap();
         for src in 0..72 {
             let dst = (i64::from(src) + 8 * m).rem_euclid(72) as u32;
-            assert_eq!(pattern.distribution(NodeId(src)), [(NodeId(dst), 1.0)], "{m} {src}");
+            assert_eq!(pattern.distribution(TaskId(src)), [(TaskId(dst), 1.0)], "{m} {src}");
         }
     }
     // With two processes a node a group has twice as many.
-    assert_eq!(build(&by_groups(1), &network, 2).unwrap().distribution(NodeId(3)), [(NodeId(19), 1.0)]);
+    assert_eq!(build(&by_groups(1), &network, 2).unwrap().distribution(TaskId(3)), [(TaskId(19), 1.0)]);
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn adversarial_traffic_goes_to_all_of_one_group() {
     // Would catch a group off by one, and a destination outside of it.
     let network = dragonfly(2);
     let pattern = build(&PatternSpec::Adversarial(AdversarialSpec { offset: -1 }), &network, 1).unwrap();
-    let shares = pattern.distribution(NodeId(2));
+    let shares = pattern.distribution(TaskId(2));
     assert_eq!(shares.iter().map(|&(dst, _)| dst.0).collect::<Vec<_>>(), (64..72).collect::<Vec<_>>());
     let mut draw = Bits(1);
     let mut seen = [false; 8];
-    (0..200).for_each(|_| seen[pattern.destination(NodeId(2), &mut draw).index() - 64] = true);
+    (0..200).for_each(|_| seen[pattern.destination(TaskId(2), &mut draw).index() - 64] = true);
     assert_eq!(seen, [true; 8]);
 }
 
@@ -99,10 +99,10 @@ fn placements_are_permutations_of_what_they_say() {
     // Would catch a group that is split, a task that is lost, a seed that is ignored.
     let network = dragonfly(2);
     let plain = PlacementSpec::Contiguous(many(2)).place(&network, 1, Path::new(".")).unwrap();
-    assert!((0..144).all(|task| plain.node(task) == NodeId(task / 2)));
+    assert!((0..144).all(|task| plain.node(TaskId(task)) == NodeId(task / 2)));
     let groups = PlacementSpec::RandomGroups(many(1)).place(&network, 1, Path::new(".")).unwrap();
-    let moved: Vec<u32> = (0..9).map(|group| groups.node(group * 8).0 / 8).collect();
-    assert!((0..72).all(|task| groups.node(task).0 == moved[task as usize / 8] * 8 + task % 8));
+    let moved: Vec<u32> = (0..9).map(|group| groups.node(TaskId(group * 8)).0 / 8).collect();
+    assert!((0..72).all(|task| groups.node(TaskId(task)).0 == moved[task as usize / 8] * 8 + task % 8));
     let mut sorted = moved.clone();
     sorted.sort_unstable();
     assert!(sorted.into_iter().eq(0..9) && !moved.into_iter().eq(0..9));
@@ -126,14 +126,14 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
             let spec: PatternSpec = serde_json::from_str(spec).unwrap();
             let tasks = build(&spec, &*network, 3).unwrap();
             let place = Arc::new(placement.place(&*network, 1, Path::new(".")).unwrap());
-            let nodes = placed(Arc::clone(&tasks), &place, false);
+            let nodes = PlacedPattern::new(Arc::clone(&tasks), &place, false);
             for src in (0..72).step_by(7).map(NodeId) {
                 let shares = nodes.distribution(src);
                 assert!(shares.is_sorted_by(|one, other| one.0 < other.0), "{shares:?}");
                 assert!(shares.iter().all(|&(dst, _)| dst != src));
-                let leaves = |task: u32| -> f64 {
-                    let shares = tasks.distribution(NodeId(task)).into_iter();
-                    shares.filter(|&(dst, _)| place.node(dst.0) != src).map(|(_, share)| share).sum()
+                let leaves = |task: TaskId| -> f64 {
+                    let shares = tasks.distribution(task).into_iter();
+                    shares.filter(|&(dst, _)| place.node(dst) != src).map(|(_, share)| share).sum()
                 };
                 let weight = place.tasks(src).iter().map(|&task| leaves(task)).sum::<f64>() / 3.0;
                 assert!((nodes.weight(src) - weight).abs() < 1e-9, "{spec:?}: {} not {weight}", nodes.weight(src));
@@ -156,5 +156,25 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn one_task_a_node_in_order_is_the_pattern_itself() {
+    // Would catch draws that are taken in another order, weights that are scaled, and a node that is not its task's.
+    let network = TopologySpec::Dragonfly(DragonflySpec::balanced(2)).build(Path::new(".")).unwrap();
+    let place = Arc::new(PlacementSpec::Contiguous(many(1)).place(&*network, 1, Path::new(".")).unwrap());
+    for spec in ["\"uniform\"", "\"random-permutation\"", r#"{"kind": "hotspot", "nodes": [3, 40]}"#] {
+        let spec: PatternSpec = serde_json::from_str(spec).unwrap();
+        let tasks = build(&spec, &*network, 1).unwrap();
+        let nodes = PlacedPattern::new(Arc::clone(&tasks), &place, true);
+        let (mut one, mut other) = (Bits(5), Bits(5));
+        for (task, node) in (0..72).map(|number| (TaskId(number), NodeId(number))) {
+            assert_eq!((nodes.sends(node), nodes.weight(node)), (tasks.sends(task), tasks.weight(task)));
+            assert_eq!(nodes.destination(node, &mut one).0, tasks.destination(task, &mut other).0, "{spec:?}");
+            let shares = tasks.distribution(task).into_iter().map(|(dst, share)| (NodeId(dst.0), share));
+            assert_eq!(nodes.distribution(node), shares.collect::<Vec<_>>());
+        }
+        assert_eq!(nodes.kind(), tasks.kind());
     }
 }

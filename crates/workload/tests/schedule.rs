@@ -72,7 +72,7 @@ fn what_cannot_run_is_refused_with_its_reason() {
         }
     });
     let what = "receive from rank 1".to_owned();
-    assert_eq!(error, ScheduleError::Circle { rank: 0, index: 0, what });
+    assert_eq!(error, ScheduleError::Cycle { rank: 0, index: 0, what });
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn two_that_send_before_they_receive_need_room() {
     let schedule = builder.build().unwrap();
     schedule.check_progress(Some(1000)).unwrap();
     let what = "send to rank 1".to_owned();
-    assert_eq!(schedule.check_progress(Some(999)), Err(ScheduleError::Circle { rank: 0, index: 0, what }));
+    assert_eq!(schedule.check_progress(Some(999)), Err(ScheduleError::Cycle { rank: 0, index: 0, what }));
 }
 
 /// Whether operations all end, by trying: whatever can happen happens. Of each the partner that it receives from; then
@@ -121,7 +121,7 @@ proptest! {
         messages in prop::collection::vec((0_u32..3, 0_u32..3, 0_u32..2), 1..6),
         pairs in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()), 0..8),
     ) {
-        // Would catch a circle that is not seen, and one that is seen where there is none.
+        // Would catch a cycle that is not found, and one that is found where there is none.
         let mut builder = ScheduleBuilder::new(3);
         let (mut ops, mut received) = (vec![(0, builder.calc(0, 1))], vec![None]);
         for (from, to, tag) in messages.into_iter().filter(|(from, to, _)| from != to) {
@@ -146,7 +146,7 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(!ends(&received, &waits, false), "{}", error);
-                prop_assert!(matches!(error, ScheduleError::Circle { .. }), "{}", error);
+                prop_assert!(matches!(error, ScheduleError::Cycle { .. }), "{}", error);
             }
         }
     }

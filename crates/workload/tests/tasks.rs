@@ -264,7 +264,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_again(tasks in 2_u32..40, degree in 1_u32..4, seed in any::<u64>()) {
-        // Would catch a weight, an edge or a load that is lost on the way.
+        // Would catch a weight, an edge or a load that is lost.
         let spec: GraphSpec = format!("random:{tasks},degree={degree},bytes=50").parse().expect("a spec");
         let mut graph = spec.build(Path::new("."), seed).expect("a graph");
         graph.loads.iter_mut().zip(0..).for_each(|(load, task)| *load = f64::from(task % 3));

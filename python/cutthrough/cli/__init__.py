@@ -30,7 +30,7 @@ for module in (run, inspect, mapping, reproduce):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from cutthrough import __version__
+        from cutthrough._core import __version__
 
         typer.echo(f"cutthrough {__version__}")
         raise typer.Exit

@@ -1,4 +1,4 @@
-"""What several commands share: their options, the progress bar, and how errors are told."""
+"""Common to several commands: options, the progress bar, and the output of errors."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ ThreadsOption = Annotated[
     int, typer.Option("--threads", min=1, max=1024, help="Threads inside each point; results do not depend on it.")
 ]
 
-#: For people: progress and errors.
+#: Progress and errors, for the terminal.
 err = Console(stderr=True, highlight=False, emoji=False)
-#: For people too, but the answer itself; wide enough for a table where there is no terminal.
+#: The answer itself, as text; wide enough for a table where there is no terminal.
 out = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
 
 
 def complain(message: str) -> None:
-    """Writes an error message as it stands to standard error."""
+    """Writes an error message to standard error, without markup."""
     err.print(message, style=None, markup=False, soft_wrap=True)
 
 
@@ -74,7 +74,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 class Live:
-    """What is shown while something goes on."""
+    """A display that is shown during a run or a search."""
 
     _progress: Progress
 
@@ -89,7 +89,7 @@ class Live:
 
 
 class Bar(Live):
-    """A progress bar over all points, with the time left; silent where nobody watches."""
+    """A progress bar over all points, with the time left; silent if the output is no terminal."""
 
     def __init__(self) -> None:
         columns = (
@@ -105,6 +105,6 @@ class Bar(Live):
         self._task = self._progress.add_task("", total=1.0, phase="", points="")
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """Shows how far a run is (see `sweeps.Watcher`)."""
+        """Shows the progress of a run (see `sweeps.Watcher`)."""
         points = f"{int(done)}/{total} points"
         self._progress.update(self._task, completed=done, total=total, phase=phase, points=points)

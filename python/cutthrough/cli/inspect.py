@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutthrough import _core, api, experiments, reports
+import cutthrough._core as _core
+import cutthrough.api as api
+import cutthrough.experiments as experiments
+import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     WRONG_INPUT,
@@ -74,7 +77,7 @@ def analyze(
     """Compute exact channel loads and the saturation bound, without simulation.
 
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
-    not look at congestion; of an adaptive one they are those of an ideal choice.
+    not depend on congestion; for an adaptive one they are those of an ideal choice.
 
     With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
 
@@ -116,7 +119,7 @@ def list_(
 
 def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
-    from cutthrough import plots
+    import cutthrough.plots as plots
 
     directory.mkdir(parents=True, exist_ok=True)
     paths = []

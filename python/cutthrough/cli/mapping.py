@@ -1,4 +1,4 @@
-"""`cutthrough map`: which task runs where."""
+"""The command `cutthrough map`: which task runs where."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cutthrough import _core, plots, reports
+import cutthrough._core as _core
+import cutthrough.plots as plots
+import cutthrough.reports as reports
 from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, out, print_json
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
@@ -36,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 class Bar(Live):
-    """A bar for a search; silent where nobody watches."""
+    """A bar for a search; silent if the output is no terminal."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
@@ -44,7 +46,7 @@ class Bar(Live):
         self._task = self._progress.add_task("", total=1.0)
 
     def update(self, fraction: float, phase: str) -> None:
-        """Shows how far a search is (see `solving.Watcher`)."""
+        """Shows the progress of a search (see `solving.Watcher`)."""
         self._progress.update(self._task, completed=fraction, description=phase)
 
 
@@ -75,7 +77,7 @@ def map_(
     ] = 0.03,
     tasks_per_node: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="The most tasks of a node.")] = None,
     budget: Annotated[float | None, typer.Option(min=0.0, help="Nominal seconds of search.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of all that is drawn.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The seed of all random choices.")] = 1,
     weight: Annotated[
         list[float] | None, typer.Option("--weight", help="How critical a graph is, of several: one for each.")
     ] = None,
@@ -123,7 +125,7 @@ def map_(
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
     - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
 
-    `cutthrough list strategies`, `list machines` and `list graphs` name what there is.
+    `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
     tasks = _graph(graph, weight, seed)
     if shuffle is not None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cutthrough import _core, sweeps
+import cutthrough._core as _core
+import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import INTERRUPTED, Bar, JobsOption, JsonOption, complain, out, print_json
 from cutthrough.reports import claims_table, sensitivity_table
 from cutthrough.reproduce import find
@@ -37,7 +38,7 @@ def reproduce(
 ) -> None:
     """Repeat the experiments of published papers: figures as plots, claims as a table of paper, here and verdict.
 
-    Finished points are kept: after Ctrl-C, the same command goes on where it was.
+    Finished points are kept: after Ctrl-C, the same command resumes.
 
     Example: `cutthrough reproduce hardware-collectives --quick`
     """
@@ -67,7 +68,7 @@ def _reproduce(paper: Paper, directory: Path, quick: bool, jobs: int) -> Outcome
 
 
 def _save(outcome: Outcome, directory: Path) -> None:
-    from cutthrough import plots
+    import cutthrough.plots as plots
 
     for name, results in outcome.results.items():
         results.save(directory / name)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cutthrough import experiments, reports, sweeps
+import cutthrough.experiments as experiments
+import cutthrough.reports as reports
+import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -59,10 +61,10 @@ def run(
     - `cutthrough run examples/fat_tree.toml --saturation`
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
 
-    A sweep in the file runs its points side by side (`-j`). Ctrl-C keeps the points that have finished. Results are
+    A sweep in the file runs its points in parallel (`-j`). Ctrl-C keeps the points that have finished. Results are
     written as `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a
-    point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out` says
-    where.
+    point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out`
+    is given.
     """
     overrides = parse_sets(set_)
     if saturation:
@@ -122,7 +124,7 @@ def plot(
 
 
 def _claim(directory: Path | None) -> None:
-    """Makes the directory before the work, so that a wrong one costs nothing."""
+    """Makes the directory before the work, so that a wrong path fails early."""
     if directory is None:
         return
     try:

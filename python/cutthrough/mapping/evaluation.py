@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import api
+import cutthrough.api as api
 from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.mapping.graphs import TaskGraph
-    from cutthrough.mapping.solving import MappingResult
+    from cutthrough.mapping.mapped import Mapped
     from cutthrough.results import Results
 
 __all__ = ["Links", "experiment", "simulate"]
@@ -41,7 +41,7 @@ class Links:
         return {"bandwidth": self.bandwidth or bandwidth, "delay": self.delay or delay}
 
 
-def experiment(mapping: MappingResult, directory: Path, links: Links = Links()) -> dict[str, Any]:
+def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict[str, Any]:
     """The experiment of one step of the mapped application, as the sections of an experiment file.
 
     Args:
@@ -73,7 +73,7 @@ def experiment(mapping: MappingResult, directory: Path, links: Links = Links()) 
     }
 
 
-def simulate(mapping: MappingResult, links: Links = Links()) -> Results:
+def simulate(mapping: Mapped, links: Links = Links()) -> Results:
     """Simulates one step of the mapped application.
 
     The point of the results has `time_ns`, the time of the step, `phases`, and `hottest_channels`.

@@ -15,12 +15,12 @@ from cutthrough.errors import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cutthrough.mapping.solving import MappingResult
+    from cutthrough.mapping.mapped import Mapped
 
 __all__ = ["FORMATS", "write"]
 
 
-def write(mapping: MappingResult, form: str) -> str:
+def write(mapping: Mapped, form: str) -> str:
     """The text of a file.
 
     Raises:
@@ -38,7 +38,7 @@ def _lines(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def cores(mapping: MappingResult) -> list[int]:
+def cores(mapping: Mapped) -> list[int]:
     """The core of each task on its node: 0, 1, ... in the order of tasks."""
     taken: dict[int, int] = defaultdict(int)
     found = []
@@ -48,7 +48,7 @@ def cores(mapping: MappingResult) -> list[int]:
     return found
 
 
-def _own_cores(mapping: MappingResult, form: str) -> list[int]:
+def _own_cores(mapping: Mapped, form: str) -> list[int]:
     """As `cores`.
 
     Raises:
@@ -64,12 +64,12 @@ def _own_cores(mapping: MappingResult, form: str) -> list[int]:
     return found
 
 
-def nodes(mapping: MappingResult) -> str:
+def nodes(mapping: Mapped) -> str:
     """Line i is the number of the node of task i."""
     return _lines([str(node) for node in mapping.nodes.tolist()])
 
 
-def openmpi_rankfile(mapping: MappingResult) -> str:
+def openmpi_rankfile(mapping: Mapped) -> str:
     """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on)."""
     names = mapping.machine.node_names()
     slots = _own_cores(mapping, "openmpi-rankfile")
@@ -77,7 +77,7 @@ def openmpi_rankfile(mapping: MappingResult) -> str:
     return _lines([f"rank {rank}={_host(names[place])} slot={slot}" for rank, (place, slot) in tasks])
 
 
-def cray_rank_order(mapping: MappingResult) -> str:
+def cray_rank_order(mapping: Mapped) -> str:
     """Cray MPICH's MPICH_RANK_ORDER, for MPICH_RANK_REORDER_METHOD=3: the ranks in the order in which nodes are filled.
 
     Raises:
@@ -104,13 +104,13 @@ def cray_rank_order(mapping: MappingResult) -> str:
     return _lines([",".join(map(str, on_node[place])) for place in sorted(on_node)])
 
 
-def slurm_hostfile(mapping: MappingResult) -> str:
+def slurm_hostfile(mapping: Mapped) -> str:
     """Slurm's arbitrary distribution: `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host for each rank."""
     names = mapping.machine.node_names()
     return _lines([_host(names[place]) for place in mapping.places.tolist()])
 
 
-def charm_map(mapping: MappingResult) -> str:
+def charm_map(mapping: Mapped) -> str:
     """A line for each object: its index and its processor, numbered as the machine's ranks."""
     machine = mapping.machine
     count, per_node, places = machine.ranks, machine.cores_per_node, machine.nodes
@@ -124,7 +124,7 @@ def charm_map(mapping: MappingResult) -> str:
     return _lines(found)
 
 
-def csv(mapping: MappingResult) -> str:
+def csv(mapping: Mapped) -> str:
     """A table: task, node, its name, and the core."""
     names = mapping.machine.node_names()
     rows = zip(mapping.places.tolist(), mapping.nodes.tolist(), cores(mapping), strict=True)
@@ -138,7 +138,7 @@ def _host(name: str) -> str:
 
 
 #: The formats by name.
-FORMATS: dict[str, Callable[[MappingResult], str]] = {
+FORMATS: dict[str, Callable[[Mapped], str]] = {
     "nodes": nodes,
     "openmpi-rankfile": openmpi_rankfile,
     "cray-rank-order": cray_rank_order,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
 
 
 class TaskGraph:
-    """What the tasks of an application send to one another in a step, and how much each computes.
+    """The messages between the tasks of an application in a step, and the load of each task.
 
     Args:
         graph: A generator's shorthand such as `"stencil:16x16x16"`, or a file: METIS (`.graph`), Matrix Market
             (`.mtx`), a list of edges (`.csv`) or a matrix of bytes between ranks (`.txt`).
-        seed: Of what a generator draws.
+        seed: The seed of random generators.
 
     Raises:
         ExperimentError: There is no such graph, or a file is wrong; the message has the file and the line.
@@ -59,9 +59,9 @@ class TaskGraph:
 
         Args:
             tasks: The number of tasks.
-            sources: Who sends, an array of task numbers from 0.
-            targets: To whom, as many.
-            sizes: Bytes, as many.
+            sources: The sender of each arc, an array of task numbers from 0.
+            targets: The receiver of each arc.
+            sizes: The bytes of each arc.
             loads: The work of each task; without it, all 1.
 
         Raises:
@@ -107,7 +107,7 @@ class TaskGraph:
 
         Args:
             graphs: The graphs.
-            weights: How critical each is: strategies count its bytes so many times. Without it, all 1.
+            weights: How critical each is: strategies multiply its bytes by the weight. Without it, all 1.
 
         Raises:
             ExperimentError: They differ in the number of tasks, or weights are not one positive number each.
@@ -160,7 +160,7 @@ class TaskGraph:
         return {name: np.frombuffer(data, kinds[name]) for name, data in self._core.arcs().items()}
 
     def shuffled(self, seed: int) -> TaskGraph:
-        """The same with its tasks numbered at random."""
+        """The same graph with its tasks numbered at random."""
         named = self._source if self._source and "shuffle" not in self._source else None
         return TaskGraph._of(self._core.shuffled(seed), named and {**named, "shuffle": seed})
 
@@ -170,7 +170,7 @@ class TaskGraph:
         return self._source
 
     def to_metis(self) -> str:
-        """The graph in METIS's format; what goes both ways is averaged."""
+        """The graph in METIS's format; the two directions of an edge are averaged."""
         return self._core.metis()
 
 

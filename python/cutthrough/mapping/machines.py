@@ -1,4 +1,4 @@
-"""Machines: a topology with cores and an allocation, and the Topology Manager's questions."""
+"""Machines: a topology with cores and an allocation, and the queries of the Topology Manager."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
+from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +61,6 @@ class Machine:
         """
         hosts = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST")
         if not hosts:
-            from cutthrough.errors import ExperimentError
-
             message = "error: there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
             raise ExperimentError(message)
         return cls(machine, allocation=hosts, **options)
@@ -145,7 +144,7 @@ class Machine:
         return self._core.nodes()
 
     def hops(self, place: int, other: int) -> int:
-        """Hops between two allocated nodes, counted from 0."""
+        """Hops (channels crossed) between two allocated nodes, which are counted from 0."""
         return self._core.hops(place, other)
 
     def place_of_rank(self, rank: int) -> tuple[int, int]:
@@ -162,7 +161,7 @@ class Machine:
         return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
 
     def hops_between_ranks(self, rank: int, other: int) -> int:
-        """Hops between two ranks, 0 within a node. In the paper: getHopsBetweenRanks."""
+        """Hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks."""
         return self._core.hops_between_ranks(rank, other)
 
     def closest_rank(self, rank: int, ranks: Sequence[int]) -> int:
@@ -173,7 +172,7 @@ class Machine:
         """The ranks of a list by their hops from one. In the paper: sortRanksByHops."""
         return self._core.ranks_by_hops(rank, list(ranks))
 
-    # The paper's names, for those who come from there.
+    # Aliases: the names of the paper's interface.
 
     def getDimNX(self) -> int:  # noqa: N802
         """The first extent."""

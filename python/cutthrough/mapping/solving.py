@@ -1,4 +1,4 @@
-"""Mapping tasks, and what comes of it."""
+"""Searches for mappings, and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from cutthrough import _core
+import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.machines import Machine
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MappingResult", "Watcher", "evaluate_places", "map_tasks", "strategies"]
 
-#: What `auto` can choose by.
+#: The objectives of `auto`.
 OBJECTIVES = ("hop-bytes", "max-channel-load", "both")
-#: Seconds between looks at a mapping that is under way.
+#: Seconds between polls of a running search.
 TICK_S = 0.1
 
 
 class Watcher(Protocol):
-    """Told how far a mapping is."""
+    """Notified of the progress of a search."""
 
     def update(self, fraction: float, phase: str) -> None:
-        """The part of what is under way that is done, 0 to 1, and what that is."""
+        """Called with the completed fraction of the current phase, 0 to 1, and the name of the phase."""
 
 
 def strategies() -> list[str]:
@@ -51,12 +51,12 @@ def strategies() -> list[str]:
 
 @dataclass(frozen=True)
 class MappingResult:
-    """Which task runs where, and how good that is.
+    """Which task runs where, and the measures of the mapping.
 
     Attributes:
         graph: The tasks.
         machine: Where they run.
-        strategy: What placed them.
+        strategy: The name of the strategy that placed them.
         places: The place of each task: an index into the machine's allocated nodes.
         wall_s: Seconds that the strategy took.
     """
@@ -99,7 +99,7 @@ class MappingResult:
         Raises:
             ExperimentError: There is no such format, or the mapping cannot be written in it.
         """
-        from cutthrough.mapping import exports
+        import cutthrough.mapping.exports as exports
 
         return exports.write(self, form)
 
@@ -123,7 +123,7 @@ class MappingResult:
         Raises:
             ExperimentError: A quantity is wrong.
         """
-        from cutthrough.mapping import evaluation
+        import cutthrough.mapping.evaluation as evaluation
 
         return evaluation.simulate(self, evaluation.Links(**links))
 
@@ -137,9 +137,9 @@ class MappingResult:
         Raises:
             ValueError: There is no such picture.
         """
-        from cutthrough.plots import mapping
+        import cutthrough.plots.mapping as pictures
 
-        return mapping.figure(self, what, before)
+        return pictures.figure(self, what, before)
 
 
 def map_tasks(
@@ -155,12 +155,12 @@ def map_tasks(
     """Gives every task a node.
 
     Args:
-        graph: The tasks, or what `TaskGraph` takes.
-        machine: Where they may run, or what `Machine` takes.
+        graph: The tasks, or an argument of `TaskGraph`.
+        machine: Where they may run, or an argument of `Machine`.
         strategy: One of `cutthrough list strategies`.
-        fixed: Tasks that are where they are: task to place (index into the machine's allocated nodes).
+        fixed: Tasks whose place is given: task to place (index into the machine's allocated nodes).
         current: The places of the tasks now, for strategies that move few of them.
-        watcher: Told how far it is.
+        watcher: Notified of the progress of the search.
         options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
 
     Raises:
@@ -187,7 +187,7 @@ def map_tasks(
 
 
 def _check(key: str, value: str, known: Sequence[str]) -> None:
-    """Complains of a word that is not known, with the nearest that is."""
+    """Refuses an unknown word and names the nearest known one."""
     if value not in known:
         near = difflib.get_close_matches(value, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""

@@ -1,4 +1,4 @@
-"""Figures from tables of results; they know nothing of simulation."""
+"""Figures from tables of results; they do not depend on the simulator."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.results import Results
+    from cutthrough.points import PointTable
 
 __all__ = ["STYLE", "channels", "figure", "heat_maps", "save", "write"]
 
 #: The style file of every figure.
 STYLE = Path(__file__).with_name("cutthrough.mplstyle")
 
-FIGURES: dict[str, Callable[[Results], Figure]] = {
+FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "latency": curves.latency,
     "throughput": curves.throughput,
     "completion": bars.completion,
@@ -33,7 +33,7 @@ FIGURES: dict[str, Callable[[Results], Figure]] = {
 }
 
 
-def figure(results: Results, quantity: str = "latency") -> Figure:
+def figure(results: PointTable, quantity: str = "latency") -> Figure:
     """Draws one figure.
 
     Args:
@@ -53,7 +53,7 @@ def figure(results: Results, quantity: str = "latency") -> Figure:
         return FIGURES[quantity](results)
 
 
-def channels(results: Results, place: int | None = None) -> Figure:
+def channels(results: PointTable, place: int | None = None) -> Figure:
     """Heat maps of the channels of a point; without a place, of the one with the hottest channel.
 
     Raises:
@@ -71,7 +71,7 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
 
 
 def save(
-    results: Results, directory: Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+    results: PointTable, directory: Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
 ) -> list[Path]:
     """Writes the figures in every format into a directory; returns the paths, those of the points first.
 
@@ -88,7 +88,7 @@ def save(
     return paths
 
 
-def _names(results: Results) -> list[str]:
+def _names(results: PointTable) -> list[str]:
     """The figures that suit what was run."""
     keys = {key for point in results for key in point}
     if "pairs" in keys:
@@ -96,7 +96,7 @@ def _names(results: Results) -> list[str]:
     return ["completion"] if "phases" in keys else ["latency", "throughput"]
 
 
-def _title(results: Results, place: int) -> str:
+def _title(results: PointTable, place: int) -> str:
     """What a point is, in the words of its sweep."""
     point = results.points[place]
     keys = [f"{axis.rsplit('.', 1)[-1]} {label_of(point[axis])}" for axis in results.axes if axis in point]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
-    from cutthrough.results import Results
+    from cutthrough.points import PointTable
 
 __all__ = ["completion"]
 
@@ -17,7 +17,7 @@ __all__ = ["completion"]
 UPRIGHT = 4
 
 
-def completion(results: Results) -> Figure:
+def completion(results: PointTable) -> Figure:
     """The time of each point, phase upon phase. A phase that has not ended is left out."""
     figure = Figure()
     axes = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""Colours of tasks: like colours for tasks that lie near one another in the application."""
+"""Colours of tasks: similar colours for tasks that are close to one another in the application."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from matplotlib import colormaps
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from cutthrough.mapping import TaskGraph
+    from cutthrough.mapping.graphs import TaskGraph
 
     Integers = npt.NDArray[np.int64]
     Colours = npt.NDArray[np.float64]
 
 __all__ = ["of_tasks"]
 
-#: Messages smaller than this part of the largest of both their ends do not count as neighbourhood: reductions and the
-#: like would make everything near.
+#: Messages smaller than this part of the largest of both their ends do not count as neighbourhood: reductions and
+#: the like would make all tasks neighbours.
 LIGHT = 0.1
 #: The darkest and the lightest of a shade.
 SHADES = (0.08, 0.95)
@@ -79,7 +79,7 @@ def _landmarks(first: Integers, ends: Integers) -> list[Colours]:
 
 
 def _distances(first: Integers, ends: Integers, source: int) -> Integers:
-    """Edges from one task to each, -1 where there is no way: a breadth-first search, a level at a time."""
+    """Edges from one task to each, -1 where there is no path: a breadth-first search, a level at a time."""
     distance = np.full(len(first) - 1, -1, np.int64)
     distance[source] = 0
     front, level = np.array([source]), 0

@@ -14,21 +14,21 @@ from cutthrough.series import pick_axis, split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cutthrough.results import Results
+    from cutthrough.points import PointTable
     from cutthrough.series import Axis, Series
 
 __all__ = ["latency", "log_scale", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
-#: One marker a line, so that lines are told apart in black and white.
+#: One marker a line, so that lines can be distinguished in black and white.
 MARKERS = "osD^vPX*"
 
 
-def latency(results: Results) -> Figure:
+def latency(results: PointTable) -> Figure:
     """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only."""
     figure, axes, axis = _canvas(results)
-    series = split(results, axis)
+    series = split(results.points, results.axes, axis)
     unit, scale = _time_unit(results)
     for number, line in enumerate(series):
         x = [axis.place(point) for point in line.points]
@@ -52,12 +52,12 @@ def latency(results: Results) -> Figure:
     return figure
 
 
-def throughput(results: Results) -> Figure:
+def throughput(results: PointTable) -> Figure:
     """Accepted load over the axis; the grey diagonal is everything that is offered."""
     figure, axes, axis = _canvas(results)
     if axis.key == "offered_load":
         axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
-    for number, line in enumerate(split(results, axis)):
+    for number, line in enumerate(split(results.points, results.axes, axis)):
         _draw(axes, line, ([axis.place(point) for point in line.points], line.column("accepted_load")), number)
     axes.set_ylim(0, 1.04)
     axes.set_ylabel("Accepted load, mean over nodes")
@@ -65,10 +65,10 @@ def throughput(results: Results) -> Figure:
     return figure
 
 
-def _canvas(results: Results) -> tuple[Figure, Axes, Axis]:
+def _canvas(results: PointTable) -> tuple[Figure, Axes, Axis]:
     figure = Figure()
     axes = figure.add_subplot()
-    axis = pick_axis(results)
+    axis = pick_axis(results.points, results.axes)
     axes.set_xlabel(axis.label)
     if axis.names:
         axes.set_xticks(range(len(axis.names)), axis.names)
@@ -109,13 +109,13 @@ def _every(count: int) -> int:
     return max(1, count // 25)
 
 
-def _time_unit(results: Results) -> tuple[str, float]:
+def _time_unit(results: PointTable) -> tuple[str, float]:
     """Nanoseconds, or microseconds for latencies of ten of them and more."""
     largest = max((point.get("latency_mean_ns") or 0.0 for point in results.points), default=0.0)
     return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)
 
 
-def _finish(axes: Axes, results: Results, what: str) -> None:
+def _finish(axes: Axes, results: PointTable, what: str) -> None:
     """Title, and a legend under the axes where it hides no point."""
     axes.set_title(f"{results.title}: {what}" if results.title else what.capitalize())
     handles, labels = axes.get_legend_handles_labels()

@@ -47,7 +47,7 @@ class Panel:
 
     Attributes:
         title: What is shown.
-        axes: What stands under and beside it.
+        axes: The labels under and beside it.
         channels: The rows of the table that are shown.
         x: Their columns of cells.
         y: Their rows of cells.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from cutthrough.mapping import MappingResult
+    from cutthrough.mapping.mapped import Mapped
 
 __all__ = ["figure"]
 
@@ -27,7 +27,7 @@ __all__ = ["figure"]
 MOST_SLICES = 8
 
 
-def figure(mapping: MappingResult, what: str, before: MappingResult | None = None) -> Figure:
+def figure(mapping: Mapped, what: str, before: Mapped | None = None) -> Figure:
     """Draws one picture.
 
     Args:
@@ -45,7 +45,7 @@ def figure(mapping: MappingResult, what: str, before: MappingResult | None = Non
         return FIGURES[what](mapping, before)
 
 
-def hops(mapping: MappingResult, before: MappingResult | None) -> Figure:
+def hops(mapping: Mapped, before: Mapped | None) -> Figure:
     """The share of bytes that travel so many hops."""
     shown = [each for each in (before, mapping) if each is not None]
     drawn = Figure(figsize=(6.4, 3.6))
@@ -65,7 +65,7 @@ def hops(mapping: MappingResult, before: MappingResult | None) -> Figure:
     return drawn
 
 
-def channels(mapping: MappingResult, before: MappingResult | None) -> Figure:
+def channels(mapping: Mapped, before: Mapped | None) -> Figure:
     """Heat maps of the bytes over every channel."""
     columns = {} if before is None else {"before": f"{before.strategy}"}
     loads = {} if before is None else {"before": before.channel_bytes}
@@ -76,8 +76,8 @@ def channels(mapping: MappingResult, before: MappingResult | None) -> Figure:
     return heat.compare(machine.loads(loads), columns, title, "Bytes over the channel in a step")
 
 
-def tasks(mapping: MappingResult, before: MappingResult | None) -> Figure:
-    """Every node in the colour of its tasks: near colours are tasks that lie near in the application."""
+def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
+    """Every node in the colour of its tasks: similar colours are tasks that are close in the application."""
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
     most = max(len(row) for row in panels)
@@ -89,7 +89,7 @@ def tasks(mapping: MappingResult, before: MappingResult | None) -> Figure:
         for place, (axes, panel) in enumerate(zip(row, slices, strict=False)):
             title = f"{each.strategy}: {each.measures['hops_per_byte']:.3f} hops a byte" if place == 0 else ""
             _show(axes, panel, title, first=place == 0)
-    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: like colours communicate", x=0.01, ha="left")
+    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: similar colours communicate", x=0.01, ha="left")
     return drawn
 
 
@@ -115,7 +115,7 @@ def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
         axis.set_major_locator(MaxNLocator(4, integer=True))
 
 
-def _panels(mapping: MappingResult) -> list[Panel]:
+def _panels(mapping: Mapped) -> list[Panel]:
     """Pictures of the machine."""
     colour = np.full((mapping.machine.nodes, 3), 0.93)
     per_task = colours.of_tasks(mapping.graph)
@@ -157,7 +157,7 @@ def _rows(colour: npt.NDArray[np.float64], routers: list[int]) -> Panel:
     return Panel(padded.reshape((-1, width, 3)), across, f"row of {width}")
 
 
-FIGURES: dict[str, Callable[[MappingResult, MappingResult | None], Figure]] = {
+FIGURES: dict[str, Callable[[Mapped, Mapped | None], Figure]] = {
     "tasks": tasks,
     "hops": hops,
     "channels": channels,

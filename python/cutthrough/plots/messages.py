@@ -1,8 +1,7 @@
-"""The figures of message latency: over the size of the message, and over the links between the two ranks."""
+"""The figures of message latency: over the size of the message, and over the channels between the two ranks."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -14,7 +13,7 @@ from cutthrough.series import Axis, label_of, split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cutthrough.results import Point, Results
+    from cutthrough.points import Point, PointTable
 
 __all__ = ["draw_spread", "messages", "size_axis"]
 
@@ -22,32 +21,32 @@ __all__ = ["draw_spread", "messages", "size_axis"]
 MARKERS = "osD^vPX*"
 
 
-def messages(results: Results) -> Figure:
-    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the links.
+def messages(results: PointTable) -> Figure:
+    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the channels.
 
     Raises:
         ValueError: The points are of no benchmark.
     """
-    results = replace(results, points=[point for point in results if point.get("pairs")])
-    if not results.points:
+    points = [point for point in results if point.get("pairs")]
+    if not points:
         message = "no benchmark of messages among the points"
         raise ValueError(message)
     figure = Figure()
     axes = figure.add_subplot()
     title = f"{results.title}: message latency" if results.title else "Message latency"
     axes.set_title(title)
-    sizes = {point["message_size_B"] for point in results}
-    lines = split(results, Axis("message_size_B", ""))
+    sizes = {point["message_size_B"] for point in points}
+    lines = split(points, results.axes, Axis("message_size_B", ""))
     for number, line in enumerate(lines):
         if len(sizes) > 1:
             _over_sizes(axes, line.points, line.label, number)
         else:
-            _over_hops(axes, line.points[0], line.label, number)
+            _over_channels(axes, line.points[0], line.label, number)
     if len(sizes) > 1:
         size_axis(axes, sorted(sizes))
         log_scale(axes)
     else:
-        axes.set_xlabel("Links between the two ranks")
+        axes.set_xlabel("Channels between the two ranks")
     axes.set_ylabel("Half of a round trip (µs)")
     if len(lines) > 1:
         axes.legend()
@@ -96,11 +95,11 @@ def _over_sizes(axes: Axes, points: list[Point], label: str, number: int) -> Non
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _over_hops(axes: Axes, point: Point, label: str, number: int) -> None:
+def _over_channels(axes: Axes, point: Point, label: str, number: int) -> None:
     pairs = _apart(point)
     times = [pair["time_mean_ns"] * 1e-3 for pair in pairs]
     axes.plot(
-        [pair["hops"] for pair in pairs],
+        [pair["channels"] for pair in pairs],
         times,
         linestyle="none",
         marker=MARKERS[number % len(MARKERS)],
@@ -113,7 +112,7 @@ def _over_hops(axes: Axes, point: Point, label: str, number: int) -> None:
 
 def _apart(point: Point) -> list[Point]:
     """The pairs on different nodes whose round trips have ended."""
-    return [pair for pair in point["pairs"] if pair["hops"] > 0 and pair["time_mean_ns"] is not None]
+    return [pair for pair in point["pairs"] if pair["channels"] > 0 and pair["time_mean_ns"] is not None]
 
 
 def _bytes(size: int) -> str:

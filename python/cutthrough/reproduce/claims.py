@@ -24,7 +24,7 @@ class Expect:
 
     @classmethod
     def within(cls, value: float, tolerance: float) -> Expect:
-        """Around a value, both ways."""
+        """An interval around a value."""
         return cls(value - tolerance, value + tolerance)
 
     def holds(self, value: float) -> bool:

@@ -48,7 +48,7 @@ class Paper:
             message = f"{path} cannot be loaded"
             raise ImportError(message)
         module = importlib.util.module_from_spec(spec)
-        # Its data classes look their module up by its name.
+        # Data classes find their module by its name.
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module

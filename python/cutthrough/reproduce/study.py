@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from cutthrough import _core, experiments, sweeps
+import cutthrough._core as _core
+import cutthrough.experiments as experiments
+import cutthrough.sweeps as sweeps
 from cutthrough.channels import Outcome as Ran
 
 if TYPE_CHECKING:
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from cutthrough.points import Point
     from cutthrough.reproduce.claims import Claim
     from cutthrough.reproduce.papers import Paper
-    from cutthrough.results import Point, Results
+    from cutthrough.results import Results
     from cutthrough.sweeps import Effort, Watcher
 
 __all__ = ["Outcome", "Planned", "Study", "reproduce"]
@@ -80,7 +83,7 @@ class Claims(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What reproducing a paper gave."""
+    """The outcome of reproducing a paper."""
 
     paper: Paper
     claims: list[Claim]
@@ -176,7 +179,7 @@ def _run_all(
 
 @dataclass(frozen=True)
 class _KeptJob(sweeps.Job):
-    """A job whose result is kept as soon as it is there."""
+    """A job whose result is stored as soon as it is available."""
 
     store: Path | None = None
     name: str = ""
@@ -192,7 +195,7 @@ class _KeptJob(sweeps.Job):
         return ran
 
     def cost(self) -> int:
-        """Long jobs start first, so that no core is left with one at the end."""
+        """Long jobs start first, so that no core runs a long job alone at the end."""
         return self.experiment.topology(self.index).nodes
 
 
@@ -200,7 +203,7 @@ def _keep(store: Path | None, name: str, measured: Point) -> None:
     if store is None:
         return
     store.mkdir(parents=True, exist_ok=True)
-    # Written aside and moved, so that an interruption leaves no half file.
+    # Written under another name and renamed, so that an interruption leaves no partial file.
     aside = store / f"{name}.{os.getpid()}.part"
     aside.write_text(json.dumps(measured), encoding="utf-8")
     aside.replace(store / f"{name}.json")

@@ -1,4 +1,4 @@
-//! From inside a job: what Slurm says in its environment.
+//! The job that a process runs in, from the variables that Slurm sets.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The Topology Manager (paper, section 3.2): what an application asks of the machine that it runs on.
+//! The Topology Manager (paper, section 3.2): the queries of an application about the machine that it runs on.
 //!
 //! | here | in the paper |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `hops_between_ranks` | getHopsBetweenRanks |
 //! | `closest_rank`, `ranks_by_hops` | pickClosestRank, sortRanksByHops |
 //!
-//! As there, the extents are those of the allocation, found from the coordinates of its nodes; a dimension is a torus if the
-//! allocation spans all of a machine's dimension that wraps. Coordinates count from the allocation's corner.
+//! As there, the extents are those of the allocation, found from the coordinates of its nodes; a dimension is a torus
+//! if the allocation spans all of a machine's dimension that wraps. Coordinates count from the allocation's corner.
 
 use units::RouterId;
 
@@ -96,7 +96,7 @@ impl Machine {
         Some(RankPlace { coordinates, core })
     }
 
-    /// The rank at coordinates from the allocation's corner, on a core; none if nobody is there. Where several nodes share a
+    /// The rank at coordinates from the allocation's corner, on a core; none if there is none. Where several nodes share a
     /// router, the first.
     pub fn rank_at(&self, coordinates: &[u32], core: u32) -> Option<u64> {
         let place = match self.hops() {

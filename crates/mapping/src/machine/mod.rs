@@ -22,10 +22,10 @@ pub use manager::RankPlace;
 pub use presets::{PRESETS, Partition, Preset, PresetLink, blue_gene_partition};
 pub use source::MachineSource;
 
-/// What the source of a machine says of it beside its wires.
+/// The properties of a machine that its source states besides the wires.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// How it was asked for.
+    /// Its name, as the user wrote it.
     pub name: String,
     /// The topology as experiment files name it, if it was named so.
     pub topology: Option<TopologySpec>,

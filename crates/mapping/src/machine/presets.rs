@@ -12,7 +12,7 @@ use topology::{Topology, TopologySpec};
 
 use crate::MachineError;
 
-/// What is known of a machine's links.
+/// The links of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PresetLink {
     /// Bandwidth of a channel, bytes per second.
@@ -24,9 +24,9 @@ pub struct PresetLink {
 /// A machine by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
-    /// How it is asked for.
+    /// The name by which it is chosen.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub about: &'static str,
     /// Cores of a node.
     pub cores: u32,
@@ -88,7 +88,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
-    /// The topology, and of how many nodes the job uses the first: `nodes` is what is behind the colon.
+    /// The topology, and of how many nodes the job uses the first: `nodes` is the number after the colon.
     ///
     /// # Errors
     /// If a Blue Gene is asked for without a number of nodes or with too many, or another machine with one.
@@ -176,7 +176,7 @@ const PARTITIONS: [(u32, [u32; 3]); 10] = [
     (16384, [16, 32, 32]),
 ];
 
-/// The smallest partition with so many nodes, not below the smallest that is given out. More than the largest is the
+/// The smallest partition with so many nodes, not below the smallest that is allocated. More than the largest is the
 /// largest.
 pub fn blue_gene_partition(nodes: u32, smallest: u32) -> Partition {
     let fitting = PARTITIONS.iter().find(|(size, _)| *size >= nodes.max(smallest));

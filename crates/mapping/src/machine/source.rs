@@ -1,4 +1,4 @@
-//! What a user names a machine by: a topology's shorthand, a preset, or a file.
+//! The source of a machine: a topology's shorthand, a preset, or a file.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::MachineError;
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// What a user says of a machine.
+/// The description of a machine by a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineSource {
     /// A shorthand (`torus:16x16x16`), a preset (`bluegene-p:1024`) or a file.
@@ -30,12 +30,12 @@ pub struct MachineSource {
     pub node: Option<String>,
 }
 
-/// A topology with what its source says beside.
+/// A topology with the other properties that its source states.
 struct Found {
     topology: Arc<dyn Topology>,
     about: About,
     cores: Option<u32>,
-    /// How many of the first nodes the job uses, where that is not all.
+    /// How many of the first nodes the job uses, if not all.
     used: Option<u32>,
 }
 
@@ -122,7 +122,7 @@ fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
     hwloc::read(&text).map_err(|error| error.in_file(file))
 }
 
-/// Finds out what a file is, and reads it.
+/// Determines the format of a file, and reads it.
 fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
     let text = read_text(path, name)?;
     if hwloc::recognize(&text) {

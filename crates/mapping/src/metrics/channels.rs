@@ -1,7 +1,7 @@
 //! What a mapping puts on every channel, exactly, under the machine's own routing.
 //!
-//! On a torus or mesh this is dimension-order routing with the ways round an even ring shared evenly, the default of the
-//! simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
+//! On a torus or mesh this is dimension-order routing with both directions of an even ring shared evenly, the default of
+//! the simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
 //! `routing::channel_loads`; adaptive up-down routing is shared evenly, which is the best that it can reach.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId};
 use workload::tasks::TaskGraph;
 
-use super::each_message;
+use super::messages::each_message;
 use crate::{GridHops, Hops, Machine, Mapping, MappingError};
 
 /// Bytes over every channel in a step of the application.
@@ -133,7 +133,7 @@ fn walk(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Vec<f64> {
 /// The most dimensions of a grid.
 const MAX_DIMS: usize = 24;
 
-/// The way of a flow through a grid.
+/// The path of a flow through a grid.
 pub(crate) struct Walker<'a> {
     pub(crate) channels: &'a Channels,
     pub(crate) grid: &'a GridHops,

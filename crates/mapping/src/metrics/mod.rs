@@ -1,14 +1,17 @@
 //! The figures by which a mapping is judged.
 
 mod channels;
+mod messages;
 
 pub(crate) use channels::Walker;
 pub use channels::{ChannelUse, channel_use};
+pub(crate) use messages::each_message;
 
 use std::collections::BTreeSet;
 
+use workload::tasks::{Phase, TaskGraph};
+
 use crate::{Machine, Mapping};
-use workload::tasks::{GroupKind, Phase, TaskGraph};
 
 /// How far bytes travel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,19 +143,6 @@ fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMe
         dilation,
         multicast_hop_bytes: once,
         proxies,
-    }
-}
-
-/// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
-pub(crate) fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
-    phase.arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, bytes));
-    for group in &phase.groups {
-        for &member in &group.members {
-            match group.kind {
-                GroupKind::Multicast => call(group.root, member, group.bytes),
-                GroupKind::Reduction => call(member, group.root, group.bytes),
-            }
-        }
     }
 }
 

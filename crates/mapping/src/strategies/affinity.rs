@@ -1,4 +1,4 @@
-//! How much pairs of tasks have to do with one another: the graph as strategies see it.
+//! The weights between pairs of tasks: the form of the graph that strategies use.
 
 use rayon::prelude::*;
 use workload::tasks::{Phase, TaskGraph};
@@ -8,12 +8,12 @@ use workload::tasks::{Phase, TaskGraph};
 pub struct Edge {
     /// The other task.
     pub target: u32,
-    /// Bytes both ways, each weighed by its phase.
+    /// Bytes in both directions, each weighed by its phase.
     pub weight: f32,
 }
 
-/// Symmetric weights between tasks, in compressed rows: the sum over phases of weight times bytes both ways. A member of a
-/// multicast or reduction counts as a partner of its root.
+/// Symmetric weights between tasks, in compressed rows: the sum over phases of weight times bytes in both directions. A
+/// member of a multicast or reduction counts as a partner of its root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Affinity {
     first: Vec<u32>,
@@ -43,7 +43,7 @@ impl Affinity {
         Self::merged(&ends, rows)
     }
 
-    /// From unsorted rows, row t at `ends[t]..ends[t + 1]`: sorts them and adds up what goes to the same target.
+    /// From unsorted rows, row t at `ends[t]..ends[t + 1]`: sorts them and adds up weights of the same target.
     pub fn merged(ends: &[u32], mut rows: Vec<(u32, f64)>) -> Self {
         let tasks = ends.len() - 1;
         let mut pieces = Vec::with_capacity(tasks);

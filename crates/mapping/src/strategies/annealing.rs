@@ -1,8 +1,8 @@
 //! Simulated annealing (Bollinger and Midkiff 1988), on its own and as the refinement of other strategies.
 //!
 //! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the task's
-//! partners, next to its own, or anywhere. What does not raise hop-bytes is done, what does is done with probability
-//! exp(-rise / temperature). The temperature falls geometrically from one at which a given share of what is proposed is
+//! partners, next to its own, or anywhere. A change that does not raise hop-bytes is accepted, one that does is accepted with
+//! probability exp(-rise / temperature). The temperature falls geometrically from one at which a given share of the proposals is
 //! accepted to one at which the lightest typical edge is no longer stretched. The budget is a count of steps.
 
 use rand_core::Rng;
@@ -13,7 +13,7 @@ use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
-/// The share of rising changes that is accepted at first where the search starts from anything.
+/// The share of rising changes that is accepted at first if the search starts from an arbitrary mapping.
 const FROM_SCRATCH: f64 = 0.4;
 
 /// `annealing`: from the tasks in order.
@@ -25,18 +25,18 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }
 
-/// Evaluations of an exchange between tasks of six partners that a nominal second has.
+/// Evaluations of an exchange between tasks of six partners in a nominal second.
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
-/// Steps between looks at the watcher.
-const LOOK: u64 = 1 << 14;
-/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so much
-/// less that there are more of them. They are added up anew every so many rounds.
+/// Steps between two polls of the watcher.
+const POLL_INTERVAL: u64 = 1 << 14;
+/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
+/// much less that there are more of them. They are recomputed every so many rounds.
 const SELDOM: f64 = 0.04;
 const PRICED: u64 = 3;
 const RENEWED: u64 = 16;
 /// A rise of so many temperatures is never accepted (probability below 1e-8).
 const FREEZING: f64 = 18.0;
-/// Proposals that the first temperature is found by.
+/// Proposals from which the first temperature is determined.
 const SAMPLES: usize = 2000;
 
 /// A fast stream for the search.
@@ -67,7 +67,7 @@ pub(crate) struct Schedule {
     pub(crate) seed: u64,
 }
 
-/// Steps that a budget allows: fewer where a step looks at more edges.
+/// Steps that a budget allows: fewer where a step visits more edges.
 pub(crate) fn steps_for(budget: f64, affinity: &Affinity) -> u64 {
     let degree = affinity.ends() as f64 / f64::from(affinity.tasks().max(1));
     (budget * STEPS_PER_SECOND * (8.0 / (2.0 + degree)).min(1.5)) as u64
@@ -185,7 +185,7 @@ struct Search<'a, M> {
 impl<M: Metric> Search<'_, M> {
     fn run(&mut self, schedule: Schedule, watch: &dyn Watch) -> Result<(), MappingError> {
         let (first, last) = self.temperatures(schedule.acceptance);
-        let rounds = schedule.steps.div_ceil(LOOK).max(1);
+        let rounds = schedule.steps.div_ceil(POLL_INTERVAL).max(1);
         let cooling = if first > 0.0 { libm::pow(last / first, 1.0 / rounds as f64) } else { 0.0 };
         let mut temperature = first;
         let (mut accepted, mut priced) = (1.0, false);
@@ -199,7 +199,7 @@ impl<M: Metric> Search<'_, M> {
             if accepted < SELDOM && round % RENEWED == 0 {
                 priced = self.layout.keep_prices();
             }
-            let steps = LOOK.min(schedule.steps - round * LOOK) * if priced { PRICED } else { 1 };
+            let steps = POLL_INTERVAL.min(schedule.steps - round * POLL_INTERVAL) * if priced { PRICED } else { 1 };
             let done = (0..steps).filter(|_| self.step(now)).count();
             accepted = done as f64 / steps.max(1) as f64;
             temperature *= cooling;

@@ -1,10 +1,10 @@
 //! `auto`: tries what suits the graph and the machine, refines the best, and keeps the best of all.
 //!
-//! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, what is
-//! made for the application if the graph has its arrays or positions, and several bisections. The best few are annealed, each for a part of the budget, and the best of these for the rest. All
-//! are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the threads on which candidates run
-//! decide nothing. With an objective that counts the most loaded channel, the best by hop-bytes is searched on by channel
-//! loads (on tori and meshes), and the choice among all that was found is by the objective.
+//! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, the
+//! strategies for an application if the graph has its arrays or positions, and several bisections. The best two are
+//! annealed. All are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the result does not
+//! depend on threads. With an objective that counts the most loaded channel, the best by hop-bytes is searched further by
+//! channel loads (on tori and meshes), and the best of all mappings by the objective is chosen.
 
 use rayon::prelude::*;
 
@@ -12,12 +12,13 @@ use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::applications::namd::{self, Scheme};
 use super::applications::openatom;
+use super::cost::cost;
 use super::{bisection, channel_load, embedding, geometric, greedy, grids, parts, simple};
 use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
 const BISECTIONS: u64 = 8;
-/// Edge ends of a graph above which one bisection has to do.
+/// Edge ends of a graph above which only one bisection is tried.
 const MANY: usize = 400_000;
 /// Tasks up to which a graph is searched as a whole.
 const WHOLE: u32 = 20_000;
@@ -26,7 +27,7 @@ const STEPS_PER_TASK: u64 = 1000;
 const ROUNDS: usize = 4;
 /// Candidates that are refined.
 const REFINED: usize = 2;
-/// The share of the budget by which foldings are polished.
+/// The share of the budget that is spent on improving foldings.
 const POLISH: f64 = 0.125;
 /// The share of rising changes that is accepted at first where the start is good.
 const ACCEPTANCE: f64 = 0.06;
@@ -41,12 +42,12 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     ranked.splice(0..0, folded);
     rank(&mut ranked);
     if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
-        // Where a large graph has been folded, a bisection takes long and does not come near.
+        // Where a large graph has been folded, a bisection takes long and is never better.
         if folding.is_infinite() || work.affinity.tasks() <= WHOLE {
             ranked.extend(work.priced(work.bisections()?));
             rank(&mut ranked);
         }
-        // A folding is mostly a local optimum: a little polish shows.
+        // A folding is usually a local optimum: a short search shows whether it is.
         let share = if ranked[0].0 >= folding { POLISH } else { 1.0 };
         let refined = work.refine(&ranked, share)?;
         ranked.extend(work.priced(refined));
@@ -84,7 +85,7 @@ impl<'a> Work<'a> {
         Ok(Self { problem, affinity: Affinity::new(problem.graph), room: problem.room()? })
     }
 
-    /// What `auto` is never worse than.
+    /// The baselines: `auto` is never worse than them.
     fn baselines(&self) -> Result<Vec<Mapping>, MappingError> {
         let greedy = greedy::place_greedily(self.problem, &self.affinity, self.room)?;
         Ok(vec![simple::identity(self.problem)?, simple::random(self.problem)?, greedy])
@@ -100,7 +101,7 @@ impl<'a> Work<'a> {
     fn of_applications(&self) -> Vec<Mapping> {
         let namd = namd::namd(self.problem, Scheme::Topology);
         let tried = [openatom::prisms(self.problem), namd, geometric::geometric(self.problem)];
-        // What is not made for this graph or machine says so, and is left out.
+        // A strategy that is not for this graph or machine returns an error, and is left out.
         let fits = |mapping: &Mapping| embedding::within(self.problem, mapping, self.room);
         tried.into_iter().flatten().filter(fits).collect()
     }
@@ -166,7 +167,7 @@ impl<'a> Work<'a> {
         priced
     }
 
-    /// What no mapping can be below: with one task a node every edge has the hops of the nearest nodes; else 0.
+    /// A lower bound of the cost: with one task a node every edge has the hops of the nearest nodes; else 0.
     fn floor(&self) -> f64 {
         if self.room.tasks > 1 || self.problem.machine.places() < 2 {
             return 0.0;
@@ -182,18 +183,4 @@ impl<'a> Work<'a> {
 /// Sorts by cost; equal ones stay in order.
 fn rank(candidates: &mut [(f64, Mapping)]) {
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-}
-
-/// The sum over edges of weight times hops.
-pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping) -> f64 {
-    let hops = problem.machine.hops();
-    let row = |task: u32| {
-        let here = mapping.place_of[task as usize];
-        let pay = |edge: &super::affinity::Edge| {
-            f64::from(edge.weight) * f64::from(hops.hops(here, mapping.place_of[edge.target as usize]))
-        };
-        affinity.of(task).iter().map(pay).sum::<f64>()
-    };
-    let sums: Vec<f64> = (0..affinity.tasks()).into_par_iter().map(row).collect();
-    sums.iter().sum::<f64>() / 2.0
 }

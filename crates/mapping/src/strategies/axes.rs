@@ -2,19 +2,19 @@
 
 use crate::{GridHops, Hops, Machine, Metric, TableHops};
 
-/// What a step along an axis costs.
+/// The cost of a step along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Within a node: nothing.
     Core,
-    /// Between the nodes of a router: as much wherever to.
+    /// Between the nodes of a router: the same for any two.
     Shared,
     /// Along a dimension of a grid.
     Line {
         /// Whether it is a ring.
         wraps: bool,
     },
-    /// Between parts of a level of a hierarchy: as much wherever to, whatever changes below it.
+    /// Between parts of a level of a hierarchy: the same for any two, whatever changes below it.
     Level,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 pub(crate) struct Axis {
     /// Its extent.
     pub(crate) size: u32,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
     /// Hops of a step, beside those along a line.
     pub(crate) hops: f64,
@@ -145,7 +145,7 @@ fn parts(table: &TableHops, order: &[u32]) -> Option<Vec<u32>> {
 /// Hops from the first part of a block to the others, on average. `inner` places are a part.
 fn mean_hops(table: &TableHops, block: &[u32], inner: u32) -> f64 {
     let others = &block[inner as usize..];
-    // A sample says enough: parts are alike, and embeddings are judged by exact hops at the end.
+    // A sample is enough: parts are equal, and embeddings are judged by exact hops at the end.
     let step = (others.len() / 4096).max(1);
     let sample = others.iter().step_by(step);
     let (sum, count) =

@@ -1,11 +1,11 @@
 //! Recursive bisection of graph and machine together (Pellegrini's dual recursive bipartitioning; Ercal, Ramanujam and
-//! Sadayappan's recursive mincut): the machine is halved, the tasks are cut in two with as little as possible across, and
-//! so on in both halves.
+//! Sadayappan's recursive mincut): the machine is halved, the tasks are cut in two with the least weight across, and so
+//! on in both halves.
 //!
 //! A cut counts the distance of the halves, and the partners that are in other parts of the machine at their parts'
-//! middles. The first parts are cut one after the other, since which half of a ring is which is decided by what has been
-//! cut before; many parts are cut at the same time, by as many threads as there are, and see one another as they were. So
-//! the result does not depend on the threads. Cost: O(edges log edges log places).
+//! middles. The first parts are cut one after the other, since the orientation of the halves of a ring follows from the
+//! cuts before; many parts are cut at the same time, by all threads, from the same state of the others. So
+//! the result does not depend on threads. Cost: O(edges log edges log places).
 
 use std::collections::BTreeSet;
 
@@ -23,10 +23,10 @@ pub(crate) fn bisection(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     bisect_both(problem, &affinity, room, problem.spec.seed)
 }
 
-/// Up to so many parts are cut one by one.
+/// Up to this number of parts they are cut one by one.
 const ONE_BY_ONE: usize = 64;
 
-/// `mincut`: as `bisection`, but a cut counts only what is sent across it (Ercal, Ramanujam and Sadayappan 1988), not where
+/// `mincut`: as `bisection`, but a cut counts only the bytes across it (Ercal, Ramanujam and Sadayappan 1988), not where
 /// partners elsewhere are.
 pub(crate) fn mincut(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
@@ -41,7 +41,7 @@ struct Part {
     places: Vec<u32>,
 }
 
-/// Maps by recursive bisection, then mends what goes beyond the room.
+/// Maps by recursive bisection, then repairs places with more than their room.
 pub(crate) fn bisect_both(
     problem: &Problem<'_>,
     affinity: &Affinity,
@@ -59,14 +59,14 @@ struct State<'a> {
     /// What a task takes of a place's room, and the room: tasks or load.
     sizes: Vec<f64>,
     per_place: f64,
-    /// By task, the place that stands for where it is so far.
+    /// By task, the place that represents the part that it is in so far.
     place: Vec<u32>,
     /// By task, its part (NONE once that is a single place), and its number among the part's tasks.
     part: Vec<u32>,
     local: Vec<u32>,
     /// By task, where it is fixed.
     fixed: Vec<u32>,
-    /// Whether partners elsewhere pull.
+    /// Whether partners in other parts count.
     terminals: bool,
 }
 
@@ -169,8 +169,8 @@ impl<'a> State<'a> {
         [Part { tasks: left, places: zero }, Part { tasks: right, places: one }]
     }
 
-    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for the
-    /// cuts below.
+    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for
+    /// the cuts below.
     fn limits(&self, total: f64, zero: f64, one: f64, ends: (u32, u32)) -> Limits {
         let (room_zero, room_one) = (zero * self.per_place, one * self.per_place);
         let even = total * zero / (zero + one);

@@ -1,13 +1,8 @@
-//! The strategies by name.
+//! The strategies by name. The function of each name is in the folder's `mod.rs`, so that a problem, which names
+//! its strategy, does not depend on the strategies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::applications::namd::{self, Scheme};
-use super::applications::openatom;
-use super::classics::{contraction, genetic, pairwise};
-use super::{annealing, auto, bisection, dynamic, embedding, geometric, greedy, simple};
-use crate::{Mapping, MappingError, Objective, Problem};
 
 /// How tasks are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +11,7 @@ pub enum StrategyName {
     /// The best of those that suit the graph and the machine, refined.
     #[default]
     Auto,
-    /// Task after task on node after node: what a job gets that asks for nothing.
+    /// Task after task on node after node: the default of job launchers.
     Identity,
     /// Any task anywhere, drawn from the seed.
     Random,
@@ -99,38 +94,5 @@ impl StrategyName {
     /// A line about it.
     pub fn about(self) -> String {
         self.described().1
-    }
-}
-
-/// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
-///
-/// # Errors
-/// If the tasks do not fit, if the strategy is not made for such a graph or machine, or if the watcher cancels.
-pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
-    problem.room()?;
-    if problem.spec.objective != Objective::HopBytes && problem.spec.strategy != StrategyName::Auto {
-        let message = "only `auto` chooses by the load of channels; all others lower hop-bytes";
-        return Err(MappingError::unfit("objective", message));
-    }
-    match problem.spec.strategy {
-        StrategyName::Auto => auto::auto(problem),
-        StrategyName::Identity => simple::identity(problem),
-        StrategyName::Greedy => greedy::greedy(problem),
-        StrategyName::Random => simple::random(problem),
-        StrategyName::Embedding => embedding::embedding(problem),
-        StrategyName::Bisection => bisection::bisection(problem),
-        StrategyName::Multilevel => auto::multilevel(problem),
-        StrategyName::Hierarchical => auto::hierarchical(problem),
-        StrategyName::PairwiseExchange => pairwise::pairwise(problem),
-        StrategyName::Genetic => genetic::genetic(problem),
-        StrategyName::Contraction => contraction::contraction(problem),
-        StrategyName::Mincut => bisection::mincut(problem),
-        StrategyName::Geometric => geometric::geometric(problem),
-        StrategyName::Prisms => openatom::prisms(problem),
-        StrategyName::NamdOblivious => namd::namd(problem, Scheme::Oblivious),
-        StrategyName::NamdPatches => namd::namd(problem, Scheme::Patches),
-        StrategyName::NamdTopology => namd::namd(problem, Scheme::Topology),
-        StrategyName::Dynamic => dynamic::dynamic(problem),
-        StrategyName::Annealing => annealing::annealing(problem),
     }
 }

@@ -1,9 +1,9 @@
 //! Lowering the load of the most loaded channel, on tori and meshes.
 //!
-//! The largest load alone has no slope: few exchanges change it. So the search lowers the sum of a high power of all loads,
-//! which is near its largest term; loads are kept exactly while tasks move, under the routing that the simulator uses. A
-//! step moves a task near one of its partners, or exchanges it with one there, and is taken back unless the sum falls (for
-//! `both`: the product of its root and hop-bytes). The result is judged by the exact largest load.
+//! The largest load alone has no slope: few exchanges change it. So the search lowers the sum of a high power of all
+//! loads, which is near its largest term; loads are kept exactly while tasks move, under the routing that the simulator
+//! uses. A step moves a task near one of its partners, or exchanges it with one there, and is undone unless the sum
+//! falls (for `both`: the product of its root and hop-bytes). The result is judged by the exact largest load.
 
 use topology::Channels;
 use units::Draw;
@@ -16,10 +16,10 @@ use crate::{GridHops, Hops, HopsView, Mapping, MappingError, Metric, Objective, 
 
 /// The power of loads that is summed.
 const POWER: i32 = 8;
-/// Steps that a nominal second has.
+/// Steps in a nominal second.
 const STEPS_PER_SECOND: f64 = 4e5;
-/// Steps between looks at the watcher; then the sum is also added up anew.
-const LOOK: u64 = 4096;
+/// Steps between two polls of the watcher, at which the sum is also recomputed.
+const POLL_INTERVAL: u64 = 4096;
 
 /// A mapping with less on the most loaded channel, or the same one; on machines that are no grid always the same.
 pub(crate) fn lower(
@@ -62,7 +62,7 @@ impl HopsView for Lower<'_> {
         let mut search = Search { affinity, layout, meter, movable, near, draw, both, hop_bytes };
         let steps = (problem.budget() * STEPS_PER_SECOND) as u64;
         for step in 0..steps {
-            if step % LOOK == 0 {
+            if step % POLL_INTERVAL == 0 {
                 if problem.watch.cancelled() {
                     return Err(MappingError::Cancelled);
                 }
@@ -165,7 +165,7 @@ struct Search<'a, M> {
     movable: Vec<u32>,
     near: Near,
     draw: Fast,
-    /// Whether hop-bytes count too, and what they are.
+    /// The hop-bytes, if they count too.
     both: bool,
     hop_bytes: f64,
 }
@@ -184,7 +184,7 @@ impl<M: Metric> Search<'_, M> {
         }
     }
 
-    /// What is to be small.
+    /// The value of the objective.
     fn value(&self) -> f64 {
         let largest = libm::pow(self.meter.sum.max(0.0), 1.0 / f64::from(POWER));
         if self.both { largest * self.hop_bytes } else { largest }

@@ -2,15 +2,15 @@
 //! partners.
 //!
 //! Every place that has more than its room gives away tasks, one at a time: the task and the place that raise hop-bytes
-//! least, among the underloaded places nearest to it and to the task's partners. A place knows its neighbourhood only, as a
-//! distributed balancer would. What fits already does not move. Cost: O(moves x tasks of a place x degree).
+//! least, among the underloaded places nearest to it and to the task's partners. Only the neighbourhood of a place is searched, as a
+//! distributed balancer would do. Tasks of other places do not move. Cost: O(moves x tasks of a place x degree).
 
 use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};
 use super::repair::repair;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
 
-/// Places of a neighbourhood that are asked.
+/// Places of a neighbourhood that are searched.
 const ASKED: usize = 128;
 /// Underloaded places of it that are compared.
 const COMPARED: usize = 16;

@@ -3,17 +3,17 @@
 //! Every extent of the task grid is a product of factors, one for each axis of the machine (its dimensions, the cores of a
 //! node, or the levels of its hierarchy). A coordinate is written with these factors as digits, from fine to coarse, in
 //! reflected Gray code along the dimensions of a torus or mesh: a step of the application then changes one digit by one,
-//! and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one lies inside the
+//! and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one is nested in the
 //! other. What a dimension costs follows in closed form from its digits, so that all foldings are searched, by branch and
 //! bound, and the best are measured exactly. A task grid that has the machine's own shape gets hops per byte of 1.
 
 use super::affinity::Affinity;
-use super::auto::cost;
 use super::axes::{Axes, Axis, Kind};
+use super::cost::cost;
 use super::grids::{GridShape, recognize};
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// The most foldings that are looked at.
+/// The most foldings that are tried.
 const MOST: u64 = 400_000;
 /// The most orders of digits, or of dimensions on an axis, that are tried.
 const MAX_ORDERS: usize = 24;
@@ -61,7 +61,7 @@ fn embed_as(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping
     foldings.iter().map(|folding| folding.mapping(shape, &axes)).filter(fits).collect()
 }
 
-/// Whether a mapping honours the room and the fixed tasks.
+/// Whether a mapping respects the room and the fixed tasks.
 pub(crate) fn within(problem: &Problem<'_>, mapping: &Mapping, room: Room) -> bool {
     let places = problem.machine.places() as usize;
     let (mut count, mut load) = (vec![0_u32; places], vec![0.0; places]);
@@ -116,7 +116,7 @@ fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]
     }
 }
 
-/// What all steps of one row of a task dimension cost, in hops.
+/// The cost of all steps of one row of a task dimension, in hops.
 fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
     let mut coarser: u64 = digits.iter().map(|digit| u64::from(digit.radix)).product();
     let (mut cost, mut closing, mut moved) = (0.0, 0.0, 0.0_f64);
@@ -163,14 +163,14 @@ struct Search<'a> {
     /// The order in which dimensions are decided: heaviest first.
     order: Vec<usize>,
     best: Vec<Folding>,
-    looked: u64,
+    tried: u64,
 }
 
 impl<'a> Search<'a> {
     fn new(shape: &'a GridShape, axes: &'a [Axis]) -> Self {
         let dims = shape.dims.len();
         let mut search =
-            Self { shape, axes, choices: Vec::new(), order: (0..dims).collect(), best: Vec::new(), looked: 0 };
+            Self { shape, axes, choices: Vec::new(), order: (0..dims).collect(), best: Vec::new(), tried: 0 };
         search.choices = (0..dims).map(|dim| search.factorizations(dim)).collect();
         let scales: Vec<f64> = (0..dims).map(|dim| search.scale(dim)).collect();
         search.order.sort_by(|&a, &b| scales[b].total_cmp(&scales[a]).then(a.cmp(&b)));
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
         self.shape.weights[dim] * tasks / f64::from(self.shape.dims[dim])
     }
 
-    /// All ways to write an extent as a product over the axes, with the least cost that each can have.
+    /// All factorizations of an extent over the axes, with the least cost that each can have.
     fn factorizations(&self, dim: usize) -> Vec<(f64, Vec<u32>)> {
         let mut found = Vec::new();
         factor(self.shape.dims[dim], self.axes, &mut vec![1; self.axes.len()], 0, &mut found);
@@ -229,10 +229,10 @@ impl<'a> Search<'a> {
         };
         for choice in 0..self.choices[dim].len() {
             let (least, factors) = &self.choices[dim][choice];
-            if spent + least >= self.worst() || self.looked > MOST {
+            if spent + least >= self.worst() || self.tried > MOST {
                 return;
             }
-            self.looked += 1;
+            self.tried += 1;
             if factors.iter().zip(left.iter()).any(|(&factor, &left)| factor > left) {
                 continue;
             }
@@ -245,7 +245,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a folding has to cost less than to be kept.
+    /// The cost below which a folding is kept.
     fn worst(&self) -> f64 {
         if self.best.len() < KEPT { f64::INFINITY } else { self.best[KEPT - 1].cost * (1.0 - 1e-9) }
     }
@@ -257,12 +257,12 @@ impl<'a> Search<'a> {
         let options: Vec<Vec<Vec<usize>>> = sharing.iter().map(|dims| orders(dims.len())).collect();
         let mut pick = vec![0; options.len()];
         loop {
-            self.looked += 1;
+            self.tried += 1;
             self.keep(chosen, &sharing, &options, &pick);
             let Some(axis) = (0..pick.len()).find(|&axis| pick[axis] + 1 < options[axis].len()) else { return };
             pick[..axis].fill(0);
             pick[axis] += 1;
-            if self.looked > MOST {
+            if self.tried > MOST {
                 return;
             }
         }
@@ -296,7 +296,7 @@ fn is_line(axis: &Axis) -> bool {
     matches!(axis.kind, Kind::Line { .. })
 }
 
-/// All ways to write an extent as a product over the axes from `from` on.
+/// All factorizations of an extent over the axes from `from` on.
 fn factor(rest: u32, axes: &[Axis], factors: &mut Vec<u32>, from: usize, found: &mut Vec<Vec<u32>>) {
     if from == axes.len() {
         if rest == 1 {

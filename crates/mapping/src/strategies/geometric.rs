@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::affinity::Affinity;
-use super::auto::cost;
+use super::cost::cost;
 use super::domains::halve;
 use super::repair::repair;
 use crate::{Mapping, MappingError, Problem, Room};

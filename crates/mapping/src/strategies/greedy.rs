@@ -1,8 +1,8 @@
-//! Greedy placement (Agarwal, Sharma and Kale 2006, the paper's reference 32): the task that has most to do with what is
-//! placed is placed next, where it costs least.
+//! Greedy placement (Agarwal, Sharma and Kale 2006, the paper's reference 32): the task that exchanges most bytes with
+//! placed tasks is placed next, where it costs least.
 //!
-//! The places looked at are the free ones nearest to the task's heaviest partners, found by breadth-first search over
-//! neighbouring places; so a task costs O(degree) where there is room nearby. Cost: O(edges log tasks).
+//! The places that are compared are the free ones nearest to the task's heaviest partners, found by breadth-first
+//! search over neighbouring places; so a task costs O(degree) where there is room nearby. Cost: O(edges log tasks).
 
 use std::collections::BinaryHeap;
 
@@ -24,7 +24,7 @@ pub(crate) fn greedy(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     place_greedily(problem, &affinity, problem.room()?)
 }
 
-/// An unplaced task by what it has to do with placed ones.
+/// An unplaced task, ordered by the bytes that it exchanges with placed ones.
 #[derive(Clone, Copy, PartialEq)]
 struct Pull {
     weight: f64,
@@ -81,7 +81,7 @@ struct State<'a> {
     heap: BinaryHeap<Pull>,
     /// The first place that may have room.
     open: u32,
-    /// By place, the search that saw it last.
+    /// By place, the last search that visited it.
     seen: Vec<u32>,
     searches: u32,
     queue: Vec<u32>,

@@ -1,6 +1,6 @@
 //! Recognition of grids: whether a graph is a grid of tasks, however its tasks are numbered (paper, section 4.3).
 //!
-//! A grid is a product of paths and rings. At a task in its inside the directions are told apart by squares: two
+//! A grid is a product of paths and rings. At an inner task the directions are distinguished by squares: two
 //! neighbours in different dimensions have exactly one other neighbour in common, two in the same dimension have none (or
 //! are neighbours, in a ring of three). The directions of one task then fix those of its neighbours: the neighbour b in
 //! direction e of v + d is the corner that completes the square of v + d and v + e. One pass over the tasks labels all,
@@ -11,7 +11,7 @@
 
 use super::affinity::Affinity;
 
-/// The most dimensions of a grid that is looked for; rings of four count twice.
+/// The most dimensions of a grid that is recognized; rings of four count twice.
 pub(crate) const MAX_DIMS: usize = 8;
 /// Gaps between weights that are tried.
 const MAX_GAPS: usize = 8;
@@ -41,16 +41,16 @@ impl GridShape {
 }
 
 impl GridShape {
-    /// The same with pairs of extents of 2 as rings of 4, where their edges weigh the same; none if there is no such pair. A
-    /// product of two paths of two is a ring of four, and only its use tells which of the two is meant.
+    /// The same with pairs of extents of 2 as rings of 4, where their edges weigh the same; none if there is no such
+    /// pair. A product of two paths of two is a ring of four, and only its use determines which of the two is meant.
     pub(crate) fn with_rings_of_four(&self) -> Option<Self> {
         let dims = self.dims.len();
         let mut twos: Vec<usize> = (0..dims).filter(|&dim| self.dims[dim] == 2).collect();
         twos.sort_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(a.cmp(&b)));
-        let alike =
+        let equal =
             |pair: &[usize]| (self.weights[pair[0]] - self.weights[pair[1]]).abs() <= 1e-6 * self.weights[pair[1]];
         let pairs: Vec<(usize, usize)> =
-            twos.chunks_exact(2).filter(|pair| alike(pair)).map(|pair| (pair[0], pair[1])).collect();
+            twos.chunks_exact(2).filter(|pair| equal(pair)).map(|pair| (pair[0], pair[1])).collect();
         if pairs.is_empty() {
             return None;
         }
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_is_no_grid_is_not_taken_for_one() {
-        // Would catch a labelling that does not look whether it is complete: a grid with one edge moved, and a tree.
+        // Would catch a labelling that does not check whether it is complete: a grid with one edge moved, and a tree.
         let mut arcs = ArcList::new(64);
         for task in 0..64_u32 {
             let (x, y) = (task % 8, task / 8);
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn light_edges_do_not_hide_a_grid() {
-        // Would catch a search that gives up at the first diagonal or reduction.
+        // Would catch a search that stops at the first diagonal or reduction.
         let graph = grid(&[(6, false), (5, false)], 3);
         let mut arcs = ArcList::new(30);
         graph.phases[0].arcs.iter().for_each(|(from, to, bytes, _)| arcs.add(from, to, 100 * bytes, 1));

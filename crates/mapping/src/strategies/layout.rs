@@ -1,7 +1,7 @@
-//! A mapping that is being changed: who is where, what each task pays, and what a change would cost.
+//! A mapping that is being changed: the place of each task, its cost, and the cost of a change.
 //!
-//! The objective is hop-bytes: the sum over edges of weight times hops. Every task's share of it (its own edges) is kept, so
-//! that a change is judged by the hops to the new places alone. Nothing is allocated or hashed by a change.
+//! The objective is hop-bytes: the sum over edges of weight times hops. Every task's share of it (its own edges) is
+//! kept, so that a change is judged by the hops to the new places alone. Nothing is allocated or hashed by a change.
 
 use units::Draw;
 
@@ -121,7 +121,7 @@ pub(crate) struct Layout<'a, M> {
     cost: Vec<f64>,
     /// By task, whether it may be moved.
     movable: Vec<bool>,
-    /// What tasks would pay elsewhere, if that is kept.
+    /// The costs of tasks at all other places, if they are kept.
     prices: Option<Prices>,
 }
 
@@ -179,7 +179,7 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.cost.iter().sum::<f64>() / 2.0
     }
 
-    /// What a task would pay at a place, all others staying.
+    /// The cost of a task at a place, all others staying.
     #[inline]
     pub(crate) fn cost_at(&self, task: u32, place: u32) -> f64 {
         let pay = |edge: &super::affinity::Edge| {
@@ -188,7 +188,7 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.affinity.of(task).iter().map(pay).sum()
     }
 
-    /// Keeps what tasks would pay elsewhere from now on, if there is room for that; or adds it up anew.
+    /// Keeps the costs of tasks at all other places from now on, if the table is small enough; or recomputes them.
     pub(crate) fn keep_prices(&mut self) -> bool {
         match &mut self.prices {
             Some(prices) => prices.renew(self.affinity, &self.place_of),
@@ -197,7 +197,7 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.prices.is_some()
     }
 
-    /// What a task would pay at a place, looked up if it can be.
+    /// The cost of a task at a place, from the table if there is one.
     #[inline]
     fn price(&self, task: u32, place: u32) -> f64 {
         self.prices.as_ref().map_or_else(|| self.cost_at(task, place), |prices| prices.of(task, place))
@@ -213,7 +213,7 @@ impl<'a, M: Metric> Layout<'a, M> {
         row.binary_search_by_key(&other, |edge| edge.target).map_or(0.0, |at| f64::from(row[at].weight))
     }
 
-    /// Whether nothing can be gained between two places: they are alike, and tasks do not share nodes.
+    /// Whether nothing can be gained by moves between two places: they have equal hops, and tasks do not share nodes.
     #[inline]
     pub(crate) fn is_idle(&self, one: u32, other: u32) -> bool {
         self.room.tasks == 1 && self.metric.alike(one, other)

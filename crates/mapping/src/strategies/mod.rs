@@ -1,4 +1,4 @@
-//! The strategies, one file each, and their catalogue.
+//! The strategies, one file each, their catalogue, and the function that calls the chosen one.
 
 pub mod affinity;
 mod annealing;
@@ -9,6 +9,7 @@ mod bisection;
 mod catalogue;
 mod channel_load;
 mod classics;
+mod cost;
 mod domains;
 mod dynamic;
 mod embedding;
@@ -23,4 +24,43 @@ mod prices;
 mod repair;
 mod simple;
 
-pub use catalogue::{StrategyName, map};
+pub use catalogue::StrategyName;
+
+use applications::namd::{self, Scheme};
+use applications::openatom;
+use classics::{contraction, genetic, pairwise};
+
+use crate::{Mapping, MappingError, Objective, Problem};
+
+/// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
+///
+/// # Errors
+/// If the tasks do not fit, if the strategy is not made for such a graph or machine, or if the watcher cancels.
+pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    problem.room()?;
+    if problem.spec.objective != Objective::HopBytes && problem.spec.strategy != StrategyName::Auto {
+        let message = "only `auto` chooses by the load of channels; all others lower hop-bytes";
+        return Err(MappingError::unfit("objective", message));
+    }
+    match problem.spec.strategy {
+        StrategyName::Auto => auto::auto(problem),
+        StrategyName::Identity => simple::identity(problem),
+        StrategyName::Greedy => greedy::greedy(problem),
+        StrategyName::Random => simple::random(problem),
+        StrategyName::Embedding => embedding::embedding(problem),
+        StrategyName::Bisection => bisection::bisection(problem),
+        StrategyName::Multilevel => auto::multilevel(problem),
+        StrategyName::Hierarchical => auto::hierarchical(problem),
+        StrategyName::PairwiseExchange => pairwise::pairwise(problem),
+        StrategyName::Genetic => genetic::genetic(problem),
+        StrategyName::Contraction => contraction::contraction(problem),
+        StrategyName::Mincut => bisection::mincut(problem),
+        StrategyName::Geometric => geometric::geometric(problem),
+        StrategyName::Prisms => openatom::prisms(problem),
+        StrategyName::NamdOblivious => namd::namd(problem, Scheme::Oblivious),
+        StrategyName::NamdPatches => namd::namd(problem, Scheme::Patches),
+        StrategyName::NamdTopology => namd::namd(problem, Scheme::Topology),
+        StrategyName::Dynamic => dynamic::dynamic(problem),
+        StrategyName::Annealing => annealing::annealing(problem),
+    }
+}

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::layout::Near;
 use crate::{GridHops, Hops, Machine, TableHops};
 
-/// The most points of a grid whose places are looked up in a table; a machine's nodes are never more.
+/// The most points of a grid whose places are kept in a table; a machine's nodes are never more.
 const NONE: u32 = u32::MAX;
 
 impl Near {

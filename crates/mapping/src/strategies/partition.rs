@@ -1,9 +1,9 @@
 //! Cutting a graph in two: multilevel, with Fiduccia and Mattheyses' refinement.
 //!
-//! The cost of a cut is the weight across it times the distance of the two sides, and what tasks pay for being on the one
-//! side rather than the other because of partners that are placed elsewhere (Dunlop and Kernighan's terminals). The graph
-//! is coarsened by matching along heavy edges, cut when it is small, and refined at every size on the way back. Cost:
-//! O(edges log edges).
+//! The cost of a cut is the weight across it times the distance of the two sides, and what tasks pay for being on the
+//! one side rather than the other because of partners that are placed elsewhere (Dunlop and Kernighan's terminals). The
+//! graph is coarsened by matching along heavy edges, cut when it is small, and refined at every size while it is
+//! uncoarsened. Cost: O(edges log edges).
 
 use std::collections::BinaryHeap;
 
@@ -53,7 +53,7 @@ impl Piece {
 pub(crate) struct Limits {
     /// The least and the most that side 0 may take.
     pub(crate) zero: (f64, f64),
-    /// What side 0 takes where nothing speaks against it.
+    /// The target for side 0 in the absence of other reasons.
     pub(crate) target: f64,
     /// The distance of the sides: the cost of a unit of weight across the cut.
     pub(crate) distance: f64,
@@ -243,13 +243,13 @@ impl Ord for Candidate {
     }
 }
 
-/// One pass: every vertex moves at most once, best first; the best state on the way is kept.
+/// One pass: every vertex moves at most once, best first; the best intermediate state is kept.
 struct Pass<'a> {
     piece: &'a Piece,
     limits: Limits,
     /// What side 0 has.
     zero: f64,
-    /// How far side 0 may be beyond its limits on the way.
+    /// How far side 0 may be beyond its limits during a pass.
     slack: f64,
     gain: Vec<f64>,
     stamp: Vec<u32>,

@@ -3,7 +3,7 @@
 //! The machine is cut into parts of a few thousand tasks. Each is annealed on its own, its tasks moving among its places
 //! while all others stay where they were when the round began; that fits a core's cache, and parts do not wait for one
 //! another. Every part has a random stream of its own, so the result does not depend on the threads. The next round cuts
-//! elsewhere, so that what was a border lies inside.
+//! elsewhere, so that tasks at a border come to be inside a part.
 
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ pub(crate) fn anneal_parts(
         let work = |(number, (places, own)): (usize, (&Vec<u32>, &Vec<u32>))| {
             let share = Schedule {
                 steps: (steps * own.len() as f64 / tasks as f64) as u64,
-                // Later rounds mend borders and keep what is good.
+                // Later rounds improve the borders and keep the rest.
                 acceptance: schedule.acceptance / (1 + round) as f64,
                 seed: schedule.seed ^ ((round as u64) << 48) ^ number as u64,
             };

@@ -1,5 +1,5 @@
-//! What every task would pay at every place, kept up to date: for small problems, where most proposals are refused and a
-//! look-up is several times cheaper than adding up.
+//! The cost of every task at every place, kept up to date: for small problems, where most proposals are refused and
+//! reading a table is several times cheaper than a sum.
 
 use super::affinity::Affinity;
 use crate::Metric;
@@ -7,8 +7,8 @@ use crate::Metric;
 /// The most entries of a table: 8 MiB.
 pub(crate) const MOST: usize = 1 << 21;
 
-/// The table. Rows are tasks, columns places. Single precision, since it only steers: it is made anew now and then, and
-/// results are judged by exact sums.
+/// The table. Rows are tasks, columns places. Single precision, since it only guides the search: it is recomputed now
+/// and then, and results are judged by exact sums.
 pub(crate) struct Prices {
     places: usize,
     price: Vec<f32>,
@@ -42,7 +42,7 @@ impl Prices {
         }
     }
 
-    /// What a task would pay at a place.
+    /// The cost of a task at a place.
     #[inline]
     pub(crate) fn of(&self, task: u32, place: u32) -> f64 {
         f64::from(self.price[task as usize * self.places + place as usize])

@@ -1,4 +1,4 @@
-//! Making a mapping fit: fixed tasks to their places, and what is beyond a place's room to near ones.
+//! Making a mapping valid: fixed tasks go to their places, and tasks beyond a place's room to near places.
 
 use crate::{Mapping, Problem, Room};
 
@@ -44,7 +44,7 @@ pub(crate) fn repair(problem: &Problem<'_>, room: Room, mapping: &mut Mapping) {
     }
 }
 
-/// Where a task of a load goes from a place: the nearest that takes it, or the least loaded if that relieves.
+/// The place to which a task of a load is moved: the nearest with room, or the least loaded if the move is an improvement.
 fn target(problem: &Problem<'_>, room: Room, (from, own): (u32, f64), count: &[u32], load: &[f64]) -> Option<u32> {
     let hops = problem.machine.hops();
     let others = || (0..count.len() as u32).filter(|&to| to != from && count[to as usize] < room.tasks);

@@ -47,7 +47,7 @@ fn a_message_alone_takes_overheads_way_and_length() {
         assert_eq!(found.pairs.len(), 59);
         for pair in &found.pairs {
             assert_eq!((pair.rank, pair.messages), (7, 2));
-            let exact = 1009.0 + 503.0 + way(pair.hops) + length;
+            let exact = 1009.0 + 503.0 + way(pair.channels) + length;
             near(pair.time_min_ns.unwrap(), exact);
             near(pair.time_max_ns.unwrap(), exact);
         }
@@ -66,7 +66,7 @@ fn a_large_message_asks_first() {
     let wocon = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
     let nic = "nic = { send_overhead = \"1009 ns\", receive_overhead = \"503 ns\", eager_limit = \"1023 B\", control_size = \"50 B\" }";
     for pair in benchmark(&result(&experiment(TORUS, wocon, nic))).pairs {
-        near(pair.time_mean_ns.unwrap(), 3.0 * (1512.0 + way(pair.hops)) + 2.0 * 100.0 + 2048.0);
+        near(pair.time_mean_ns.unwrap(), 3.0 * (1512.0 + way(pair.channels)) + 2.0 * 100.0 + 2048.0);
     }
     // A message of just the limit does not.
     let same = nic.replace("1023 B", "1 KiB");
@@ -81,9 +81,9 @@ fn messages_within_a_node_take_the_overheads_alone() {
     let both = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
     let found = benchmark(&result(&experiment(TORUS, both, &format!("{OVERHEADS}\n{placement}"))));
     let own = &found.pairs[0];
-    assert_eq!((own.partner, own.hops), (1, 0));
+    assert_eq!((own.partner, own.channels), (1, 0));
     near(own.time_mean_ns.unwrap(), 1512.0);
-    assert!(found.pairs[1..].iter().all(|pair| pair.hops > 0));
+    assert!(found.pairs[1..].iter().all(|pair| pair.channels > 0));
     // Nor does it ask first.
     let asking = OVERHEADS.replace(" }", ", eager_limit = \"1 B\" }");
     let found = benchmark(&result(&experiment(TORUS, both, &format!("{asking}\n{placement}"))));
@@ -103,13 +103,13 @@ fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
         benchmark(&result(&experiment(torus, &wicon, &rest(seed))))
     };
     let (near, random) = (of("near-neighbour", 1), of("random", 1));
-    assert!(near.pairs.iter().all(|pair| pair.hops == 1 && pair.partner == pair.rank + 1));
+    assert!(near.pairs.iter().all(|pair| pair.channels == 1 && pair.partner == pair.rank + 1));
     let mut ranks: Vec<u32> = random.pairs.iter().flat_map(|pair| [pair.rank, pair.partner]).collect();
     ranks.sort_unstable();
     assert_eq!(ranks, (0..192).collect::<Vec<_>>());
     assert!(random.pairs.iter().all(|pair| pair.rank < pair.partner));
     // Three on each dimension's four: a mean of 1 each.
-    assert!((random.pair_hops_mean - 3.0).abs() < 0.5, "{}", random.pair_hops_mean);
+    assert!((random.pair_channels_mean - 3.0).abs() < 0.5, "{}", random.pair_channels_mean);
     let partners = |found: &BenchmarkResult| found.pairs.iter().map(|pair| pair.partner).collect::<Vec<_>>();
     assert_ne!(partners(&random), partners(&of("random", 2)));
     // Three ranks of a node share its link packet by packet: their messages end together, but for two packets of 200 ns.
@@ -172,7 +172,7 @@ fn ranks_that_share_all_nodes_or_leave_some_without_any_run() {
     let local = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
     let found = benchmark(&result(&experiment(TORUS, wicon, &format!("{OVERHEADS}\n{local}"))));
     assert_eq!((found.message_time_mean_ns, found.pairs.len()), (None, 60));
-    assert!(found.pairs.iter().all(|pair| pair.hops == 0 && pair.time_mean_ns == Some(1512.0)));
+    assert!(found.pairs.iter().all(|pair| pair.channels == 0 && pair.time_mean_ns == Some(1512.0)));
     let path = std::env::temp_dir().join(format!("cutthrough-{}-ranks", std::process::id()));
     std::fs::write(&path, "0\n1\n2\n").unwrap();
     let few = format!("{OVERHEADS}\nplacement = {{ strategy = \"file\", path = '{}' }}", path.display());

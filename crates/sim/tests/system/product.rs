@@ -178,7 +178,10 @@ fn check_benchmark(text: &str, benchmark: &Benchmark, point: &PointResult) {
     assert_eq!(point.packets, benchmark.schedule.messages().count() as u64 * 3, "{text}");
     assert_eq!(found.pairs.len(), benchmark.pairs.len(), "{text}");
     let least = 600.0 * 0.8 + 2.0 * 20.0;
-    assert!(found.pairs.iter().all(|pair| pair.hops > 0 && pair.time_min_ns.unwrap() >= least), "{text}\n{found:?}");
+    assert!(
+        found.pairs.iter().all(|pair| pair.channels > 0 && pair.time_min_ns.unwrap() >= least),
+        "{text}\n{found:?}"
+    );
 }
 
 /// What became of a cell: it ran, or the key because of which it is refused; or what is wrong.

@@ -6,7 +6,7 @@
 //! - Level 0 is the leaf level. Router `l * k^(n-1) + w` is switch w of level l; the digits of w in base k are
 //!   w_0 (lowest) to w_(n-2).
 //! - Ports `0..k` of a switch lead down, ports `k..2k` up. The up ports of the top level are unconnected.
-//! - Node x hangs on port `x mod k` of leaf switch `x / k`.
+//! - Node x is attached to port `x mod k` of leaf switch `x / k`.
 //! - Up port `k + j` of switch w of level l leads to that switch of level l + 1 whose number is w with digit l replaced
 //!   by j; it arrives there at the down port `w_l`.
 //!
@@ -58,7 +58,7 @@ pub struct FatTree {
     by_power: Vec<Divisor>,
     /// k^i, for i in `0..n`.
     powers: Vec<u32>,
-    /// By router; what routing asks for at every hop.
+    /// By router; read by routing at every hop.
     subtrees: Vec<Subtree>,
 }
 
@@ -197,7 +197,7 @@ impl Topology for FatTree {
         "fat-tree"
     }
 
-    /// Switches of equal index lie together, whatever their level: they share all digits but those that a wire changes.
+    /// Switches of equal index are adjacent, whatever their level: they share all digits but those that a wire changes.
     fn locality(&self, router: RouterId) -> u64 {
         let levels = u64::from(self.levels());
         let (level, a_level) = (u64::from(self.level(router)), u64::from(self.routers()) / levels);

@@ -3,7 +3,7 @@
 //! The file is UTF-8 text, one wire or node a line; `#` starts a comment, and blank lines are skipped:
 //!
 //! ```text
-//! link 0 1            # a wire between routers 0 and 1: a channel each way
+//! link 0 1            # a wire between routers 0 and 1: a channel in each direction
 //! link 0 1 x2         # two more, in parallel
 //! link 1 2 global     # of the class `global`, so that [link.global] sets its bandwidth and delay
 //! link 2 0 global x4  # four of them
@@ -14,10 +14,10 @@
 //! Numbering: the routers have the file's numbers, which must have no gaps; nodes are numbered in the order of the file;
 //! the ports of a router are numbered in the order in which the file's lines mention it. A wire without a class has the
 //! class `link`. Classes are numbered in the order in which they first occur, and are words of letters, digits, `-` and
-//! `_` that start with a letter and do not look like a count.
+//! `_` that start with a letter and are not of the form of a count.
 //!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which is what
-//! limits the number of routers; nothing is known of a bisection.
+//! limits the number of routers; no bisection is defined.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -154,7 +154,7 @@ fn read(path: &Path) -> Result<String, String> {
         ErrorKind::NotFound => "does not exist".to_owned(),
         _ => format!("cannot be read: {error}"),
     };
-    // Asked before it is opened: to open a pipe would wait for its writer.
+    // Checked before it is opened: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(explain)?;
     if !metadata.is_file() {
         return Err("is not a file".into());

@@ -1,6 +1,6 @@
 //! One switch, with a node on every port.
 //!
-//! Node x hangs on port x of router 0. The bisection separates the first half of the nodes from the others and cuts
+//! Node x is attached to port x of router 0. The bisection separates the first half of the nodes from the others and cuts
 //! their links.
 
 use std::any::Any;

@@ -6,7 +6,7 @@
 //!   fastest; s_d is the size of dimension d.
 //! - Port `2d` leads in the plus direction of dimension d, to c_d + 1, and port `2d + 1` in the minus direction. A plus
 //!   port leads to a minus port. At the edge of a mesh they are unconnected; in a torus they wrap.
-//! - With p nodes on each router and D dimensions, node x hangs on port `2D + x mod p` of router `x / p`.
+//! - With p nodes on each router and D dimensions, node x is attached to port `2D + x mod p` of router `x / p`.
 //!
 //! A dimension of size 2 of a torus has two parallel wires between its two routers, one from each one's plus port to the
 //! other's minus port; of a mesh it has one. A dimension of size 1 would have channels from a router to itself and is

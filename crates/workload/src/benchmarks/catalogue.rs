@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Benchmark, wicon, wocon};
+use super::round_trips::Benchmark;
+use super::{wicon, wocon};
 use crate::PatternError;
 
 /// A benchmark of message latency, and its keys.
@@ -50,21 +51,4 @@ impl BenchmarkSpec {
             Self::Wicon(spec) => spec.message_size.0,
         }
     }
-}
-
-/// The most operations of a benchmark: each takes some 150 bytes to build, and 50 of every thread that runs it.
-const MOST: u64 = 1 << 24;
-
-/// Refuses what is too little to measure or too much to hold: a round trip is four operations.
-pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
-    if pairs == 0 {
-        let message = format!("a benchmark needs two ranks, and there is {ranks}");
-        return Err(PatternError::new("kind", message));
-    }
-    let most = MOST / (4 * pairs);
-    if u64::from(messages) > most {
-        let message = format!("{messages} round trips of {pairs} pairs are too many: up to {most} are supported");
-        return Err(PatternError::new("messages", message));
-    }
-    Ok(())
 }

@@ -6,14 +6,14 @@ use units::{Bandwidth, Bytes, Time};
 /// The two terms of equation 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageLatency {
-    /// What the way takes: the flit's time on each link.
+    /// The time for the distance: that of a flit on each link.
     pub distance: Time,
-    /// What the message takes on one link.
+    /// The time of the message on one link.
     pub length: Time,
 }
 
-/// Equation 1, L_f / B * D + L / B: a message of L bytes over D links of bandwidth B, where a flit of L_f bytes has to be in
-/// a link's sender before it goes on. None if a time is longer than can be counted.
+/// Equation 1, L_f / B * D + L / B: a message of L bytes over D links of bandwidth B, where a flit of L_f bytes has to
+/// be in a link's sender before it goes on. None if a time is longer than can be counted.
 pub fn message_latency(flit: Bytes, bandwidth: Bandwidth, links: u32, length: Bytes) -> Option<MessageLatency> {
     let (hop, _) = bandwidth.serialization(flit)?;
     let (length, _) = bandwidth.serialization(length)?;

@@ -1,4 +1,4 @@
-//! Benchmarks of message latency: who exchanges messages with whom, as schedules (Bhatele, "Scalable topology aware object
+//! Benchmarks of message latency: the messages between ranks, as schedules (Bhatele, "Scalable topology aware object
 //! mapping for large supercomputers", section 3.1).
 //!
 //! Both measure round trips: a rank sends a message, its partner answers with one of the same size. The time of a message
@@ -6,76 +6,11 @@
 
 mod catalogue;
 pub mod latency;
+mod round_trips;
 mod wicon;
 mod wocon;
 
 pub use catalogue::BenchmarkSpec;
+pub use round_trips::Benchmark;
 pub use wicon::{PairsSpec, WiconSpec};
 pub use wocon::WoconSpec;
-
-use std::sync::Arc;
-
-use crate::schedule::{OpId, Schedule, ScheduleBuilder};
-
-/// A benchmark: its schedule, and which of its operations are measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Benchmark {
-    /// What every rank does.
-    pub schedule: Arc<Schedule>,
-    /// Bytes of a message.
-    pub message_size: u64,
-    /// The pairs of ranks, the one that begins first.
-    pub pairs: Vec<(u32, u32)>,
-    /// The round trips, pair by pair: the send that begins and the receive that ends it, by their numbers in the schedule.
-    pub trips: Vec<(u32, u32)>,
-}
-
-/// The operations of a pair's round trips: of the rank that begins, and of its partner.
-struct Trips {
-    /// The first send and the last receive of the rank that begins.
-    ends: Option<(OpId, OpId)>,
-    /// The partner's last send.
-    last_reply: Option<OpId>,
-    measured: Vec<(OpId, OpId)>,
-}
-
-/// Writes round trips one after the other, the first after two operations, of the rank that begins and of its partner.
-fn round_trips(
-    builder: &mut ScheduleBuilder,
-    (rank, partner): (u32, u32),
-    (messages, bytes): (u32, u64),
-    after: (Option<OpId>, Option<OpId>),
-) -> Trips {
-    let mut trips = Trips { ends: None, last_reply: after.1, measured: Vec::new() };
-    let mut last = after.0;
-    for _ in 0..messages {
-        let send = builder.send(rank, partner, bytes, 0);
-        let heard = builder.recv(partner, rank, bytes, 0);
-        let reply = builder.send(partner, rank, bytes, 0);
-        let recv = builder.recv(rank, partner, bytes, 0);
-        for (op, before) in [(send, last), (heard, trips.last_reply)] {
-            if let Some(before) = before {
-                builder.requires(op, before);
-            }
-        }
-        builder.requires(reply, heard);
-        builder.requires(recv, send);
-        trips.measured.push((send, recv));
-        trips.last_reply = Some(reply);
-        trips.ends = Some((trips.ends.map_or(send, |ends| ends.0), recv));
-        last = Some(recv);
-    }
-    trips
-}
-
-/// The benchmark of a schedule under construction.
-fn finish(
-    builder: ScheduleBuilder,
-    message_size: u64,
-    pairs: Vec<(u32, u32)>,
-    trips: &[(OpId, OpId)],
-) -> Result<Benchmark, crate::PatternError> {
-    let schedule = builder.build().map_err(|error| crate::PatternError::new("messages", error.to_string()))?;
-    let trips = trips.iter().map(|&(send, recv)| (schedule.number(send), schedule.number(recv))).collect();
-    Ok(Benchmark { schedule: Arc::new(schedule), message_size, pairs, trips })
-}

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Draw};
 
-use super::{Benchmark, finish, round_trips};
+use super::round_trips::{Benchmark, check_size, finish, round_trips};
 use crate::PatternError;
 use crate::schedule::ScheduleBuilder;
 use crate::stream::Stream;
@@ -13,7 +13,7 @@ use crate::stream::Stream;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WiconSpec {
-    /// Who is whose partner.
+    /// The partner of each rank.
     pub pairs: PairsSpec,
     /// Round trips of each pair.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -23,12 +23,12 @@ pub struct WiconSpec {
     pub message_size: Bytes,
 }
 
-/// Who is whose partner.
+/// The partner of each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairsSpec {
-    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one hop apart, if its
-    /// first dimension is even.
+    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one channel
+    /// apart, if its first dimension is even.
     #[default]
     NearNeighbour,
     /// Drawn from the experiment's seed.
@@ -49,7 +49,7 @@ impl Default for WiconSpec {
 /// # Errors
 /// Fewer than two ranks, or too many messages.
 pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
-    super::catalogue::check_size(u64::from(ranks / 2), ranks, spec.messages)?;
+    check_size(u64::from(ranks / 2), ranks, spec.messages)?;
     let mut order: Vec<u32> = (0..ranks).collect();
     if spec.pairs == PairsSpec::Random {
         let mut draw = Stream::new(seed, "wicon");

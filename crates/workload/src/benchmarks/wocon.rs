@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::{Benchmark, finish, round_trips};
+use super::round_trips::{Benchmark, check_size, finish, round_trips};
 use crate::PatternError;
 use crate::schedule::ScheduleBuilder;
 
@@ -40,7 +40,7 @@ pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, PatternEr
         let last = ranks.saturating_sub(1);
         return Err(PatternError::new("master", format!("there is no rank {}: 0 to {last} are allowed", spec.master)));
     }
-    super::catalogue::check_size(u64::from(ranks.saturating_sub(1)), ranks, spec.messages)?;
+    check_size(u64::from(ranks.saturating_sub(1)), ranks, spec.messages)?;
     let mut builder = ScheduleBuilder::new(ranks);
     let pairs: Vec<_> = (0..ranks).filter(|&rank| rank != spec.master).map(|rank| (spec.master, rank)).collect();
     let mut measured = Vec::new();

@@ -1,10 +1,10 @@
 //! Adversarial: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
-//! All that leaves a group is for one other, which minimal routing sends over the few channels between the two.
+//! All traffic of a group goes to one other group, over the few channels between the two if routing is minimal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
 use super::groups;
 use crate::{Pattern, PatternError, Shape};
@@ -45,7 +45,7 @@ impl Adversarial {
     }
 
     /// The first task of the group that a task sends to.
-    fn target(&self, src: NodeId) -> u32 {
+    fn target(&self, src: TaskId) -> u32 {
         let first = src.0 / self.per_group * self.per_group;
         ((u64::from(first) + u64::from(self.offset)) % u64::from(self.tasks)) as u32
     }
@@ -56,16 +56,16 @@ impl Pattern for Adversarial {
         KIND
     }
 
-    fn sends(&self, _src: NodeId) -> bool {
+    fn sends(&self, _src: TaskId) -> bool {
         true
     }
 
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
-        NodeId(self.target(src) + draw.below(self.per_group))
+    fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
+        TaskId(self.target(src) + draw.below(self.per_group))
     }
 
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         let first = self.target(src);
-        (first..first + self.per_group).map(|dst| (NodeId(dst), 1.0 / f64::from(self.per_group))).collect()
+        (first..first + self.per_group).map(|dst| (TaskId(dst), 1.0 / f64::from(self.per_group))).collect()
     }
 }

@@ -1,20 +1,20 @@
-//! What the patterns on the bits of a node's number share.
+//! Common to the patterns that permute the bits of a task's number.
 
 use crate::PatternError;
 
-/// The number of bits of a node's number.
+/// The number of bits of a task's number.
 ///
 /// # Errors
-/// If the number of nodes is not a power of two.
-pub(super) fn bits_of(kind: &str, nodes: u32) -> Result<u32, PatternError> {
-    if nodes.is_power_of_two() {
-        return Ok(nodes.trailing_zeros());
+/// If the number of tasks is not a power of two.
+pub(super) fn bits_of(kind: &str, tasks: u32) -> Result<u32, PatternError> {
+    if tasks.is_power_of_two() {
+        return Ok(tasks.trailing_zeros());
     }
-    let above = u64::from(nodes).next_power_of_two();
+    let above = u64::from(tasks).next_power_of_two();
     let below = above / 2;
     let message = format!(
-        "`{kind}` permutes the bits of a node's number, so it needs a power of two of nodes, such as {below} or {above}; \
-         this topology has {nodes}"
+        "`{kind}` permutes the bits of a task's number, so it needs a power of two of tasks, such as {below} or {above}; \
+         the workload has {tasks}"
     );
     Err(PatternError::new("kind", message))
 }

@@ -1,13 +1,13 @@
 //! Nearest-neighbour exchange: tasks in a periodic grid of their own, each message to one of the neighbours.
 //!
-//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension lie farthest apart (Prisacari et
+//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension are farthest apart (Prisacari et
 //! al., section IV: "the most remote phase of the exchange, corresponding to the third dimension"). The grid is the
 //! application's, whatever the machine's shape; without `dims` it has three dimensions, as near to a cube as the number
 //! of tasks allows, in ascending order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
 use crate::{Pattern, PatternError};
 
@@ -57,16 +57,16 @@ impl TaskGrid {
     }
 
     /// The neighbours of a task in a dimension: two, one if the dimension has two tasks, none if it has one.
-    pub fn neighbours(&self, task: u32, dimension: usize) -> impl Iterator<Item = u32> + use<> {
+    pub fn neighbours(&self, task: TaskId, dimension: usize) -> impl Iterator<Item = TaskId> + use<> {
         let size = self.dims[dimension];
         let stride: u32 = self.dims[..dimension].iter().product();
-        let place = task / stride % size;
-        let base = task - place * stride;
+        let place = task.0 / stride % size;
+        let base = task.0 - place * stride;
         let count = (size - 1).min(2);
         [(place + 1) % size, (place + size - 1) % size]
             .into_iter()
             .take(count as usize)
-            .map(move |place| base + place * stride)
+            .map(move |place| TaskId(base + place * stride))
     }
 }
 
@@ -93,7 +93,7 @@ pub fn near_cube(number: u32) -> [u32; 3] {
 pub struct Exchange {
     /// The neighbours of each task, and where those of the next begin.
     first: Vec<u32>,
-    neighbours: Vec<u32>,
+    neighbours: Vec<TaskId>,
 }
 
 impl Exchange {
@@ -115,7 +115,7 @@ impl Exchange {
         let mut this = Self { first: vec![0], neighbours: Vec::new() };
         for task in 0..tasks {
             for dimension in dimensions.clone() {
-                this.neighbours.extend(grid.neighbours(task, dimension));
+                this.neighbours.extend(grid.neighbours(TaskId(task), dimension));
             }
             this.first.push(this.neighbours.len() as u32);
         }
@@ -126,7 +126,7 @@ impl Exchange {
         Ok(this)
     }
 
-    fn of(&self, src: NodeId) -> &[u32] {
+    fn of(&self, src: TaskId) -> &[TaskId] {
         &self.neighbours[self.first[src.index()] as usize..self.first[src.index() + 1] as usize]
     }
 }
@@ -136,24 +136,24 @@ impl Pattern for Exchange {
         KIND
     }
 
-    fn sends(&self, src: NodeId) -> bool {
+    fn sends(&self, src: TaskId) -> bool {
         !self.of(src).is_empty()
     }
 
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+    fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
         let neighbours = self.of(src);
-        NodeId(neighbours[draw.below(neighbours.len() as u32) as usize])
+        neighbours[draw.below(neighbours.len() as u32) as usize]
     }
 
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         let mut neighbours = self.of(src).to_vec();
         neighbours.sort_unstable();
         let each = 1.0 / neighbours.len().max(1) as f64;
-        let mut shares: Vec<(NodeId, f64)> = Vec::with_capacity(neighbours.len());
+        let mut shares: Vec<(TaskId, f64)> = Vec::with_capacity(neighbours.len());
         for task in neighbours {
             match shares.last_mut() {
-                Some((last, share)) if last.0 == task => *share += each,
-                _ => shares.push((NodeId(task), each)),
+                Some((last, share)) if *last == task => *share += each,
+                _ => shares.push((task, each)),
             }
         }
         shares
@@ -184,10 +184,10 @@ mod tests {
     fn neighbours_wrap_and_are_counted_once() {
         // Would catch a ring of two with two neighbours, and a stride of the wrong dimension.
         let grid = TaskGrid::new(Some(&[2, 3, 4]), 24).unwrap();
-        let of = |task, dimension| grid.neighbours(task, dimension).collect::<Vec<_>>();
+        let of = |task, dimension| grid.neighbours(TaskId(task), dimension).map(|task| task.0).collect::<Vec<_>>();
         assert_eq!((of(0, 0), of(0, 1), of(0, 2)), (vec![1], vec![2, 4], vec![6, 18]));
         assert_eq!(of(23, 2), [5, 17]);
-        assert!(TaskGrid::new(Some(&[5]), 5).unwrap().neighbours(4, 0).eq([0, 3]));
-        assert_eq!(TaskGrid::new(Some(&[1, 4]), 4).unwrap().neighbours(0, 0).count(), 0);
+        assert!(TaskGrid::new(Some(&[5]), 5).unwrap().neighbours(TaskId(4), 0).eq([TaskId(0), TaskId(3)]));
+        assert_eq!(TaskGrid::new(Some(&[1, 4]), 4).unwrap().neighbours(TaskId(0), 0).count(), 0);
     }
 }

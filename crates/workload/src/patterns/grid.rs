@@ -1,20 +1,20 @@
-//! What the patterns that move along dimensions share.
+//! Common to the patterns that shift along dimensions.
 
 use super::Permutation;
 use crate::{PatternError, Shape};
 
-/// The permutation that moves every node by `step(k)` places, cyclically, in each dimension of size k. Nodes of one
-/// router keep their order. A topology without dimensions counts as one dimension of all its nodes.
+/// The permutation that moves every task by `step(k)` places, cyclically, in each dimension of size k. Tasks of one
+/// router keep their order. A topology without dimensions counts as one dimension of all its tasks.
 ///
 /// # Errors
-/// If no node would send.
+/// If no task would send.
 pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32) -> Result<Permutation, PatternError> {
-    let nodes = shape.tasks;
-    let sizes = shape.grid.clone().unwrap_or_else(|| vec![nodes]);
+    let tasks = shape.tasks;
+    let sizes = shape.grid.clone().unwrap_or_else(|| vec![tasks]);
     let routers: u32 = sizes.iter().product();
-    let nodes_per_router = (nodes / routers.max(1)).max(1);
-    Permutation::new(kind, nodes, |src| {
-        let mut rest = src / nodes_per_router;
+    let tasks_per_router = (tasks / routers.max(1)).max(1);
+    Permutation::new(kind, tasks, |src| {
+        let mut rest = src / tasks_per_router;
         let (mut router, mut stride) = (0, 1);
         for &size in &sizes {
             let place = (u64::from(rest % size) + u64::from(step(size))) % u64::from(size);
@@ -23,6 +23,6 @@ pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32
             // The product of all sizes is the number of routers, which fits; the last stride is not used.
             stride = stride.wrapping_mul(size);
         }
-        router * nodes_per_router + src % nodes_per_router
+        router * tasks_per_router + src % tasks_per_router
     })
 }

@@ -1,11 +1,11 @@
-//! What the patterns that move from group to group share.
+//! Common to the patterns that shift by groups.
 
 use crate::{PatternError, Shape};
 
 /// An offset in groups as an offset in tasks.
 ///
 /// # Errors
-/// If the machine has no groups, or if the offset leads every group to itself. `key` is where the offset stands.
+/// If the machine has no groups, or if the offset leads every group to itself. `key` is the key of the offset.
 pub(super) fn offset(kind: &str, key: &'static str, groups: i64, shape: &Shape) -> Result<u32, PatternError> {
     let (Some(count), Some(tasks)) = (shape.groups, shape.tasks_per_group()) else {
         let message = format!("`{kind}` by groups needs a machine with groups, such as a dragonfly");

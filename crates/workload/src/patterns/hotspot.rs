@@ -1,14 +1,14 @@
-//! Hotspot: a part of the messages goes to a few hot nodes, the rest to any other node, uniformly.
+//! Hotspot: a part of the messages goes to a few hot tasks, the rest to any other task, uniformly.
 //!
-//! With probability `fraction` a message goes to one of the hot nodes, each as likely; otherwise to any node but its
-//! source, hot ones included, each as likely. A node never sends to itself: a hot node shares its hot part among the
-//! other hot nodes, and if there is none it sends uniformly.
+//! With probability `fraction` a message goes to one of the hot tasks, each as likely; otherwise to any task but its
+//! source, hot ones included, each as likely. A task never sends to itself: a hot task shares its hot part among the
+//! other hot tasks, and if there is none it sends uniformly.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
-use super::uniform::other_node;
+use super::uniform::other_task;
 use crate::{Pattern, PatternError};
 
 /// The name in the experiment file.
@@ -18,10 +18,10 @@ pub const KIND: &str = "hotspot";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HotspotSpec {
-    /// The hot nodes, each once.
+    /// The hot tasks, each once.
     #[schemars(length(min = 1))]
     pub nodes: Vec<u64>,
-    /// The part of the messages that goes to them, beyond what the uniform rest gives them.
+    /// The part of the messages that goes to them, in addition to their share of the uniform rest.
     #[serde(default = "default_fraction")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fraction: f64,
@@ -31,53 +31,53 @@ fn default_fraction() -> f64 {
     0.2
 }
 
-/// Some nodes are hotter than others.
+/// Some tasks are hotter than others.
 #[derive(Debug)]
 pub struct Hotspot {
-    nodes: u32,
+    tasks: u32,
     /// Ascending.
     hot: Vec<u32>,
     fraction: f64,
 }
 
 impl Hotspot {
-    /// The pattern for a number of nodes.
+    /// The pattern for a number of tasks.
     ///
     /// # Errors
-    /// If there are fewer than 2 nodes, no hot node, one that does not exist or is given twice, or if the fraction is
+    /// If there are fewer than 2 tasks, no hot task, one that does not exist or is given twice, or if the fraction is
     /// not in 0..=1.
-    pub fn new(spec: &HotspotSpec, nodes: u32) -> Result<Self, PatternError> {
-        if nodes < 2 {
-            let message = format!("`{KIND}` needs 2 nodes or more; this topology has {nodes}");
+    pub fn new(spec: &HotspotSpec, tasks: u32) -> Result<Self, PatternError> {
+        if tasks < 2 {
+            let message = format!("`{KIND}` needs 2 tasks or more; the workload has {tasks}");
             return Err(PatternError::new("kind", message));
         }
         if !(0.0..=1.0).contains(&spec.fraction) {
             let message = format!("fraction is {}; it has to be between 0 and 1", spec.fraction);
             return Err(PatternError::new("fraction", message));
         }
-        Ok(Self { nodes, hot: hot_nodes(&spec.nodes, nodes)?, fraction: spec.fraction })
+        Ok(Self { tasks, hot: hot_tasks(&spec.nodes, tasks)?, fraction: spec.fraction })
     }
 
-    /// The hot nodes that a node may choose: their number, and its own place among them if it is one.
-    fn choice(&self, src: NodeId) -> (u32, Option<usize>) {
+    /// The hot tasks that a task may choose: their number, and its own place among them if it is one.
+    fn choice(&self, src: TaskId) -> (u32, Option<usize>) {
         let own = self.hot.binary_search(&src.0).ok();
         (self.hot.len() as u32 - u32::from(own.is_some()), own)
     }
 }
 
-/// The hot nodes in ascending order.
-fn hot_nodes(given: &[u64], nodes: u32) -> Result<Vec<u32>, PatternError> {
+/// The hot tasks in ascending order.
+fn hot_tasks(given: &[u64], tasks: u32) -> Result<Vec<u32>, PatternError> {
     let refuse = |message: String| Err(PatternError::new("nodes", message));
     if given.is_empty() {
-        return refuse("nodes is empty; name one hot node or more, such as [0]".to_owned());
+        return refuse("nodes is empty; name one hot task or more, such as [0]".to_owned());
     }
-    let mut hot: Vec<u32> = given.iter().map(|&node| node as u32).collect();
+    let mut hot: Vec<u32> = given.iter().map(|&task| task as u32).collect();
     hot.sort_unstable();
-    if let Some(&absent) = given.iter().find(|&&node| node >= u64::from(nodes)) {
-        return refuse(format!("there is no node {absent}; this topology has the nodes 0 to {}", nodes - 1));
+    if let Some(&absent) = given.iter().find(|&&task| task >= u64::from(tasks)) {
+        return refuse(format!("there is no task {absent}; the tasks are 0 to {}", tasks - 1));
     }
     if let Some(pair) = hot.windows(2).find(|pair| pair[0] == pair[1]) {
-        return refuse(format!("node {} is given twice", pair[0]));
+        return refuse(format!("task {} is given twice", pair[0]));
     }
     Ok(hot)
 }
@@ -87,28 +87,28 @@ impl Pattern for Hotspot {
         KIND
     }
 
-    fn sends(&self, _src: NodeId) -> bool {
+    fn sends(&self, _src: TaskId) -> bool {
         true
     }
 
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+    fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
         let (choices, own) = self.choice(src);
         if choices == 0 || draw.unit() >= self.fraction {
-            return other_node(src, self.nodes, draw);
+            return other_task(src, self.tasks, draw);
         }
         let place = draw.below(choices) as usize;
-        NodeId(self.hot[place + usize::from(own.is_some_and(|own| place >= own))])
+        TaskId(self.hot[place + usize::from(own.is_some_and(|own| place >= own))])
     }
 
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         let (choices, _) = self.choice(src);
         let hot_part = if choices == 0 { 0.0 } else { self.fraction };
-        let rest = (1.0 - hot_part) / f64::from(self.nodes - 1);
+        let rest = (1.0 - hot_part) / f64::from(self.tasks - 1);
         let share = |dst: u32| match self.hot.binary_search(&dst) {
             Ok(_) => rest + hot_part / f64::from(choices),
             Err(_) => rest,
         };
-        let others = (0..self.nodes).filter(|&dst| dst != src.0);
-        others.map(|dst| (NodeId(dst), share(dst))).filter(|&(_, part)| part > 0.0).collect()
+        let others = (0..self.tasks).filter(|&dst| dst != src.0);
+        others.map(|dst| (TaskId(dst), share(dst))).filter(|&(_, part)| part > 0.0).collect()
     }
 }

@@ -1,17 +1,17 @@
-//! Matrix: the weight of each pair of nodes is read from a CSV file.
+//! Matrix: the weight of each pair of tasks is read from a CSV file.
 //!
 //! The file is either a list of rows `src,dst,weight`, pairs that are left out weighing nothing, or a dense matrix of
 //! one row a source and one column a destination. A first line `src,dst,weight` marks a list; without it a file of as
-//! many columns as nodes is a matrix. Blank lines and lines that start with `#` are skipped.
+//! many columns as tasks is a matrix. Blank lines and lines that start with `#` are skipped.
 //!
 //! Only ratios count: the source with the largest sum of weights offers the full load, and the others in proportion
-//! ([`Pattern::weight`]). A source without weight does not send. A node may send to itself, through the network.
+//! ([`Pattern::weight`]). A source without weight does not send. A task may send to itself, through the network.
 
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
 use super::matrix_file::{self, Entry};
 use crate::{Pattern, PatternError};
@@ -32,24 +32,24 @@ pub struct MatrixSpec {
 pub struct Matrix {
     /// The first entry of each source, and one more.
     first: Vec<usize>,
-    destinations: Vec<NodeId>,
+    destinations: Vec<TaskId>,
     /// The probability of an entry's destination and all before it in its row; 1 in the last of a row.
     cumulative: Vec<f64>,
     weights: Vec<f64>,
 }
 
 impl Matrix {
-    /// Reads the matrix of a number of nodes. A relative path starts from `base`.
+    /// Reads the matrix of a number of tasks. A relative path starts from `base`.
     ///
     /// # Errors
     /// If the file is absent, empty, no text, too large or malformed; the message names file and line.
-    pub fn read(spec: &MatrixSpec, nodes: u32, base: &Path) -> Result<Self, PatternError> {
+    pub fn read(spec: &MatrixSpec, tasks: u32, base: &Path) -> Result<Self, PatternError> {
         let path = base.join(&spec.path);
-        let entries = matrix_file::read(&path, nodes)?;
+        let entries = matrix_file::read(&path, tasks)?;
         let matrix =
-            Self::new(&entries, nodes).and_then(|matrix| match matrix.weights.iter().any(|&weight| weight > 0.0) {
+            Self::new(&entries, tasks).and_then(|matrix| match matrix.weights.iter().any(|&weight| weight > 0.0) {
                 true => Ok(matrix),
-                false => Err("all weights are 0, so that no node sends".to_owned()),
+                false => Err("all weights are 0, so that no task sends".to_owned()),
             });
         matrix.map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
     }
@@ -58,17 +58,17 @@ impl Matrix {
     /// are positive.
     ///
     /// # Errors
-    /// If their sum is beyond all bounds.
+    /// If their sum is above the largest double.
     pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
         let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
         Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
     }
 
-    /// From entries in ascending order of source and destination, of positive weights; without any, nobody sends.
-    fn new(entries: &[Entry], nodes: u32) -> Result<Self, String> {
+    /// From entries in ascending order of source and destination, of positive weights; without any, no task sends.
+    fn new(entries: &[Entry], tasks: u32) -> Result<Self, String> {
         let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };
         let mut rest = entries;
-        for src in 0..nodes {
+        for src in 0..tasks {
             let (row, after) = rest.split_at(rest.partition_point(|entry| entry.src == src));
             rest = after;
             matrix.add_row(row);
@@ -88,14 +88,14 @@ impl Matrix {
         let mut sum = 0.0;
         for entry in row {
             sum += entry.weight;
-            self.destinations.push(NodeId(entry.dst));
+            self.destinations.push(TaskId(entry.dst));
             self.cumulative.push(sum / total);
         }
         self.first.push(self.destinations.len());
         self.weights.push(total);
     }
 
-    fn row(&self, src: NodeId) -> std::ops::Range<usize> {
+    fn row(&self, src: TaskId) -> std::ops::Range<usize> {
         self.first[src.index()]..self.first[src.index() + 1]
     }
 }
@@ -105,18 +105,18 @@ impl Pattern for Matrix {
         KIND
     }
 
-    fn sends(&self, src: NodeId) -> bool {
+    fn sends(&self, src: TaskId) -> bool {
         self.weights[src.index()] > 0.0
     }
 
-    fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+    fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
         let row = self.row(src);
         let drawn = draw.unit();
         let place = self.cumulative[row.clone()].partition_point(|&up_to| up_to <= drawn);
         self.destinations[row.start + place]
     }
 
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         if !self.sends(src) {
             return Vec::new();
         }
@@ -129,7 +129,7 @@ impl Pattern for Matrix {
         self.row(src).map(part).collect()
     }
 
-    fn weight(&self, src: NodeId) -> f64 {
+    fn weight(&self, src: TaskId) -> f64 {
         self.weights[src.index()]
     }
 }

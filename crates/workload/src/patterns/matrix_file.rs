@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::PatternError;
 
-/// Larger files are refused before they are read: 256 MiB hold a dense matrix of some 8000 nodes.
+/// Larger files are refused before they are read: 256 MiB hold a dense matrix of some 8000 tasks.
 const LARGEST_FILE: u64 = 256 << 20;
 
 /// The first line that marks a list.
 const HEADER: [&str; 3] = ["src", "dst", "weight"];
 
-/// One pair of nodes and its weight, which is positive and finite.
+/// One pair of tasks and its weight, which is positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub src: u32,
@@ -25,9 +25,9 @@ pub(super) fn refuse(message: String) -> PatternError {
 }
 
 /// Reads the entries of positive weight, in ascending order of source and destination.
-pub(super) fn read(path: &Path, nodes: u32) -> Result<Vec<Entry>, PatternError> {
+pub(super) fn read(path: &Path, tasks: u32) -> Result<Vec<Entry>, PatternError> {
     let text = read_text(path).map_err(|why| refuse(format!("{}: {why}", path.display())))?;
-    parse(&text, nodes).map_err(|(line, why)| match line {
+    parse(&text, tasks).map_err(|(line, why)| match line {
         0 => refuse(format!("{}: {why}", path.display())),
         line => refuse(format!("{}:{line}: {why}", path.display())),
     })
@@ -77,13 +77,13 @@ impl Line<'_> {
         }
     }
 
-    fn node(&self, column: usize, nodes: u32) -> Result<u32, Fault> {
+    fn task(&self, column: usize, tasks: u32) -> Result<u32, Fault> {
         let field = self.fields[column];
         match field.parse::<u32>() {
-            Ok(node) if node < nodes => Ok(node),
+            Ok(task) if task < tasks => Ok(task),
             _ => {
-                let (what, last) = (HEADER[column], nodes - 1);
-                self.fault(format!("{what} is `{}`; the nodes of this topology are 0 to {last}", clip(field)))
+                let (what, last) = (HEADER[column], tasks - 1);
+                self.fault(format!("{what} is `{}`; the tasks are 0 to {last}", clip(field)))
             }
         }
     }
@@ -95,7 +95,7 @@ fn clip(field: &str) -> String {
     if start.len() < field.len() { start + "..." } else { start }
 }
 
-fn parse(text: &str, nodes: u32) -> Result<Vec<Entry>, Fault> {
+fn parse(text: &str, tasks: u32) -> Result<Vec<Entry>, Fault> {
     let text = text.trim_start_matches('\u{feff}');
     let mut lines = text
         .lines()
@@ -109,22 +109,22 @@ fn parse(text: &str, nodes: u32) -> Result<Vec<Entry>, Fault> {
     };
     if first.fields == HEADER {
         lines.next();
-        return parse_list(lines, nodes);
+        return parse_list(lines, tasks);
     }
     match first.fields.len() {
-        columns if columns == nodes as usize => parse_dense(lines, nodes),
-        3 => parse_list(lines, nodes),
+        columns if columns == tasks as usize => parse_dense(lines, tasks),
+        3 => parse_list(lines, tasks),
         columns => first.fault(format!(
-            "{columns} columns; write rows `src,dst,weight`, or a matrix of {nodes} columns, one for each node"
+            "{columns} columns; write rows `src,dst,weight`, or a matrix of {tasks} columns, one for each task"
         )),
     }
 }
 
-fn parse_list<'a>(lines: impl Iterator<Item = Line<'a>>, nodes: u32) -> Result<Vec<Entry>, Fault> {
+fn parse_list<'a>(lines: impl Iterator<Item = Line<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
     for line in lines {
         line.has(HEADER.len())?;
-        let entry = Entry { src: line.node(0, nodes)?, dst: line.node(1, nodes)?, weight: line.weight(2)? };
+        let entry = Entry { src: line.task(0, tasks)?, dst: line.task(1, tasks)?, weight: line.weight(2)? };
         entries.push((entry, line.number));
     }
     entries.sort_by_key(|&(Entry { src, dst, .. }, number)| (src, dst, number));
@@ -137,15 +137,15 @@ fn parse_list<'a>(lines: impl Iterator<Item = Line<'a>>, nodes: u32) -> Result<V
     Ok(entries.into_iter().map(|(entry, _)| entry).filter(|entry| entry.weight > 0.0).collect())
 }
 
-fn parse_dense<'a>(lines: impl Iterator<Item = Line<'a>>, nodes: u32) -> Result<Vec<Entry>, Fault> {
+fn parse_dense<'a>(lines: impl Iterator<Item = Line<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
     let mut rows = 0;
     for line in lines {
-        line.has(nodes as usize)?;
-        if rows == nodes {
-            return line.fault(format!("more than the {nodes} rows of {nodes} nodes"));
+        line.has(tasks as usize)?;
+        if rows == tasks {
+            return line.fault(format!("more than the {tasks} rows of {tasks} tasks"));
         }
-        for dst in 0..nodes {
+        for dst in 0..tasks {
             let weight = line.weight(dst as usize)?;
             if weight > 0.0 {
                 entries.push(Entry { src: rows, dst, weight });
@@ -153,8 +153,8 @@ fn parse_dense<'a>(lines: impl Iterator<Item = Line<'a>>, nodes: u32) -> Result<
         }
         rows += 1;
     }
-    if rows < nodes {
-        return Err((0, format!("has {rows} rows; a matrix of {nodes} nodes has {nodes}")));
+    if rows < tasks {
+        return Err((0, format!("has {rows} rows; a matrix of {tasks} tasks has {tasks}")));
     }
     Ok(entries)
 }

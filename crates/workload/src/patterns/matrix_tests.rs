@@ -20,9 +20,9 @@ impl Drop for File {
     }
 }
 
-fn read(name: &str, content: &[u8], nodes: u32) -> Result<Matrix, String> {
+fn read(name: &str, content: &[u8], tasks: u32) -> Result<Matrix, String> {
     let file = File::of(name, content);
-    let read = Matrix::read(&MatrixSpec { path: file.0.clone() }, nodes, Path::new("."));
+    let read = Matrix::read(&MatrixSpec { path: file.0.clone() }, tasks, Path::new("."));
     read.map_err(|error| {
         assert_eq!(error.key, "path");
         error.message.replace(&file.0.display().to_string(), "FILE")
@@ -31,15 +31,15 @@ fn read(name: &str, content: &[u8], nodes: u32) -> Result<Matrix, String> {
 
 #[test]
 fn a_list_and_a_matrix_mean_the_same() {
-    // Would catch rows taken for columns. Node 0 offers the full load, node 2 half of it, node 1 nothing.
+    // Would catch rows taken for columns. Task 0 offers the full load, task 2 half of it, task 1 nothing.
     let list = "src,dst,weight\n# a comment\n2,0,1\n0,1,0.5\n\n0,2,1.5\n1,0,0\n";
     let dense = "0, 0.5, 1.5\r\n0, 0, 0\r\n1, 0, 0\r\n";
     for matrix in [read("list", list.as_bytes(), 3).unwrap(), read("dense", dense.as_bytes(), 3).unwrap()] {
-        assert_eq!(matrix.distribution(NodeId(0)), [(NodeId(1), 0.25), (NodeId(2), 0.75)]);
-        assert_eq!(matrix.distribution(NodeId(1)), []);
-        assert_eq!(matrix.distribution(NodeId(2)), [(NodeId(0), 1.0)]);
-        assert_eq!([0, 1, 2].map(|node| matrix.weight(NodeId(node))), [1.0, 0.0, 0.5]);
-        assert_eq!([0, 1, 2].map(|node| matrix.sends(NodeId(node))), [true, false, true]);
+        assert_eq!(matrix.distribution(TaskId(0)), [(TaskId(1), 0.25), (TaskId(2), 0.75)]);
+        assert_eq!(matrix.distribution(TaskId(1)), []);
+        assert_eq!(matrix.distribution(TaskId(2)), [(TaskId(0), 1.0)]);
+        assert_eq!([0, 1, 2].map(|task| matrix.weight(TaskId(task))), [1.0, 0.0, 0.5]);
+        assert_eq!([0, 1, 2].map(|task| matrix.sends(TaskId(task))), [true, false, true]);
     }
 }
 
@@ -47,7 +47,7 @@ fn a_list_and_a_matrix_mean_the_same() {
 fn a_list_of_many_nodes_needs_no_header() {
     // Would catch a list that is refused for its first line.
     let matrix = read("headless", b"\xef\xbb\xbf0,7,2\n7,0,2\n", 8).unwrap();
-    assert_eq!(matrix.distribution(NodeId(7)), [(NodeId(0), 1.0)]);
+    assert_eq!(matrix.distribution(TaskId(7)), [(TaskId(0), 1.0)]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn draws_follow_the_weights() {
     let matrix = read("draws", b"0,1,0,3\n1,0,0,0\n1,0,0,0\n1,0,0,0\n", 4).unwrap();
     let mut stream = Stream::new(1, "draws");
     let mut counts = [0_u32; 4];
-    (0..40_000).for_each(|_| counts[matrix.destination(NodeId(0), &mut stream).index()] += 1);
+    (0..40_000).for_each(|_| counts[matrix.destination(TaskId(0), &mut stream).index()] += 1);
     assert_eq!((counts[0], counts[2]), (0, 0));
     assert!((f64::from(counts[1]) - 10_000.0).abs() < 5.0 * 7500.0_f64.sqrt(), "{counts:?}");
 }
@@ -74,7 +74,7 @@ fn bad_files_are_one_clear_error() {
         (b"0,1,\xff\n", "FILE: is not UTF-8 text"),
         (b"0,1\n", "FILE:1: 2 columns; write rows `src,dst,weight`, or a matrix of 8 columns"),
         (b"0,1,1\n0,2\n", "FILE:2: 2 columns where 3 are due"),
-        (b"0,1,1\n0,8,1\n", "FILE:2: dst is `8`; the nodes of this topology are 0 to 7"),
+        (b"0,1,1\n0,8,1\n", "FILE:2: dst is `8`; the tasks are 0 to 7"),
         (b"-1,1,1\n", "FILE:1: src is `-1`"),
         (b"99999999999999999999,1,1\n", "FILE:1: src is `99999999999999999999`"),
         (b"0,1,-2\n", "FILE:1: `-2` is no weight"),
@@ -83,7 +83,7 @@ fn bad_files_are_one_clear_error() {
         (b"0,1,many\n", "FILE:1: `many` is no weight"),
         (b"0,1,1\n1,0,1\n0,1,2\n", "FILE:3: 0 to 1 is given already, in line 1"),
         (b"0,1,1e308\n0,2,1e308\n", "FILE: the weights of a source add up"),
-        (b"0,1,0,0,0,0,0,0\n", "FILE: has 1 rows; a matrix of 8 nodes has 8"),
+        (b"0,1,0,0,0,0,0,0\n", "FILE: has 1 rows; a matrix of 8 tasks has 8"),
     ];
     for (place, (content, expected)) in cases.into_iter().enumerate() {
         let error = read(&format!("bad-{place}"), content, 8).unwrap_err();
@@ -96,7 +96,7 @@ fn bad_files_are_one_clear_error() {
 
 #[test]
 fn what_is_no_file_or_too_large_is_not_read() {
-    // Would catch an endless read of a device, and memory for a file that nobody meant.
+    // Would catch an endless read of a device, and memory for a file that is no matrix.
     let at = |path: &Path| Matrix::read(&MatrixSpec { path: path.to_owned() }, 4, Path::new(".")).unwrap_err().message;
     assert!(at(&std::env::temp_dir()).contains("is no file"));
     let file = File::of("huge", b"");
@@ -106,13 +106,13 @@ fn what_is_no_file_or_too_large_is_not_read() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "([0-9a-e.,+#-]{0,12}\n){0,6}", nodes in 1_u32..5) {
+    fn any_text_is_read_or_refused(text in "([0-9a-e.,+#-]{0,12}\n){0,6}", tasks in 1_u32..5) {
         // Would catch a panic in the reader, and a matrix that breaks the contract of patterns.
-        if let Ok(matrix) = read("any", text.as_bytes(), nodes) {
-            for node in (0..nodes).map(NodeId) {
-                let parts: f64 = matrix.distribution(node).iter().map(|&(_, part)| part).sum();
-                prop_assert!((parts - f64::from(u8::from(matrix.sends(node)))).abs() < 1e-12);
-                prop_assert!((0.0..=1.0).contains(&matrix.weight(node)));
+        if let Ok(matrix) = read("any", text.as_bytes(), tasks) {
+            for task in (0..tasks).map(TaskId) {
+                let parts: f64 = matrix.distribution(task).iter().map(|&(_, part)| part).sum();
+                prop_assert!((parts - f64::from(u8::from(matrix.sends(task)))).abs() < 1e-12);
+                prop_assert!((0.0..=1.0).contains(&matrix.weight(task)));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Nearest neighbour: one place on in every dimension, cyclically (Dally & Towles, table 3.1).
 //!
-//! On a mesh the nodes of the upper edge send to the lower edge. On a topology without dimensions node s sends to
+//! On a mesh the tasks of the upper edge send to the lower edge. On a topology without dimensions task s sends to
 //! s + 1 (modulo N).
 
 use super::{Permutation, grid};
@@ -12,7 +12,7 @@ pub const KIND: &str = "neighbor";
 /// Builds the pattern for a machine.
 ///
 /// # Errors
-/// If there is one node only.
+/// If there is one task only.
 pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
     grid::moved(KIND, shape, |_| 1)
 }

@@ -1,10 +1,10 @@
-//! Patterns in which every node has one fixed destination.
+//! Patterns in which every task has one fixed destination.
 
-use units::{Draw, NodeId};
+use units::{Draw, TaskId};
 
 use crate::{Pattern, PatternError};
 
-/// One destination a node, kept as a table of 4 bytes a node. A node that is its own destination does not send.
+/// One destination a task, kept as a table of 4 bytes a task. A task that is its own destination does not send.
 #[derive(Debug)]
 pub struct Permutation {
     kind: &'static str,
@@ -12,14 +12,14 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// Tabulates a permutation of the nodes. `to` must be a bijection of `0..nodes`.
+    /// Tabulates a permutation of the tasks. `to` must be a bijection of `0..tasks`.
     ///
     /// # Errors
-    /// If no node would send.
-    pub(crate) fn new(kind: &'static str, nodes: u32, to: impl Fn(u32) -> u32) -> Result<Self, PatternError> {
-        let to: Vec<u32> = (0..nodes).map(to).collect();
+    /// If no task would send.
+    pub(crate) fn new(kind: &'static str, tasks: u32, to: impl Fn(u32) -> u32) -> Result<Self, PatternError> {
+        let to: Vec<u32> = (0..tasks).map(to).collect();
         if to.iter().zip(0..).all(|(&dst, src)| dst == src) {
-            let message = format!("`{kind}` on {nodes} nodes makes every node its own destination, so that none sends");
+            let message = format!("`{kind}` on {tasks} tasks makes every task its own destination, so that none sends");
             return Err(PatternError::new("kind", message));
         }
         Ok(Self { kind, to })
@@ -31,15 +31,15 @@ impl Pattern for Permutation {
         self.kind
     }
 
-    fn sends(&self, src: NodeId) -> bool {
+    fn sends(&self, src: TaskId) -> bool {
         self.to[src.index()] != src.0
     }
 
-    fn destination(&self, src: NodeId, _draw: &mut dyn Draw) -> NodeId {
-        NodeId(self.to[src.index()])
+    fn destination(&self, src: TaskId, _draw: &mut dyn Draw) -> TaskId {
+        TaskId(self.to[src.index()])
     }
 
-    fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
-        if self.sends(src) { vec![(NodeId(self.to[src.index()]), 1.0)] } else { Vec::new() }
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+        if self.sends(src) { vec![(TaskId(self.to[src.index()]), 1.0)] } else { Vec::new() }
     }
 }

@@ -1,7 +1,7 @@
-//! Random permutation: every node sends to one partner, drawn once from the experiment's seed.
+//! Random permutation: every task sends to one partner, drawn once from the experiment's seed.
 //!
-//! Uniform over the permutations without fixed points, so that every node sends and every node receives. The same seed
-//! and number of nodes give the same permutation on every platform, whatever else the experiment draws.
+//! Uniform over the permutations without fixed points, so that every task sends and every task receives. The same seed
+//! and number of tasks give the same permutation on every platform, whatever else the experiment draws.
 
 use units::Draw;
 
@@ -12,13 +12,13 @@ use crate::stream::Stream;
 /// The name in the experiment file.
 pub const KIND: &str = "random-permutation";
 
-/// Builds the pattern for a number of nodes.
+/// Builds the pattern for a number of tasks.
 ///
 /// # Errors
-/// If there is one node only, which has no partner.
-pub fn build(nodes: u32, seed: u64) -> Result<Permutation, PatternError> {
-    let mut to: Vec<u32> = (0..nodes).collect();
-    if nodes > 1 {
+/// If there is one task only, which has no partner.
+pub fn build(tasks: u32, seed: u64) -> Result<Permutation, PatternError> {
+    let mut to: Vec<u32> = (0..tasks).collect();
+    if tasks > 1 {
         let mut stream = Stream::new(seed, KIND);
         shuffle(&mut to, &mut stream);
         // A random permutation has no fixed point with probability 1/e: on average 2.7 shuffles find one.
@@ -26,7 +26,7 @@ pub fn build(nodes: u32, seed: u64) -> Result<Permutation, PatternError> {
             shuffle(&mut to, &mut stream);
         }
     }
-    Permutation::new(KIND, nodes, |src| to[src as usize])
+    Permutation::new(KIND, tasks, |src| to[src as usize])
 }
 
 /// Fisher and Yates.

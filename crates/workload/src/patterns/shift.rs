@@ -34,7 +34,7 @@ pub fn build(spec: &ShiftSpec, shape: &Shape) -> Result<Permutation, PatternErro
         (Some(offset), None) => in_tasks(offset, tasks)?,
         (None, Some(groups)) => groups::offset(KIND, "groups", groups, shape)?,
         (Some(_), Some(_)) => {
-            let message = format!("`{KIND}` goes by `offset` (tasks) or by `groups`, not by both");
+            let message = format!("`{KIND}` takes `offset` (tasks) or `groups`, not both");
             return Err(PatternError::new("groups", message));
         }
         (None, None) => {
@@ -50,7 +50,7 @@ fn in_tasks(offset: i64, tasks: u32) -> Result<u32, PatternError> {
     match offset.rem_euclid(i64::from(tasks.max(1))) {
         0 => {
             let message = format!(
-                "`{KIND}` by {offset} makes each of the {tasks} nodes its own destination; offset may not be a multiple \
+                "`{KIND}` by {offset} makes each of the {tasks} tasks its own destination; offset may not be a multiple \
                  of {tasks}"
             );
             Err(PatternError::new("offset", message))

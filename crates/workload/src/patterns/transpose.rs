@@ -1,8 +1,8 @@
 //! Transpose: the upper and the lower half of the source's bits change places (Dally & Towles, table 3.1).
 //!
-//! Needs an even power of two of nodes (4, 16, 64, 256 ...). On a square grid of 2^k x 2^k nodes, numbered first
+//! Needs an even power of two of tasks (4, 16, 64, 256 ...). On a square grid of 2^k x 2^k tasks, numbered first
 //! dimension fastest, the halves of the bits are the coordinates, so that this is the transposition (x, y) -> (y, x):
-//! on an 8x8 mesh both definitions are the same. The nodes of the diagonal do not send.
+//! on an 8x8 mesh both definitions are the same. The tasks of the diagonal do not send.
 
 use super::Permutation;
 use super::bits::bits_of;
@@ -11,20 +11,20 @@ use crate::PatternError;
 /// The name in the experiment file.
 pub const KIND: &str = "transpose";
 
-/// Builds the pattern for a number of nodes.
+/// Builds the pattern for a number of tasks.
 ///
 /// # Errors
-/// If the number of nodes is not an even power of two, or is 1.
-pub fn build(nodes: u32) -> Result<Permutation, PatternError> {
-    let bits = bits_of(KIND, nodes)?;
+/// If the number of tasks is not an even power of two, or is 1.
+pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+    let bits = bits_of(KIND, tasks)?;
     if !bits.is_multiple_of(2) {
-        let (below, above) = (nodes / 2, u64::from(nodes) * 2);
+        let (below, above) = (tasks / 2, u64::from(tasks) * 2);
         let message = format!(
-            "`{KIND}` exchanges the halves of a node's bits, so it needs an even power of two of nodes, such as {below} \
-             or {above}; this topology has {nodes} (2^{bits})"
+            "`{KIND}` exchanges the halves of a task's bits, so it needs an even power of two of tasks, such as {below} \
+             or {above}; the workload has {tasks} (2^{bits})"
         );
         return Err(PatternError::new("kind", message));
     }
     let half = bits / 2;
-    Permutation::new(KIND, nodes, |src| (src >> half) | ((src & ((1 << half) - 1)) << half))
+    Permutation::new(KIND, tasks, |src| (src >> half) | ((src & ((1 << half) - 1)) << half))
 }

@@ -1,13 +1,6 @@
 //! Building schedules: operations in any order of ranks, matched and sorted at the end.
 
-use super::{OpKind, Schedule, ScheduleError};
-
-/// An operation under construction: its rank, and its place among that rank's operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OpId {
-    pub(super) rank: u32,
-    pub(super) index: u32,
-}
+use super::{OpId, OpKind, Schedule, ScheduleError};
 
 /// An operation as it was written.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +18,14 @@ pub struct ScheduleBuilder {
     /// Operations of each rank so far.
     counts: Vec<u32>,
     written: Vec<Written>,
-    /// (which waits, for which), on ends and on starts.
+    /// Pairs (waiting operation, required operation), for ends and for starts.
     after_end: Vec<(OpId, OpId)>,
     after_start: Vec<(OpId, OpId)>,
     error: Option<ScheduleError>,
 }
 
 impl ScheduleBuilder {
-    /// A schedule of so many ranks that do nothing yet.
+    /// A schedule of a number of ranks, without operations yet.
     pub fn new(ranks: u32) -> Self {
         Self {
             counts: vec![0; ranks as usize],
@@ -43,13 +36,13 @@ impl ScheduleBuilder {
         }
     }
 
-    /// A rank sends another a message of so many bytes under a tag. It ends when the message is handed over to the
-    /// network interface, which has room; a message that waits for its receiver (rendezvous), when that has answered.
+    /// A rank sends another a message of so many bytes under a tag. It ends when the message has been handed to the
+    /// network interface, which has unlimited room; by rendezvous, when the receiver has answered.
     pub fn send(&mut self, rank: u32, to: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Send, rank, (to, bytes, tag))
     }
 
-    /// A rank receives a message of so many bytes from another under a tag. It ends when all of the message is there.
+    /// A rank receives a message of so many bytes from another under a tag. It ends when all of the message has arrived.
     pub fn recv(&mut self, rank: u32, from: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Recv, rank, (from, bytes, tag))
     }
@@ -89,7 +82,7 @@ impl ScheduleBuilder {
     ///
     /// # Errors
     /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that differ,
-    /// operations that wait in a circle (messages taken as sent without waiting for their receivers), too many of them.
+    /// operations that wait in a cycle (messages taken as sent without waiting for their receivers), too many of them.
     pub fn build(mut self) -> Result<Schedule, ScheduleError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -123,7 +116,7 @@ impl ScheduleBuilder {
         Ok(schedule)
     }
 
-    /// Who waits for each operation, in flat arrays.
+    /// The operations that wait for each operation, in flat arrays.
     fn successors(&self, first: &[u32], pairs: &[(OpId, OpId)]) -> Result<(Vec<u32>, Vec<u32>), ScheduleError> {
         let mut edges = Vec::with_capacity(pairs.len());
         for &(op, before) in pairs {

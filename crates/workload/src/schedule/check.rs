@@ -9,7 +9,7 @@ impl Schedule {
     /// What happens is a graph of starts and ends; it can all happen if and only if there is an order (Kahn).
     ///
     /// # Errors
-    /// An operation that waits in a circle.
+    /// An operation that waits in a cycle, or for one that does.
     pub fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
         let operations = self.len() as u32;
         let waits_for_receiver = |send: u32| eager_limit.is_some_and(|limit| self.size(send) > limit);
@@ -60,6 +60,6 @@ impl Schedule {
             OpKind::Recv => format!("receive from rank {}", self.rank(self.partner(stuck))),
             OpKind::Send => format!("send to rank {}", self.rank(self.partner(stuck))),
         };
-        Err(ScheduleError::Circle { rank, index: stuck - self.of(rank).start, what })
+        Err(ScheduleError::Cycle { rank, index: stuck - self.of(rank).start, what })
     }
 }

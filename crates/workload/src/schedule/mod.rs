@@ -2,16 +2,16 @@
 //!
 //! A rank's program is a graph of operations - send, receive, calculate - of which some require that others have ended, or
 //! have begun (the GOAL model of Hoefler, Siebert and Lumsdaine, "Group operation assembly language", ICPP 2009). All
-//! programs, collectives and benchmarks come to this form, and one executor runs it.
+//! programs, collectives and benchmarks are converted to this form, and one executor runs it.
 //!
-//! Who receives what is settled when a schedule is built: the n-th message that a rank sends another under a tag meets the
+//! Messages are matched when a schedule is built: the n-th message that a rank sends another under a tag meets the
 //! n-th receive that the other has for it, in the order in which they are written. (MPI's rule, for programs without
-//! wildcards.) So running needs no search.
+//! wildcards.) So execution needs no search.
 
 mod builder;
 mod check;
 
-pub use builder::{OpId, ScheduleBuilder};
+pub use builder::ScheduleBuilder;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,13 @@ pub enum OpKind {
     Recv,
     /// Keeps the rank's processor busy.
     Calc,
+}
+
+/// An operation under construction: its rank, and its place among that rank's operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpId {
+    rank: u32,
+    index: u32,
 }
 
 /// The programs of all ranks, in flat arrays: the operations of rank 0, of rank 1, and so on.
@@ -36,7 +43,7 @@ pub struct Schedule {
     size: Vec<u64>,
     /// The other end of a message; of a calculation, itself.
     partner: Vec<u32>,
-    /// What each operation waits for: how many.
+    /// The number of events that each operation waits for.
     waits: Vec<u32>,
     /// By operation, where those that wait for its end begin in `after_end`; one entry more.
     first_after_end: Vec<u32>,
@@ -107,9 +114,11 @@ pub enum ScheduleError {
         /// Bytes received.
         received: u64,
     },
-    /// An operation that waits, by way of others, for itself.
-    #[error("operation {index} of rank {rank} ({what}) would never end: it waits in a circle, or for what does")]
-    Circle {
+    /// An operation that waits, possibly through others, for itself.
+    #[error(
+        "operation {index} of rank {rank} ({what}) would never end: it waits in a cycle, or for an operation that does"
+    )]
+    Cycle {
         /// The rank.
         rank: u32,
         /// Its operation, from 0.
@@ -141,7 +150,7 @@ impl Schedule {
         self.kind.len()
     }
 
-    /// Whether nobody does anything.
+    /// Whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
@@ -180,7 +189,7 @@ impl Schedule {
         self.partner[op as usize]
     }
 
-    /// For how many others' ends and starts each operation waits.
+    /// By operation, the number of ends and starts of others that it waits for.
     pub fn waits(&self) -> &[u32] {
         &self.waits
     }

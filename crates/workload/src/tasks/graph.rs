@@ -125,7 +125,7 @@ impl Arcs {
     }
 }
 
-/// Arcs in any order, on their way to `Arcs`. Arcs between the same tasks are added up.
+/// A builder of `Arcs`, from arcs in any order. Arcs between the same tasks are added up.
 #[derive(Clone, Debug, Default)]
 pub struct ArcList {
     tasks: u32,
@@ -141,7 +141,7 @@ impl ArcList {
     /// Adds what one task sends another. A message of a task to itself stays in it and is left out, as is one without
     /// bytes.
     pub fn add(&mut self, from: u32, to: u32, bytes: u64, messages: u32) {
-        debug_assert!(from < self.tasks && to < self.tasks, "a task that there is not");
+        debug_assert!(from < self.tasks && to < self.tasks, "a task that does not exist");
         if from != to && bytes > 0 {
             self.arcs.push((from, to, bytes, messages.max(1)));
         }

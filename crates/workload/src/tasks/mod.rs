@@ -1,7 +1,7 @@
 //! Task graphs: what the tasks of an application send to one another in a step, and how much each computes.
 //!
 //! A graph is directed: an arc is what one task sends another in one step of a phase. Where a source gives undirected
-//! weights (METIS), they stand for as many bytes each way.
+//! weights (METIS), an edge has as many bytes in each direction.
 
 pub mod generators;
 mod graph;

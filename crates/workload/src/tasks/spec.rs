@@ -25,7 +25,7 @@ use crate::stream::Stream;
 pub struct GraphFileSpec {
     /// The file, relative to the experiment file.
     pub path: PathBuf,
-    /// Its format; without it, the one that its extension stands for.
+    /// Its format; without it, that of its extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<GraphFormat>,
 }

@@ -6,9 +6,10 @@
 //! c0-0c0s0a0l50(0:0:0) ptile -> processor
 //! ```
 //!
-//! The coordinates are group, chassis and slot. Green wires join the routers of a chassis, black ones those of a slot in a
-//! group's chassis, blue ones groups; they become the classes of channels. Every wire is listed from both ends. A node has two
-//! of the tiles that lead to processors; where none are listed, four nodes on each router are assumed, as an XC blade has.
+//! The coordinates are group, chassis and slot. Green wires join the routers of a chassis, black ones those of a slot
+//! in a group's chassis, blue ones groups; they become the classes of channels. Every wire is listed from both ends. A
+//! node has two of the tiles that lead to processors; where none are listed, four nodes on each router are assumed, as
+//! an XC blade has.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ struct Line<'a> {
     to: Option<Port<'a>>,
 }
 
-/// Whether a text looks like such a dump.
+/// Whether a text seems to be such a dump.
 pub(crate) fn recognize(text: &str) -> bool {
     text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| parse(line.trim()).is_some())
 }

@@ -17,7 +17,7 @@ pub struct NodeShape {
     pub core_places: Vec<(u32, u32)>,
 }
 
-/// Whether a text looks like this.
+/// Whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     text.trim_start().starts_with('<') && text.contains("<topology")
 }

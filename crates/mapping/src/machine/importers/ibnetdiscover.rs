@@ -2,15 +2,15 @@
 //! each connected port.
 //!
 //! Every adapter that is connected to a switch is a node, called by its description (host and device); an adapter with
-//! several ports hangs on the switch of its first. Wires between switches become channels of the class `link`, parallel
-//! ones as many.
+//! several ports is attached to the switch of its first one. Wires between switches become channels of the class
+//! `link`, parallel ones as many.
 
 use std::collections::BTreeMap;
 
 use super::Wiring;
 use crate::MachineError;
 
-/// Whether a text looks like this.
+/// Whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     text.lines().any(|line| section(line).is_some_and(|section| section.switch))
 }
@@ -22,7 +22,7 @@ struct Section<'a> {
     description: &'a str,
 }
 
-/// A port's line: its number, whom it leads to and at which port, and the width and speed.
+/// A port's line: its number, the device and the port that it leads to, and the width and speed.
 struct Line<'a> {
     port: &'a str,
     peer: &'a str,

@@ -1,7 +1,7 @@
-//! Machines from what real systems say of themselves, one file each.
+//! Machines from the descriptions that real systems print, one file each.
 //!
-//! An importer turns a text into a `Wiring`: named switches, wires between them and named nodes. Nothing here knows of
-//! files; errors have the line.
+//! An importer turns a text into a `Wiring`: named switches, wires between them and named nodes. Importers do not read
+//! files; their errors have the line.
 
 pub(crate) mod cray;
 pub(crate) mod hostlist;

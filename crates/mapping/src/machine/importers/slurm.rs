@@ -5,8 +5,8 @@
 //! SwitchName=leaf0 Nodes=node[00-15]
 //! ```
 //!
-//! The file tells nothing of wires but which switch is below which: one uplink each is assumed, which is enough for
-//! distances by level. Several roots are joined by a switch above them. A block is a switch of its own.
+//! The file only states which switch is below which: one uplink each is assumed, which is enough for distances by
+//! level. Several roots are joined by a switch above them. A block is a switch of its own.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Switch {
     pub(crate) nodes: Vec<String>,
 }
 
-/// Whether a text looks like this.
+/// Whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {

@@ -53,7 +53,7 @@ struct Block {
     nodes: Option<String>,
 }
 
-/// Whether a text looks like this.
+/// Whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     let mut lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "---");

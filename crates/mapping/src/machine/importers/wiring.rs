@@ -1,4 +1,4 @@
-//! What all importers make: switches, wires and nodes by name.
+//! The result of all importers: switches, wires and nodes by name.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use topology::families::file::{FileTopology, MAX_FILE_ROUTERS};
 
 use crate::MachineError;
 
-/// A network on its way to a topology.
+/// A network that is being read, before it becomes a topology.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wiring {
     /// The switches' names, by number.
@@ -18,7 +18,7 @@ pub(crate) struct Wiring {
     pub(crate) wires: Vec<(u32, u32, String)>,
     /// The nodes: the switch and the name.
     pub(crate) nodes: Vec<(u32, String)>,
-    /// What was read beside, one sentence each.
+    /// What else was read, one sentence each.
     pub(crate) notes: Vec<String>,
     by_name: BTreeMap<String, u32>,
 }
@@ -91,7 +91,7 @@ impl Wiring {
             None => Ok(()),
             Some(alone) => {
                 let message =
-                    format!("it is not connected: no way leads from {} to {}", self.routers[0], self.routers[alone]);
+                    format!("it is not connected: no path leads from {} to {}", self.routers[0], self.routers[alone]);
                 Err(MachineError::new(message))
             }
         }

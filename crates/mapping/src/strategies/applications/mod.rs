@@ -1,4 +1,4 @@
-//! The paper's own strategies for its applications (section 3.3). They ask the graph for the application's arrays.
+//! The paper's own strategies for its applications (section 3.3). They read the application's arrays from the graph.
 
 pub(super) mod namd;
 pub(super) mod openatom;

@@ -1,11 +1,11 @@
-//! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes one by one, the heaviest
-//! first.
+//! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes one by one, the
+//! heaviest first.
 //!
-//! The balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of the
-//! two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it, processors
-//! within the brick that the two patches span come first, where the sum of distances is least, then those around it in a
-//! spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that `imbalance` sets, and among
-//! processors as near the least loaded is taken.
+//! The balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of
+//! the two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it,
+//! processors within the brick that the two patches span come first, where the sum of distances is least, then those
+//! around it in a spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that
+//! `imbalance` sets, and among processors at the same distance the least loaded is taken.
 
 use workload::tasks::TaskArray;
 
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// How patches and computes are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// Neither looks at the topology.
+    /// Neither uses the topology.
     Oblivious,
     /// Patches by orthogonal recursive bisection of the machine (the paper's "TopoPlace Patches").
     Patches,
@@ -57,8 +57,8 @@ fn spread(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
 /// A box of patches: low corner and extents.
 type Box3 = Vec<(u32, u32)>;
 
-/// Halves the box of patches and the machine together until one patch or one place is left; a patch is in the middle of its
-/// part.
+/// Halves the box of patches and the machine together until one patch or one place is left; a patch is in the middle of
+/// its part.
 fn bisect(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
     let whole: Box3 = patches.dims.iter().map(|&size| (0, size)).collect();
     let mut open = vec![(whole, (0..problem.machine.places()).collect::<Vec<u32>>())];
@@ -151,7 +151,7 @@ impl<'a> Balancer<'a> {
         }
     }
 
-    /// The patches that a compute has to do with, by number.
+    /// The patches of a compute, by number.
     fn patches_of(&self, task: u32) -> Vec<u32> {
         let last = self.first + self.proxies.len() as u32;
         let partners = self.affinity.of(task).iter().map(|edge| edge.target);
@@ -166,7 +166,7 @@ impl<'a> Balancer<'a> {
         self.count[place as usize] < self.room.tasks && load <= self.room.load
     }
 
-    /// The sum of hops from a place to the homes of patches; 0 if the topology is not looked at.
+    /// The sum of hops from a place to the homes of patches; 0 if the topology is not used.
     fn hops(&self, place: u32, patches: &[u32], topology: bool) -> u32 {
         if !topology {
             return 0;

@@ -3,10 +3,10 @@
 //! hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of states, in
 //! the plane's prism.
 //!
-//! What the paper leaves open: each dimension is tried for the prisms' axis and the one that gives the fewest hop-bytes (of multicasts once a node) is
-//! taken, the longest of equals; a prism's cross section is the most compact box there is of its size (consecutive columns in
-//! a winding order, if there is none); several planes share a column where there are more planes than columns; and among the
-//! processors that qualify the least loaded is taken.
+//! What the paper leaves open: each dimension is tried as the prisms' axis and the one that gives the fewest hop-bytes
+//! (of multicasts once a node) is taken, the longest of equals; a prism's cross section is the most compact box of its
+//! size (consecutive columns in a winding order, if there is none); several planes share a column where there are more
+//! planes than columns; and among the processors that qualify the least loaded is taken.
 
 use workload::tasks::TaskArray;
 
@@ -169,7 +169,7 @@ impl Shape {
         first..edge(plane + 1).max(first + 1).min(self.columns.len())
     }
 
-    /// Where along the axis one of so many is.
+    /// The position along the axis of one of a number of points.
     fn level(&self, number: u32, count: u32) -> u32 {
         (u64::from(number) * u64::from(self.long) / u64::from(count.max(1))).min(u64::from(self.long) - 1) as u32
     }

@@ -1,5 +1,5 @@
-//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): tasks that have most to do with
-//! one another are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
+//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): tasks that exchange most bytes
+//! are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
 //! exchanged pairwise.
 
 use workload::tasks::{ArcList, TaskGraph};
@@ -27,7 +27,7 @@ pub(crate) fn contraction(problem: &Problem<'_>) -> Result<Mapping, MappingError
     exchange(problem, &start, problem.budget())
 }
 
-/// The cluster of every task: no more than places, each within the room of one as far as that goes.
+/// The cluster of every task: at most as many as places, each within the room of one where possible.
 fn contract(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Vec<u32> {
     let places = problem.machine.places();
     let tasks = affinity.tasks();
@@ -54,7 +54,7 @@ fn contract(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Vec<u32> 
         left -= 1;
     };
     edges.iter().for_each(|&(_, one, other)| join(one, other, true, &mut head));
-    // What edges do not join is joined in order, beyond the room at last; the repair spreads that.
+    // Clusters that no edge joins are joined in order, finally beyond the room; the repair distributes those.
     for strict in [true, false] {
         (1..tasks).for_each(|task| join(task - 1, task, strict, &mut head));
     }

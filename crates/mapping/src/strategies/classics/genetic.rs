@@ -1,14 +1,14 @@
-//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest live on.
+//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest survive.
 //!
-//! An individual is an order in which tasks fill the places, so that every one is a mapping within the room. A child takes a
-//! stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few tasks. The fitter of
-//! two is a parent, and the best always lives on. Cost: O(edges) an individual.
+//! An individual is an order in which tasks fill the places, so that every one is a mapping within the room. A child
+//! takes a stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few tasks. The
+//! fitter of two is a parent, and the best always survives. Cost: O(edges) an individual.
 
 use units::Draw;
 
 use super::super::affinity::Affinity;
 use super::super::annealing::{Fast, steps_for};
-use super::super::auto::cost;
+use super::super::cost::cost;
 use super::super::simple;
 use crate::{Mapping, MappingError, Problem};
 
@@ -37,7 +37,7 @@ pub(crate) fn genetic(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     while population.len() < POPULATION {
         population.push(individual(shuffled(tasks, &mut draw))?);
     }
-    // A proposal of annealing looks at about as much as twelve tasks of an individual.
+    // A proposal of annealing costs about as much as twelve tasks of an individual.
     let children = (steps_for(problem.budget(), &affinity) * 12 / u64::from(tasks.max(1))).max(POPULATION as u64);
     for child in 0..children {
         if problem.watch.cancelled() {

@@ -1,4 +1,4 @@
-//! The classics that the paper's section 2 names, for comparison: they are what topology-aware mapping began with, and slow.
+//! The classics that the paper's section 2 names, for comparison: the first strategies of topology-aware mapping, and slow.
 
 pub(super) mod contraction;
 pub(super) mod genetic;

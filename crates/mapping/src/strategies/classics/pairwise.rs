@@ -1,7 +1,7 @@
 //! Pairwise exchange (Bokhari 1981): exchange the two tasks that gain most until no exchange gains, then jump and begin
 //! again; the best mapping of all is kept.
 //!
-//! A round looks, for every task, at all others (at a sample of them where there are many tasks) and makes the best
+//! A round considers, for every task, all others (a sample of them if there are many tasks) and makes the best
 //! exchange. A jump exchanges one task in twenty at random. Cost: O(tasks^2 degree) a round.
 
 use units::Draw;

@@ -2,7 +2,7 @@
 //!
 //! Both are the same: in each dimension a router is wired to every other of its line. A full mesh has one dimension.
 
-use super::{DragonflySpec, GroupKind};
+use super::spec::{DragonflySpec, GroupKind};
 use crate::network::TopologyError;
 
 /// The network inside every group. Routers are numbered first dimension fastest; a router's ports lead first to the
@@ -81,7 +81,7 @@ impl GroupNetwork {
     }
 }
 
-/// Whom a port of a line leads to: the ports skip the router itself.
+/// The router that a port of a line leads to: the ports skip the router itself.
 fn across(own: u32, port: u16) -> u32 {
     u32::from(port) + u32::from(u32::from(port) >= own)
 }

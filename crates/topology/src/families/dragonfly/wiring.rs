@@ -4,7 +4,7 @@
 //! every full round a group has a wire to each other group, in the order of the arrangement. The ports that are left
 //! over are wired as in a round of the circulant arrangement, to the next groups on either side in turn, whatever the
 //! arrangement: only that leads back from the other end. (If their number and g are odd, one port of each group stays
-//! unconnected: there is no other way to give each group as many.)
+//! unconnected: otherwise groups could not have equal numbers.)
 //!
 //! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly networks"
 //! (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al. (section III)
@@ -13,26 +13,12 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use units::Draw;
 
-use super::{DragonflySize, NONE};
+use super::spec::{Arrangement, DragonflySize};
 
-/// Which global port of a group leads to which other group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// Port k of group i leads to group i + k + 1, cyclically.
-    #[default]
-    Palmtree,
-    /// Port k leads to group k of all groups but the own one.
-    #[serde(alias = "consecutive")]
-    #[schemars(extend("x-aliases" = ["consecutive"]))]
-    Absolute,
-    /// Ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
-    Circulant,
-}
+/// A global port that is wired to nothing.
+pub(super) const NONE: u32 = u32::MAX;
 
 impl Arrangement {
     /// The group that a port of a round leads to, and the port at its other end, among `g` groups.
@@ -43,7 +29,7 @@ impl Arrangement {
             Self::Absolute => (port + 1, group),
             Self::Circulant => {
                 let far = (group + offset(g, port)) % g;
-                // With an even number of groups the last port leads half-way round, and so does the one at its end.
+                // With an even number of groups the last port leads half-way around, and so does the one at its end.
                 (far, if port ^ 1 < g - 1 { port ^ 1 } else { port })
             }
         }
@@ -75,7 +61,7 @@ pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<
         } else if in_round ^ 1 < left {
             ((place + offset(g, in_round)) % g, in_round ^ 1)
         } else if g.is_multiple_of(2) {
-            // The odd one out leads half-way round, to its own kind.
+            // The last, unpaired port leads half-way around, to the unpaired port there.
             ((place + g / 2) % g, in_round)
         } else {
             return NONE;

@@ -35,7 +35,7 @@ fn kibibyte() -> u64 {
     1024
 }
 
-/// One point in so many is a hole.
+/// The number of points per hole.
 const HOLES: u32 = 10;
 /// How far a point is from its place in the lattice, as a share of its spacing.
 const JITTER: f64 = 0.4;

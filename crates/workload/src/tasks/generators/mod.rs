@@ -1,4 +1,4 @@
-//! Task graphs of the paper's applications, and of what is common beside.
+//! Generators of task graphs: those of the paper's applications, and other common ones.
 
 pub mod matmul;
 pub mod mesh;

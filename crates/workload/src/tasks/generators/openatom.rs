@@ -1,8 +1,9 @@
-//! OpenAtom (paper, section 3.3.1): the arrays GSpace and RealSpace (states x planes, with different numbers of planes) and
-//! the PairCalculators (blocks of states x blocks of states x planes of GSpace).
+//! OpenAtom (paper, section 3.3.1): the arrays GSpace and RealSpace (states x planes, with different numbers of planes)
+//! and the PairCalculators (blocks of states x blocks of states x planes of GSpace).
 //!
-//! GSpace and RealSpace talk state by state: all planes of a state to all planes of the same state, and back (the phase
-//! `transpose`). GSpace and PairCalculators talk plane by plane: G(s, p) multicasts to the calculators of its plane that
+//! GSpace and RealSpace exchange messages state by state: all planes of a state to all planes of the same state, and
+//! back (the phase
+//! `transpose`). GSpace and PairCalculators exchange messages plane by plane: G(s, p) multicasts to the calculators of its plane that
 //! have its block of states, and gets their results back by reduction (the phase `pairs`).
 
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
 //! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0; a first line of names is skipped, `#` starts a comment.
-//! What goes both ways is two lines. The number of tasks is one more than the largest.
+//! Both directions are two lines. The number of tasks is one more than the largest.
 
 use super::text::{lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};

@@ -1,5 +1,5 @@
-//! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle and
-//! stands for both ways. The diagonal is what stays in a task and must be empty.
+//! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle for
+//! both directions. The diagonal would be messages of tasks to themselves and must be empty.
 
 use super::text::{lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};

@@ -1,6 +1,6 @@
 //! METIS's format: `n m [fmt [ncon]]`, then a line for each vertex with its neighbours from 1, each with its weight if fmt
 //! ends in 1, the vertex's weights before them if fmt has 1 in its second place, its size if in its first. `%` starts a
-//! comment. Edges are undirected: weight w stands for w bytes each way. The first weight of a vertex is its load.
+//! comment. Edges are undirected: weight w is w bytes in each direction. The first weight of a vertex is its load.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     Ok(graph)
 }
 
-/// The line of a vertex from 0. Lines are looked for again only where an error is to name one.
+/// The line of a vertex from 0. Searched for only when an error names it.
 fn line_of(bytes: &[u8], vertex: u32) -> Option<u64> {
     let mut rows = lines(bytes).filter(|(_, line)| line.first() != Some(&b'%'));
     rows.find(|(_, line)| words(line, b" \t").next().is_some())?;
@@ -136,7 +136,7 @@ fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut Arc
 }
 
 /// A graph in this format, with edge weights, and with loads as vertex weights if they are not all 1. All phases are added
-/// up; what goes one way and the other is averaged, rounded up; loads are rounded.
+/// up; the two directions of an edge are averaged, rounded up; loads are rounded.
 pub fn write_metis(graph: &TaskGraph) -> String {
     let tasks = graph.tasks();
     let mut arcs = ArcList::new(tasks);

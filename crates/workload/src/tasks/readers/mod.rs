@@ -35,7 +35,7 @@ pub enum GraphFormat {
 }
 
 impl GraphFormat {
-    /// The format that a file's extension stands for.
+    /// The format of a file's extension.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "graph" | "metis" => Some(Self::Metis),
@@ -47,7 +47,7 @@ impl GraphFormat {
     }
 }
 
-/// Reads a graph; without a format, in the one that the extension stands for. `name` is what errors call the file.
+/// Reads a graph; without a format, in that of the extension. `name` is what errors call the file.
 ///
 /// # Errors
 /// If the file cannot be read, its format is unknown, or a line is wrong.

@@ -1,0 +1,16 @@
+//! The messages of a phase, which all figures add up.
+
+use workload::tasks::{GroupKind, Phase};
+
+/// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
+pub(crate) fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
+    phase.arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, bytes));
+    for group in &phase.groups {
+        for &member in &group.members {
+            match group.kind {
+                GroupKind::Multicast => call(group.root, member, group.bytes),
+                GroupKind::Reduction => call(member, group.root, group.bytes),
+            }
+        }
+    }
+}

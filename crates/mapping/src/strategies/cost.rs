@@ -1,0 +1,19 @@
+//! The figure by which strategies compare mappings.
+
+use rayon::prelude::*;
+
+use super::affinity::{Affinity, Edge};
+use crate::{Mapping, Problem};
+
+/// The sum over edges of weight times hops.
+pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping) -> f64 {
+    let hops = problem.machine.hops();
+    let row = |task: u32| {
+        let here = mapping.place_of[task as usize];
+        let pay =
+            |edge: &Edge| f64::from(edge.weight) * f64::from(hops.hops(here, mapping.place_of[edge.target as usize]));
+        affinity.of(task).iter().map(pay).sum::<f64>()
+    };
+    let sums: Vec<f64> = (0..affinity.tasks()).into_par_iter().map(row).collect();
+    sums.iter().sum::<f64>() / 2.0
+}

@@ -1,0 +1,156 @@
+//! The keys of a dragonfly, and the sizes that follow from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::network::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, TopologyError, product};
+use crate::shorthand::{Settings, short};
+
+/// A dragonfly: groups of routers that are wired to one another, and global wires between all groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DragonflySpec {
+    /// Nodes on each router; without it, h (balanced).
+    #[schemars(range(min = 1, max = 65533))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<u64>,
+    /// Routers of a group; without it, 2h (balanced).
+    #[schemars(range(min = 1, max = 16777216))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<u64>,
+    /// Global ports of each router.
+    #[schemars(range(min = 1, max = 65533))]
+    pub h: u64,
+    /// Groups, at least 2; without it, a h + 1 (full scale: one wire between any two groups). With fewer, several wires
+    /// join two groups.
+    #[schemars(range(min = 2, max = 16777216))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub g: Option<u64>,
+    /// Which global port of a group leads to which other group.
+    #[serde(default)]
+    pub arrangement: Arrangement,
+    /// How the routers of a group are wired to one another.
+    #[serde(default)]
+    pub group: GroupKind,
+    /// Routers in each of the two dimensions of a group that is a flattened butterfly; without it, as near to a square
+    /// as a allows.
+    #[schemars(inner(range(min = 1, max = 16777216)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_dims: Option<[u64; 2]>,
+    /// Draws the places of the groups in the arrangement at random, from this seed, instead of in the order of their
+    /// numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renumber_groups: Option<u64>,
+}
+
+/// How the routers of a group are wired to one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupKind {
+    /// Each with every other.
+    #[default]
+    FullMesh,
+    /// In two dimensions, each with every other of its row and of its column (flattened butterfly).
+    FlattenedButterfly,
+}
+
+impl DragonflySpec {
+    /// The keys of the shorthand.
+    const KEYS: [&'static str; 8] = ["h", "p", "a", "g", "arrangement", "group", "group_dims", "renumber_groups"];
+
+    /// A balanced dragonfly of full scale: p = h, a = 2h, g = ah + 1.
+    pub fn balanced(h: u64) -> Self {
+        Self {
+            p: None,
+            a: None,
+            h,
+            g: None,
+            arrangement: Arrangement::default(),
+            group: GroupKind::default(),
+            group_dims: None,
+            renumber_groups: None,
+        }
+    }
+
+    /// Reads the shorthand `h=8`, `p=4,a=8,h=4`, `h=4,g=9,arrangement=absolute`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+        let settings = Settings::read(text, &Self::KEYS)?;
+        let number = |key| settings.text(key).map(|_| settings.number(key)).transpose();
+        let dims = match settings.text("group_dims") {
+            None => None,
+            Some(text) => Some(<[u64; 2]>::try_from(settings.numbers("group_dims")?).map_err(|_| {
+                let message = format!("`group_dims` has `{}`; it is two numbers, such as 4x4", short(text));
+                TopologyError::new("group_dims", message)
+            })?),
+        };
+        Ok(Self {
+            p: number("p")?,
+            a: number("a")?,
+            h: settings.number("h")?,
+            g: number("g")?,
+            arrangement: settings.named("arrangement")?.unwrap_or_default(),
+            group: settings.named("group")?.unwrap_or_default(),
+            group_dims: dims,
+            renumber_groups: number("renumber_groups")?,
+        })
+    }
+}
+
+/// Which global port of a group leads to which other group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Port k of group i leads to group i + k + 1, cyclically.
+    #[default]
+    Palmtree,
+    /// Port k leads to group k of all groups but the own one.
+    #[serde(alias = "consecutive")]
+    #[schemars(extend("x-aliases" = ["consecutive"]))]
+    Absolute,
+    /// Ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
+    Circulant,
+}
+
+/// The sizes of a dragonfly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DragonflySize {
+    /// Nodes on each router.
+    pub p: u32,
+    /// Routers of a group.
+    pub a: u32,
+    /// Global ports of each router.
+    pub h: u32,
+    /// Groups.
+    pub g: u32,
+}
+
+impl DragonflySize {
+    /// The sizes that a spec asks for.
+    pub(super) fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
+        let limit = u64::from(MAX_PORTS);
+        let in_range = |key: &'static str, value: u64, least: u64, most: u64| match value {
+            value if (least..=most).contains(&value) => Ok(value as u32),
+            _ => Err(TopologyError::new(key, format!("`{key}` is {value}; {least} to {most} are allowed"))),
+        };
+        let h = in_range("h", spec.h, 1, limit)?;
+        let a = in_range("a", spec.a.unwrap_or(2 * spec.h), 1, u64::from(MAX_ROUTERS))?;
+        let p = in_range("p", spec.p.unwrap_or(spec.h), 1, limit)?;
+        let full = u64::from(a) * u64::from(h) + 1;
+        let wanted = spec.g.unwrap_or(full);
+        if !(2..=full).contains(&wanted) {
+            let message = format!(
+                "`g` is {wanted}; 2 to {full} groups are allowed: {a} routers with {h} global ports reach a h others"
+            );
+            return Err(TopologyError::new("g", message));
+        }
+        let large = |unit: &str, most: u32| {
+            TopologyError::new(
+                "h",
+                format!("p = {p}, a = {a}, h = {h} and {wanted} groups make more than {most} {unit}"),
+            )
+        };
+        let routers = product([u64::from(a), wanted], MAX_ROUTERS).ok_or_else(|| large("routers", MAX_ROUTERS))?;
+        product([u64::from(routers), u64::from(p)], MAX_NODES).ok_or_else(|| large("nodes", MAX_NODES))?;
+        Ok(Self { p, a, h, g: wanted as u32 })
+    }
+}

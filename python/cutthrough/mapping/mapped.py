@@ -1,0 +1,51 @@
+"""What exports, simulations and figures need of a mapping, so that they need not import what finds one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from cutthrough.mapping.graphs import TaskGraph
+    from cutthrough.mapping.machines import Machine
+
+__all__ = ["Mapped"]
+
+
+class Mapped(Protocol):
+    """Which task runs where; `cutthrough.MappingResult` is one."""
+
+    @property
+    def graph(self) -> TaskGraph:
+        """The tasks."""
+
+    @property
+    def machine(self) -> Machine:
+        """Where they run."""
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy that placed them."""
+
+    @property
+    def places(self) -> npt.NDArray[np.uint32]:
+        """The place of each task: an index into the machine's allocated nodes."""
+
+    @property
+    def nodes(self) -> npt.NDArray[np.uint32]:
+        """The node of each task, by its number in the topology."""
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """The exact figures of the mapping."""
+
+    @property
+    def channel_bytes(self) -> npt.NDArray[np.float64]:
+        """The bytes over every channel in a step, by the numbers of the topology's channels."""
+
+    def save(self, path: str | Path, form: str = "nodes") -> Path:
+        """Writes the mapping to a file and returns its path."""

@@ -1,0 +1,46 @@
+"""What figures and tables need of results, so that they need not import what holds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cutthrough.channels import ChannelLoads
+
+__all__ = ["Point", "PointTable"]
+
+#: One point of a run: its sweep keys, its seed, and what was measured.
+Point = dict[str, Any]
+
+
+class PointTable(Protocol):
+    """The points of a run and the keys that were swept; `cutthrough.Results` is one."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """One mapping for each point."""
+
+    @property
+    def axes(self) -> Sequence[str]:
+        """The keys of the sweep, outermost first."""
+
+    @property
+    def title(self) -> str:
+        """The experiment's title."""
+
+    def __len__(self) -> int:
+        """The number of points."""
+
+    def __iter__(self) -> Iterator[Point]:
+        """The points in the order of the sweep."""
+
+    def channel_loads(self, place: int | None = None) -> ChannelLoads:
+        """The loads of the channels of a point; without a place, of the point with the hottest channel."""
+
+    def hottest_place(self) -> int:
+        """The index of the point with the hottest channel."""
+
+    def shown_places(self) -> list[int]:
+        """The indices of the points whose channels are shown."""

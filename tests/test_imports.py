@@ -1,0 +1,168 @@
+"""The check that modules do not import one another in a cycle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tools.check_imports import cycles, main, python_graph, rust_graph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def python_cycles(root: Path, files: dict[str, str]) -> list[list[str]]:
+    package = write(root / "p", {"__init__.py": "", **files})
+    return cycles(python_graph(package))
+
+
+def rust_cycles(root: Path, files: dict[str, str]) -> list[list[str]]:
+    return cycles(rust_graph(write(root / "src", files)))
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "import p.a\n",
+        "from p.a import f\n",
+        "from .a import f\n",
+        "from . import a\n",
+        "def f():\n    from p.a import g\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.a import f\n",
+    ],
+)
+def test_python_every_form_of_import_closes_a_cycle(tmp_path: Path, back: str) -> None:
+    """Catches a form of import that is overlooked."""
+    assert python_cycles(tmp_path, {"a.py": "from p.b import f\n", "b.py": back}) == [["p.a", "p.b"]]
+
+
+def test_python_imports_in_one_direction_are_no_cycle(tmp_path: Path) -> None:
+    """Catches a false report."""
+    files = {"a.py": "import p.b as b\nfrom p.c import f\n", "b.py": "from p.c import g\n", "c.py": "import os\n"}
+    assert python_cycles(tmp_path, files) == []
+
+
+def test_python_import_from_the_package_depends_on_the_package(tmp_path: Path) -> None:
+    """Catches `from p import b` taken for an import of p.b alone."""
+    files = {"__init__.py": "from p.a import f\n", "a.py": "from p import b\n", "b.py": ""}
+    assert python_cycles(tmp_path, files) == [["p", "p.a"]]
+    assert python_cycles(tmp_path, {**files, "a.py": "import p.b as b\n"}) == []
+
+
+def test_python_import_executes_the_packages_around_the_module(tmp_path: Path) -> None:
+    """Catches a cycle through the `__init__` of another package."""
+    files = {"a.py": "from p.q.leaf import f\n", "q/__init__.py": "from p.a import g\n", "q/leaf.py": ""}
+    assert python_cycles(tmp_path, files) == [["p.a", "p.q"]]
+    # A type-only import executes nothing.
+    files["a.py"] = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.q.leaf import f\n"
+    assert python_cycles(tmp_path, files) == []
+
+
+def test_python_stubs_are_modules_too(tmp_path: Path) -> None:
+    """Catches a compiled module that is missing from the graph."""
+    write(tmp_path / "p", {"core.pyi": ""})
+    graph = python_graph(write(tmp_path / "p", {"__init__.py": "from p.core import f\n"}))
+    assert graph == {"p": {"p.core": 1}, "p.core": {}}
+
+
+LIB = "mod a;\nmod b;\npub use a::A;\npub use b::B;\n"
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "use crate::A;\npub struct B(A);\n",
+        "use super::a::A;\npub struct B(A);\n",
+        "use crate::{a::{self, A as Other}};\npub struct B;\n",
+        "pub struct B;\nfn f() { let _ = crate::a::g(); }\n",
+        "pub struct B;\nfn f() -> crate::A { todo!() }\n",
+        "use crate::a::*;\npub struct B;\n",
+    ],
+)
+def test_rust_every_form_of_path_closes_a_cycle(tmp_path: Path, back: str) -> None:
+    """Catches a form of path that is overlooked."""
+    files = {"lib.rs": LIB, "a.rs": "use crate::B;\npub struct A;\npub fn g(_: B) {}\n", "b.rs": back}
+    assert rust_cycles(tmp_path, files) == [["crate::a", "crate::b"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// use crate::A;\npub struct B;\n",
+        "/* use crate::A; */ pub struct B;\n",
+        'pub struct B;\nconst TEXT: &str = "\\" use crate::A;";\n',
+        'pub struct B;\nconst TEXT: &str = r#"" use crate::A;"#;\n',
+        "pub struct B;\n#[cfg(test)]\nmod tests {\n    use crate::A;\n}\n",
+        "pub struct B;\n#[cfg(test)]\nuse crate::A;\n",
+    ],
+)
+def test_rust_comments_literals_and_tests_do_not_count(tmp_path: Path, text: str) -> None:
+    """Catches text that is taken for code, and tests, which may use everything."""
+    files = {"lib.rs": LIB, "a.rs": "use crate::B;\npub struct A(B);\n", "b.rs": text}
+    assert rust_cycles(tmp_path, files) == []
+
+
+def test_rust_folders_follow_the_same_rule(tmp_path: Path) -> None:
+    """Catches re-exports that hide a cycle between files of two folders."""
+    files = {
+        "lib.rs": "mod q;\nmod r;\n",
+        "q/mod.rs": "pub mod x;\n",
+        "q/x.rs": "pub fn f() { crate::r::g() }\n",
+        "r/mod.rs": "mod y;\npub use y::g;\n",
+        "r/y.rs": "use crate::q;\npub fn g() { q::x::f() }\nfn h() { crate::q::x::f() }\n",
+    }
+    assert rust_cycles(tmp_path, files) == [["crate::q::x", "crate::r::y"]]
+
+
+PARENT = "mod part;\nuse part::help;\npub struct T;\nimpl T { pub fn f(&self) { help() } }\n"
+
+
+def test_rust_parent_and_child_form_a_cycle(tmp_path: Path) -> None:
+    """Catches a rule that excuses every cycle inside a folder."""
+    files = {"lib.rs": "mod t;\n", "t/mod.rs": PARENT, "t/part.rs": "use super::T;\npub fn help() -> T { T }\n"}
+    assert rust_cycles(tmp_path, files) == [["crate::t", "crate::t::part"]]
+
+
+def test_rust_an_impl_may_be_spread_over_private_children(tmp_path: Path) -> None:
+    """Catches a report of a type whose methods are in several files, and an exception that is too wide."""
+    part = "use super::T;\nimpl T { pub fn g(&self) { self.f() } }\npub fn help() {}\n"
+    assert rust_cycles(tmp_path, {"lib.rs": "mod t;\n", "t/mod.rs": PARENT, "t/part.rs": part}) == []
+    # An implementation of a trait does not make a child a part of its parent, nor may a public child be one.
+    foreign = part.replace("impl T", "impl Clone for T")
+    assert rust_cycles(tmp_path, {"t/part.rs": foreign}) == [["crate::t", "crate::t::part"]]
+    assert rust_cycles(tmp_path, {"t/mod.rs": f"pub {PARENT}", "t/part.rs": part}) == [["crate::t", "crate::t::part"]]
+
+
+def test_a_shortest_cycle_of_each_knot_is_reported() -> None:
+    """Catches cycles that are reported twice, at length or not at all."""
+    knot = {"a": {"b": 1}, "b": {"c": 2}, "c": {"a": 3, "b": 4}}
+    apart = {"x": {"y": 5}, "y": {"x": 6, "a": 7}}
+    assert cycles({**knot, **apart}) == [["b", "c"], ["x", "y"]]
+    assert cycles({"a": {"b": 1, "c": 1}, "b": {"d": 1}, "c": {"d": 1}, "d": {}}) == []
+
+
+def test_the_command_prints_the_path_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches an exit status of 0, a wrong line number, and names that are not checked."""
+    write(tmp_path / "python/cutthrough", {"__init__.py": ""})
+    source = write(tmp_path / "crates/one/src", {"lib.rs": LIB, "a.rs": "use crate::B;\npub struct A(B);\n"})
+    write(source, {"b.rs": "\nuse crate::A;\npub struct B(A);\n"})
+    assert main([], tmp_path) == 1
+    assert capsys.readouterr().out == "one: import cycle: crate::a (line 1) -> crate::b (line 2) -> crate::a\n"
+    assert main(["cutthrough"], tmp_path) == 0
+    with pytest.raises(SystemExit, match="2"):
+        main(["two"], tmp_path)
+    assert "there is no `two`; allowed: cutthrough, one" in capsys.readouterr().err
+
+
+def test_the_project_has_no_cycles(capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a cycle."""
+    assert main([]) == 0, capsys.readouterr().out
