@@ -1,7 +1,7 @@
 //! What a mapping puts on every channel, exactly, under the machine's own routing.
 //!
-//! On a torus or mesh this is dimension-order routing with the ways round an even ring shared evenly, the default of the
-//! simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
+//! On a torus or mesh this is dimension-order routing with both directions of an even ring shared evenly, the default of
+//! the simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
 //! `routing::channel_loads`; adaptive up-down routing is shared evenly, which is the best that it can reach.
 
 use std::collections::BTreeMap;
@@ -99,7 +99,8 @@ fn flows(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Vec<Vec<(u3
 fn analyse(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Result<Vec<f64>, MappingError> {
     let topology = &**machine.topology();
     let unfit = |message: String| MappingError::unfit("machine", message);
-    let routing = RoutingSpec::default_for(topology).build(topology).map_err(|error| unfit(error.to_string()))?;
+    let spec = RoutingSpec::default_for(topology).for_paths();
+    let routing = spec.build(topology).map_err(|error| unfit(error.to_string()))?;
     let place: BTreeMap<NodeId, usize> =
         machine.nodes().iter().enumerate().map(|(place, &node)| (node, place)).collect();
     let traffic = |node: NodeId| {
