@@ -1,14 +1,15 @@
 //! Hops between the nodes of a machine: what a strategy asks most often.
 //!
-//! Hops of a message are the links that it crosses between nodes. On a torus or mesh where every node has a router of its own
-//! these are the channels between routers; elsewhere the link into the network and the one out of it count too: 2, 4, 6 in
-//! a tree by the level of the nearest common switch, and the distance of routers + 2 in a dragonfly. Within a node there
-//! are none.
+//! Hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus or mesh
+//! where every node has a router of its own these are the channels between routers; elsewhere the channel into the network
+//! and the one out of it count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the channels of the
+//! minimal path between routers + 2 in a dragonfly. Within a node there are none.
 //!
 //! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a table
-//! of the distances between the routers that have allocated nodes.
+//! of the hops between the routers that have allocated nodes.
 
 use rayon::prelude::*;
+use routing::PathLengths;
 use topology::Topology;
 use units::{NodeId, RouterId};
 
@@ -19,7 +20,8 @@ const MAX_TABLE_BYTES: usize = 24_000 * 24_000;
 
 /// Hops between places.
 pub trait Metric: Sync {
-    /// Hops from one place to another; symmetric, 0 to itself.
+    /// Hops from one place to another; 0 to itself. Symmetric, but for dragonflies with several wires between groups that
+    /// are flattened butterflies.
     fn hops(&self, from: u32, to: u32) -> u32;
 
     /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change places.
@@ -232,13 +234,35 @@ pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
     }
 }
 
-/// Links between two nodes of a machine on a shortest way, as `Hops` counts them.
-pub fn hops_between(topology: &dyn Topology, from: NodeId, to: NodeId) -> u32 {
-    if from == to {
-        return 0;
+/// Hops between any two nodes of a machine, as `Hops` counts them.
+#[derive(Debug)]
+pub struct NodeHops<'a> {
+    topology: &'a dyn Topology,
+    lengths: PathLengths<'a>,
+}
+
+impl<'a> NodeHops<'a> {
+    /// The hops on a topology.
+    ///
+    /// # Errors
+    /// If the topology's default routing cannot be built.
+    pub fn new(topology: &'a dyn Topology) -> Result<Self, MachineError> {
+        Ok(Self { topology, lengths: path_lengths(topology)? })
     }
-    let between = topology.distance(topology.attachment(from).0, topology.attachment(to).0);
-    between + grid(topology).map_or(2, |_| ends(topology))
+
+    /// Hops from a node to another.
+    pub fn between(&self, from: NodeId, to: NodeId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let router = |node| self.topology.attachment(node).0;
+        let ends = grid(self.topology).map_or(2, |_| ends(self.topology));
+        self.lengths.channels(router(from), router(to)) + ends
+    }
+}
+
+fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, MachineError> {
+    PathLengths::new(topology).map_err(|error| MachineError::key("machine", error.message))
 }
 
 /// The extents of a machine that answers from coordinates.
@@ -283,8 +307,9 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
     routers.sort_unstable();
     routers.dedup();
     fits(routers.len(), 1)?;
+    let lengths = path_lengths(topology)?;
     let row = |from: RouterId| {
-        let hops: Vec<u32> = routers.iter().map(|&to| topology.distance(from, to) + 2).collect();
+        let hops: Vec<u32> = routers.iter().map(|&to| lengths.channels(from, to) + 2).collect();
         Cells::of(&hops)
     };
     // No row has more than twice the hops of any other, so that its width is a fair guess of the table's.

@@ -114,6 +114,24 @@ impl RoutingSpec {
         }
     }
 
+    /// Whether packets never cross more channels than `Topology::distance` counts.
+    pub fn takes_shortest_paths(&self) -> bool {
+        match self {
+            Self::AdaptiveUpDown(_)
+            | Self::RandomUpDown(_)
+            | Self::DModK(_)
+            | Self::DimensionOrder(_)
+            | Self::ShortestPath(_) => true,
+            Self::Minimal(_)
+            | Self::ValiantGroup(_)
+            | Self::ValiantNode(_)
+            | Self::UgalL(_)
+            | Self::UgalG(_)
+            | Self::Par(_)
+            | Self::UpDown(_) => false,
+        }
+    }
+
     /// The same paths with as few classes of virtual channels as can be: for analyses of paths and loads, which do not
     /// depend on classes. A run needs `self`.
     #[must_use]

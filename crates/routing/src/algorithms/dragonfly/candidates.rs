@@ -198,7 +198,17 @@ impl Ways {
         self.topology.attachment(dst)
     }
 
-    /// Channels of the direct way from a router to another; the fewest that it may take.
+    /// The fewest channels of any direct path from a router to another.
+    pub fn fewest(&self, from: RouterId, to: RouterId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let route = self.to_router(from, to, &mut Memory::default());
+        let rest = route.ports(&self.lists).map(|port| self.fewest(self.next(from, port), to));
+        1 + rest.min().unwrap_or(0)
+    }
+
+    /// Channels of the direct path from a router to another by the first of the ports that are as near.
     pub fn length(&self, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();
