@@ -180,9 +180,7 @@ def map_tasks(
     pinned = _pinned(fixed or {}, graph, machine)
     start = time.perf_counter()
     found = _solve(
-        lambda progress: _core.map_tasks(
-            graph._core, machine._core, json.dumps(spec), pinned, places, progress
-        ),
+        lambda progress: _core.map_tasks(graph._core, machine._core, json.dumps(spec), pinned, places, progress),
         watcher,
     )
     return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
@@ -211,8 +209,8 @@ def _places(name: str, places: npt.ArrayLike, graph: TaskGraph, machine: Machine
     held = whole_numbers(name, places, machine.nodes - 1)
     if held.shape != (graph.tasks,):
         message = (
-            f"error: {name}: its shape is {held.shape}; a mapping has a place from 0 to {machine.nodes - 1} for each of "
-            f"the {graph.tasks} tasks"
+            f"error: {name}: its shape is {held.shape}; a mapping has a place from 0 to {machine.nodes - 1} for each "
+            f"of the {graph.tasks} tasks"
         )
         raise ExperimentError(message)
     return held.astype(np.uint32)
