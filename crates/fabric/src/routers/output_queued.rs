@@ -12,6 +12,7 @@
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
 use crate::fabric::{Fabric, OutputPort, event_kind};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::routers::arbiter::{self, Bits, Turn};
 use crate::routers::{Arrival, Routers, Waiting};
@@ -285,5 +286,15 @@ impl Routers for OutputQueued {
             return rows.map(|row| row.iter().map(|crosspoint| u64::from(crosspoint.held)).fold(0, u64::max)).collect();
         }
         rows.map(|row| row.iter().map(|crosspoint| u64::from(crosspoint.held)).sum()).collect()
+    }
+}
+
+impl OutputQueued {
+    /// Bytes of the queues of a network, without packets.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        let words = size.input_words();
+        bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
+            + bytes_of::<Row>(size.inputs())
+            + bytes_of::<u64>(if words > 1 { size.ports * words } else { 0 })
     }
 }

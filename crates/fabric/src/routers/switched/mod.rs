@@ -22,6 +22,7 @@ use std::hint::black_box;
 
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::fabric::{Fabric, read_through};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::NONE;
 use crate::routers::arbiter::Bits;
 use crate::routers::{Arrival, Routers, Waiting};
@@ -169,5 +170,25 @@ impl Routers for Switched {
 
     fn held(&self, _fabric: &Fabric) -> Vec<u64> {
         self.fifos.iter().map(|fifo| u64::from(fifo.held)).collect()
+    }
+}
+
+impl Switched {
+    /// Bytes of the queues of a network of input-queued routers, without packets.
+    pub(crate) fn input_queued_bytes(size: &NetworkSize, spec: &InputQueuedSpec) -> u64 {
+        Self::bytes(size, spec.arbitration)
+    }
+
+    /// The same of input-output-queued routers.
+    pub(crate) fn input_output_queued_bytes(size: &NetworkSize, spec: &InputOutputQueuedSpec) -> u64 {
+        Self::bytes(size, spec.arbitration) + Buffers::bytes(size)
+    }
+
+    fn bytes(size: &NetworkSize, arbitration: Arbitration) -> u64 {
+        let words = size.input_words();
+        bytes_of::<Fifo>(size.inputs())
+            + bytes_of::<u64>(if arbitration == Arbitration::OldestFirst { size.inputs() } else { 0 })
+            + bytes_of::<u64>(if words > 2 { size.ports * words } else { 0 })
+            + bytes_of::<u16>(size.routers)
     }
 }

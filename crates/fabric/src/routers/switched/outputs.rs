@@ -5,6 +5,7 @@
 use super::Switched;
 use super::inputs::Fifo;
 use crate::fabric::{Fabric, OutputPort, read_through};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::routers::arbiter::Bits;
 
@@ -146,4 +147,11 @@ fn send_off(fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
 #[inline(always)]
 pub(super) fn head_size(fabric: &Fabric, fifo: &Fifo) -> u32 {
     if fifo.odd { fabric.pool[fifo.queue.head()].bytes } else { fabric.full_bytes }
+}
+
+impl Buffers {
+    /// Bytes of the buffers of a network, without packets.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        bytes_of::<Buffer>(size.inputs())
+    }
 }

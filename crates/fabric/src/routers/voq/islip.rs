@@ -2,6 +2,7 @@
 
 use super::{Crossing, VirtualOutputQueued};
 use crate::fabric::{Fabric, LocalRouter};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::NONE;
 use crate::routers::arbiter::{Bits, in_turn};
 
@@ -180,5 +181,13 @@ impl VirtualOutputQueued {
             let vc = if packet == NONE { None } else { fabric.ready_vc(base + out, packet) };
             vc.map(|vc| (input, vc))
         })
+    }
+}
+
+impl Islip {
+    /// Bytes of the pointers of a network, for each port the input and the output that were served last, and of the requests
+    /// and grants of the router that is being matched.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        bytes_of::<[u16; 2]>(size.ports) + bytes_of::<[u64; 2]>(size.max_ports * size.port_words())
     }
 }

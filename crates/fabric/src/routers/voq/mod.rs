@@ -8,6 +8,7 @@ mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
 use crate::fabric::{Fabric, event_kind};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::routers::{Arrival, Routers, Waiting};
 
 use islip::Islip;
@@ -131,5 +132,13 @@ impl Routers for VirtualOutputQueued {
 
     fn held(&self, _fabric: &Fabric) -> Vec<u64> {
         self.queues.held.iter().map(|&bytes| u64::from(bytes)).collect()
+    }
+}
+
+impl VirtualOutputQueued {
+    /// Bytes of the queues and the matching of a network, without packets.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        // The time at which an input is free, two times of wake-ups, and a count of packets.
+        Queues::bytes(size) + Islip::bytes(size) + bytes_of::<[u64; 3]>(size.ports) + bytes_of::<u32>(size.ports)
     }
 }

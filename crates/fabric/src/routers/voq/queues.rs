@@ -1,6 +1,7 @@
 //! The queues at the inputs, one for each output.
 
 use crate::fabric::Fabric;
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::routers::Waiting;
 
@@ -120,5 +121,15 @@ impl Queues {
             }
         }
         all
+    }
+}
+
+impl Queues {
+    /// Bytes of the queues of a network, without packets.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        let words = size.port_words();
+        bytes_of::<Queue>(size.inputs() * size.max_ports)
+            + bytes_of::<u64>(size.inputs() * words + size.routers * words)
+            + bytes_of::<u32>(size.ports + size.inputs())
     }
 }
