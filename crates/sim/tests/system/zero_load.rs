@@ -127,6 +127,16 @@ fn the_sum_of_stages_is_exact_for_every_routing() {
 }
 
 #[test]
+fn paths_of_more_than_255_routers_are_counted() {
+    // Would catch a count of routers in 8 bits, in `hops_mean` and wherever else it is kept.
+    for (dst, routers) in [(254, 255), (255, 256), (599, 600)] {
+        for router in ROUTERS {
+            assert_eq!(check(r#"{ kind = "mesh", dims = [600] }"#, "", router, (0, dst)), routers, "{router}");
+        }
+    }
+}
+
+#[test]
 fn each_class_of_channels_has_its_own_delay_and_bandwidth() {
     // 0 to 3 of the line: injection, local, global, local, ejection, each slower than the one before, so that a packet
     // flows into each without a stop and takes the last one's time. Would catch a class that is looked up wrongly.
