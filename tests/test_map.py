@@ -386,3 +386,66 @@ def test_a_step_within_a_node_and_one_of_several_graphs_are_simulated(cutthrough
     phases = json.loads(ran.out)["points"][0]["step_phases"]
     assert [phase["name"] for phase in phases] == ["a", "b", "c", "step"]
     assert ct.map_tasks("stencil:4x4", "torus:4x4").measures["hops_per_byte"] == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("sources", lambda: ct.TaskGraph.from_arcs(4, [2**32 + 3], [1], [8])),
+        ("targets", lambda: ct.TaskGraph.from_arcs(4, [0], np.array([2**32 + 1], np.uint64), [8])),
+        ("targets", lambda: ct.TaskGraph.from_arcs(4, [0], [-1], [8])),
+        ("sources", lambda: ct.TaskGraph.from_arcs(4, [0.5], [1], [8])),
+        ("sources", lambda: ct.TaskGraph.from_arcs(4, [float("nan")], [1], [8])),
+        ("sources", lambda: ct.TaskGraph.from_arcs(4, ["0"], [1], [8])),
+        ("sizes", lambda: ct.TaskGraph.from_arcs(4, [0], [1], [2**70])),
+        ("tasks", lambda: ct.TaskGraph.from_arcs(2**32 + 4, [0], [1], [8])),
+        ("tasks", lambda: ct.TaskGraph.from_arcs(4.5, [0], [1], [8])),  # type: ignore[arg-type]
+        ("current", lambda: small("dynamic", current=[2**32, *range(1, 16)])),
+        ("current", lambda: small("dynamic", current=[0.5] * 16)),
+        ("current", lambda: small("dynamic", current=[0, 1])),
+        ("fixed", lambda: small(fixed={2**32: 1})),
+        ("fixed", lambda: small(fixed={1: 16})),
+        ("places", lambda: ct.evaluate_places(ct.TaskGraph("stencil:4"), ct.Machine("torus:4"), [0.9, 1.2, 2.5, 3.0])),
+        ("places", lambda: ct.evaluate_places(ct.TaskGraph("stencil:4"), ct.Machine("torus:4"), [0, 1, 2, 4])),
+        ("places", lambda: ct.evaluate_places(ct.TaskGraph("stencil:4"), ct.Machine("torus:4"), [0, 1, 2])),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(argument: str, call: Callable[[], Any]) -> None:
+    """Catches a number that is cut to 32 bits, a float that is cut to its whole part, an error without its argument."""
+    with pytest.raises(ct.ExperimentError, match=rf"error: {argument}.*\d"):
+        call()
+
+
+def test_whole_numbers_of_any_type_are_taken() -> None:
+    """Catches a check that refuses what fits: floats that are whole, small integers, an empty list."""
+    graph = ct.TaskGraph.from_arcs(4, np.array([0.0, 3.0]), np.array([1, 2], np.int8), np.array([8, 9], np.uint64))
+    assert [column.tolist() for column in graph.arcs().values()] == [[0, 3], [1, 2], [8, 9]]
+    assert ct.TaskGraph.from_arcs(4, [], [], []).total_bytes == 0
+    places = np.array([3.0, 2.0, 1.0, 0.0])
+    assert ct.evaluate_places(graph, ct.Machine("torus:4"), places).places.tolist() == [3, 2, 1, 0]
+
+
+def test_a_graph_of_arrays_is_simulated_with_all_tasks_and_loads() -> None:
+    """Catches tasks without arcs and loads that are lost, and a mean over nodes that the job does not have."""
+    two = ct.TaskGraph.from_arcs(8, [0, 1], [1, 0], [100, 100], loads=[1, 1, 2.5, 1e-3, 1, 0, 7, 1])
+    for machine, places in [
+        (ct.Machine("mesh:8"), range(8)),
+        (ct.Machine("mesh:8"), [0, 0, 1, 1, 2, 2, 3, 3]),
+        (ct.Machine("torus:4x4", allocation="0:2,0:2"), [0, 1, 2, 3] * 2),
+        (ct.Machine("torus:4x4", allocation="0:2,0:4"), [0, 1, 2, 2, 1, 0, 0, 0]),
+    ]:
+        mapping = ct.evaluate_places(two, machine, list(places))
+        point = mapping.simulate()[0]
+        assert point["imbalance"] == pytest.approx(mapping.measures["imbalance"])
+        assert point["hop_bytes"] == mapping.measures["hop_bytes"]
+
+
+def test_a_long_chain_is_measured(tmp_path: Path) -> None:
+    """Expected: 399 channels between routers and both ends. Catches hops that end at 255."""
+    path = tmp_path / "chain.edges"
+    links = [f"link {router} {router + 1}" for router in range(399)]
+    path.write_text("\n".join([*links, *(f"node {router}" for router in range(400))]), encoding="utf-8")
+    chain = ct.Machine(path)
+    assert chain.hops(0, 399) == 401
+    graph = ct.TaskGraph.from_arcs(2, [0], [1], [10])
+    assert ct.evaluate_places(graph, chain, [0, 399]).measures["hop_bytes"] == 4010

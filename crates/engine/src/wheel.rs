@@ -162,6 +162,10 @@ const TEETH: usize = 1024;
 const TEETH_A_TURN: u64 = 8;
 
 impl<const KINDS: usize> Wheel<KINDS> {
+    /// The most bytes of a wheel without events.
+    pub const MAX_BYTES: u64 =
+        MAX_SLOTS * size_of::<[Slot; KINDS]>() as u64 + (TEETH * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
+
     /// A wheel for events at most `horizon` ticks ahead, as a rule.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);

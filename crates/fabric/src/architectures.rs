@@ -1,7 +1,9 @@
-//! The one match from the name of an architecture to its routers.
+//! From the name of an architecture to its routers, and to the memory that they take.
 
 use crate::catalogue::RouterSpec;
 use crate::fabric::Fabric;
+use crate::footprint::NetworkSize;
+use crate::partition_map::PartitionMap;
 use crate::routers::Routers;
 use crate::routers::output_queued::OutputQueued;
 use crate::routers::shared_buffer::SharedBuffer;
@@ -26,5 +28,19 @@ impl RouterSpec {
             Self::InputOutputQueued(spec) => user.with(|fabric| Switched::input_output_queued(fabric, spec)),
             Self::SharedBuffer(spec) => user.with(|fabric| SharedBuffer::new(fabric, spec)),
         }
+    }
+}
+
+impl NetworkSize {
+    /// Bytes of the state of all partitions of one worker, without packets and events.
+    pub fn state_bytes(&self, router: &RouterSpec) -> u64 {
+        let queues = match router {
+            RouterSpec::OutputQueued(_) => OutputQueued::bytes(self),
+            RouterSpec::InputQueued(spec) => Switched::input_queued_bytes(self, spec),
+            RouterSpec::VirtualOutputQueued(_) => VirtualOutputQueued::bytes(self),
+            RouterSpec::InputOutputQueued(spec) => Switched::input_output_queued_bytes(self, spec),
+            RouterSpec::SharedBuffer(_) => SharedBuffer::bytes(self),
+        };
+        Fabric::bytes(self, router) + PartitionMap::bytes(self) + queues
     }
 }

@@ -9,9 +9,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use engine::Wheel;
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
+use crate::fabric::event_kind;
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
 
 /// The division of a network: each router, with its nodes, belongs to one partition.
@@ -70,6 +73,12 @@ const SHORTEST_WINDOW: u64 = 2;
 const MOST: u64 = 1 << 10;
 
 impl PartitionMap {
+    /// Bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        let parts = Some((size.ports / CACHED_PORTS).min(MOST)).filter(|&parts| parts >= FEWEST).unwrap_or(1);
+        bytes_of::<((u16, u32), u32)>(size.routers + size.nodes) + parts * Wheel::<{ event_kind::COUNT }>::MAX_BYTES
+    }
+
     /// Divides a network among so many workers (fewer if it has fewer routers), with nearly equal numbers of ports, keeping
     /// together what fast channels join and what the topology says is near.
     pub fn new(plan: &Plan, workers: usize, grain: Grain) -> Self {

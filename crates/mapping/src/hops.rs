@@ -1,25 +1,27 @@
 //! Hops between the nodes of a machine: what a strategy asks most often.
 //!
-//! Hops of a message are the links that it crosses between nodes. On a torus or mesh where every node has a router of its own
-//! these are the channels between routers; elsewhere the link into the network and the one out of it count too: 2, 4, 6 in
-//! a tree by the level of the nearest common switch, and the distance of routers + 2 in a dragonfly. Within a node there
-//! are none.
+//! Hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus or mesh
+//! where every node has a router of its own these are the channels between routers; elsewhere the channel into the network
+//! and the one out of it count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the channels of the
+//! minimal path between routers + 2 in a dragonfly. Within a node there are none.
 //!
 //! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a table
-//! of the distances between the routers that have allocated nodes.
+//! of the hops between the routers that have allocated nodes.
 
 use rayon::prelude::*;
+use routing::PathLengths;
 use topology::Topology;
 use units::{NodeId, RouterId};
 
 use crate::MachineError;
 
-/// The most routers with nodes of a table of hops: it has a byte a pair.
-pub const MAX_TABLE_ROUTERS: usize = 24_000;
+/// The most bytes of a table of hops: one, two or four for each pair of routers with allocated nodes, by the most hops.
+const MAX_TABLE_BYTES: usize = 24_000 * 24_000;
 
 /// Hops between places.
 pub trait Metric: Sync {
-    /// Hops from one place to another; symmetric, 0 to itself.
+    /// Hops from one place to another; 0 to itself. Symmetric, but for dragonflies with several wires between groups that
+    /// are flattened butterflies.
     fn hops(&self, from: u32, to: u32) -> u32;
 
     /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change places.
@@ -107,7 +109,67 @@ pub struct TableHops {
     row: Vec<u32>,
     rows: usize,
     /// By pair of rows: hops between two nodes there.
-    table: Vec<u8>,
+    table: Cells,
+}
+
+/// Whole numbers in as few bytes each as the largest needs.
+#[derive(Clone, Debug)]
+enum Cells {
+    One(Vec<u8>),
+    Two(Vec<u16>),
+    Four(Vec<u32>),
+}
+
+impl Cells {
+    /// The narrowest that holds the values.
+    fn of(values: &[u32]) -> Self {
+        match values.iter().copied().max().unwrap_or(0) {
+            0..=0xff => Self::One(values.iter().map(|&value| value as u8).collect()),
+            0x100..=0xffff => Self::Two(values.iter().map(|&value| value as u16).collect()),
+            _ => Self::Four(values.to_vec()),
+        }
+    }
+
+    /// Rows of numbers as one.
+    fn joined(rows: &[Self]) -> Self {
+        let narrow: Option<Vec<&[u8]>> =
+            rows.iter().map(|row| if let Self::One(cells) = row { Some(&cells[..]) } else { None }).collect();
+        if let Some(narrow) = narrow {
+            return Self::One(narrow.concat());
+        }
+        let values = rows.iter().flat_map(|row| (0..row.len()).map(|at| row.get(at)));
+        if rows.iter().all(|row| row.width() <= 2) {
+            Self::Two(values.map(|value| value as u16).collect())
+        } else {
+            Self::Four(values.collect())
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::One(cells) => u32::from(cells[at]),
+            Self::Two(cells) => u32::from(cells[at]),
+            Self::Four(cells) => cells[at],
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(cells) => cells.len(),
+            Self::Two(cells) => cells.len(),
+            Self::Four(cells) => cells.len(),
+        }
+    }
+
+    /// Bytes of a number.
+    fn width(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Two(_) => 2,
+            Self::Four(_) => 4,
+        }
+    }
 }
 
 impl TableHops {
@@ -124,7 +186,7 @@ impl TableHops {
     /// Hops between different nodes of two rows.
     #[inline]
     pub fn between(&self, one: u32, other: u32) -> u32 {
-        u32::from(self.table[one as usize * self.rows + other as usize])
+        self.table.get(one as usize * self.rows + other as usize)
     }
 }
 
@@ -172,13 +234,35 @@ pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
     }
 }
 
-/// Links between two nodes of a machine on a shortest way, as `Hops` counts them.
-pub fn hops_between(topology: &dyn Topology, from: NodeId, to: NodeId) -> u32 {
-    if from == to {
-        return 0;
+/// Hops between any two nodes of a machine, as `Hops` counts them.
+#[derive(Debug)]
+pub struct NodeHops<'a> {
+    topology: &'a dyn Topology,
+    lengths: PathLengths<'a>,
+}
+
+impl<'a> NodeHops<'a> {
+    /// The hops on a topology.
+    ///
+    /// # Errors
+    /// If the topology's default routing cannot be built.
+    pub fn new(topology: &'a dyn Topology) -> Result<Self, MachineError> {
+        Ok(Self { topology, lengths: path_lengths(topology)? })
     }
-    let between = topology.distance(topology.attachment(from).0, topology.attachment(to).0);
-    between + grid(topology).map_or(2, |_| ends(topology))
+
+    /// Hops from a node to another.
+    pub fn between(&self, from: NodeId, to: NodeId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let router = |node| self.topology.attachment(node).0;
+        let ends = grid(self.topology).map_or(2, |_| ends(self.topology));
+        self.lengths.channels(router(from), router(to)) + ends
+    }
+}
+
+fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, MachineError> {
+    PathLengths::new(topology).map_err(|error| MachineError::key("machine", error.message))
 }
 
 /// The extents of a machine that answers from coordinates.
@@ -204,7 +288,7 @@ impl Hops {
     /// Prepares the hops between allocated nodes.
     ///
     /// # Errors
-    /// If the allocation is spread over more than `MAX_TABLE_ROUTERS` routers of a machine that is not a grid.
+    /// If the machine is not a grid, and the table of hops would be larger than `MAX_TABLE_BYTES`.
     pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, MachineError> {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
@@ -222,16 +306,33 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
     let mut routers = home.to_vec();
     routers.sort_unstable();
     routers.dedup();
-    if routers.len() > MAX_TABLE_ROUTERS {
-        let message = format!(
-            "the allocation is spread over {} routers; up to {MAX_TABLE_ROUTERS} are supported where routers do not form a grid",
-            routers.len()
-        );
-        return Err(MachineError::key("machine", message));
+    fits(routers.len(), 1)?;
+    let lengths = path_lengths(topology)?;
+    let row = |from: RouterId| {
+        let hops: Vec<u32> = routers.iter().map(|&to| lengths.channels(from, to) + 2).collect();
+        Cells::of(&hops)
+    };
+    // No row has more than twice the hops of any other, so that its width is a fair guess of the table's.
+    if let Some(&first) = routers.first() {
+        fits(routers.len(), row(first).width())?;
     }
-    let hops = |from: RouterId, to: RouterId| u8::try_from(topology.distance(from, to) + 2).unwrap_or(u8::MAX);
-    let line = |&from: &RouterId| routers.iter().map(move |&to| hops(from, to)).collect::<Vec<u8>>();
-    let lines: Vec<Vec<u8>> = routers.par_iter().map(line).collect();
-    let row = |router: &RouterId| routers.partition_point(|other| other < router) as u32;
-    Ok(TableHops { row: home.iter().map(row).collect(), rows: routers.len(), table: lines.concat() })
+    let rows: Vec<Cells> = routers.par_iter().map(|&from| row(from)).collect();
+    fits(routers.len(), rows.iter().map(Cells::width).max().unwrap_or(1))?;
+    let row_of = |router: &RouterId| routers.partition_point(|other| other < router) as u32;
+    let of_place = home.iter().map(row_of).collect();
+    Ok(TableHops { row: of_place, rows: routers.len(), table: Cells::joined(&rows) })
+}
+
+/// Refuses a table of so many routers with so many bytes a pair that is larger than `MAX_TABLE_BYTES`.
+fn fits(routers: usize, width: usize) -> Result<(), MachineError> {
+    let most = (MAX_TABLE_BYTES / width).isqrt();
+    if routers <= most {
+        return Ok(());
+    }
+    let reason = if width == 1 { "" } else { " and as far apart as these" };
+    let message = format!(
+        "the allocation is spread over {routers} routers; up to {most} are supported where routers do not form a \
+         grid{reason}"
+    );
+    Err(MachineError::key("machine", message))
 }

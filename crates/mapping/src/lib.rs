@@ -11,7 +11,7 @@ mod problem;
 pub mod strategies;
 
 pub use error::{MachineError, MappingError};
-pub use hops::{GridHops, Hops, HopsView, Metric, TableHops, hops_between, with_metric};
+pub use hops::{GridHops, Hops, HopsView, Metric, NodeHops, TableHops, with_metric};
 pub use machine::{
     About, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink, RankOrder,
     RankPlace, blue_gene_partition,

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mapping::{Job, Machine, MachineError, MachineSource, RankOrder};
+use mapping::{Job, Machine, MachineError, MachineSource, Mapping, RankOrder, channel_use, measure};
 use proptest::prelude::*;
+use workload::tasks::{ArcList, TaskGraph};
 
 fn source(machine: &str) -> MachineSource {
     MachineSource { machine: machine.into(), ..MachineSource::default() }
@@ -80,13 +81,28 @@ fn a_blue_gene_gives_the_part_of_its_smallest_partition_that_is_used() {
 #[test]
 fn hops_are_those_of_the_field() {
     // Would catch links to the router that are counted on a torus, or not counted elsewhere: torus Manhattan with wrap, tree
-    // 2, 4, 6 by level, dragonfly distance of routers + 2, nothing within a node.
+    // 2, 4, 6 by level, dragonfly channels between routers + 2, nothing within a node.
     let hops = |machine: &str, one, other| read(&source(machine)).hops().hops(one, other);
     assert_eq!([hops("torus:8x8", 0, 7), hops("torus:8x8", 0, 36), hops("mesh:8x8", 0, 7)], [1, 8, 7]);
     let tree = "fat-tree:k=4,n=3";
     assert_eq!([hops(tree, 0, 0), hops(tree, 0, 3), hops(tree, 0, 4), hops(tree, 0, 63)], [0, 2, 4, 6]);
     assert_eq!([hops("dragonfly:p=2,a=4,h=2", 0, 1), hops("dragonfly:p=2,a=4,h=2", 0, 2)], [2, 3]);
     assert_eq!(hops("torus:4x4,nodes_per_router=2", 0, 1), 2);
+}
+
+#[test]
+fn hops_of_a_long_chain_are_exact_and_its_channels_have_loads() {
+    // Would catch hops that end at 255, and loads that ask for a virtual-channel class for each of more than 64 hops.
+    let mut text: String = (0..399).map(|router| format!("link {router} {}\n", router + 1)).collect();
+    (0..400).for_each(|router| text += &format!("node {router}\n"));
+    let chain = from_text("chain.edges", &text).expect("a machine");
+    let hops = |one, other| chain.hops().hops(one, other);
+    assert_eq!([hops(0, 399), hops(399, 0), hops(0, 253), hops(0, 254), hops(7, 8)], [401, 401, 255, 256, 3]);
+    let mut arcs = ArcList::new(2);
+    arcs.add(0, 1, 10, 1);
+    let (graph, ends) = (TaskGraph::new("ends", arcs.build()), Mapping { place_of: vec![0, 399] });
+    assert_eq!(measure(&graph, &chain, &ends).hop_bytes, 4010.0);
+    assert_eq!(channel_use(&graph, &chain, &ends).expect("loads").max, 10.0);
 }
 
 #[test]

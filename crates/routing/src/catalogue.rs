@@ -12,7 +12,7 @@ use topology::families::torus::Torus;
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
-use crate::algorithms::shortest_path::ShortestPathSpec;
+use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
 
@@ -111,6 +111,34 @@ impl RoutingSpec {
             | Self::UgalG(_)
             | Self::Par(_) => &["dragonfly"],
             Self::ShortestPath(_) | Self::UpDown(_) => &[],
+        }
+    }
+
+    /// Whether packets never cross more channels than `Topology::distance` counts.
+    pub fn takes_shortest_paths(&self) -> bool {
+        match self {
+            Self::AdaptiveUpDown(_)
+            | Self::RandomUpDown(_)
+            | Self::DModK(_)
+            | Self::DimensionOrder(_)
+            | Self::ShortestPath(_) => true,
+            Self::Minimal(_)
+            | Self::ValiantGroup(_)
+            | Self::ValiantNode(_)
+            | Self::UgalL(_)
+            | Self::UgalG(_)
+            | Self::Par(_)
+            | Self::UpDown(_) => false,
+        }
+    }
+
+    /// The same paths with as few classes of virtual channels as can be: for analyses of paths and loads, which do not
+    /// depend on classes. A run needs `self`.
+    #[must_use]
+    pub fn for_paths(self) -> Self {
+        match self {
+            Self::ShortestPath(spec) => Self::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Single, ..spec }),
+            other => other,
         }
     }
 

@@ -4,12 +4,14 @@
 pub mod algorithms;
 mod catalogue;
 mod deadlock;
+mod lengths;
 mod loads;
 mod route;
 mod walk;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
+pub use lengths::PathLengths;
 pub use loads::{
     ChannelLoads, ClassLoad, OutputLoads, RelativeCapacity, RouterTraffic, Traffic, channel_loads, follow_packets,
 };

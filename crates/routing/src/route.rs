@@ -194,6 +194,11 @@ pub trait Routing: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The channels that a packet crosses between two routers, where that may be more than `Topology::distance`; the
+    /// fewest, where there are paths of several lengths. Answered by routings that may be a topology's default.
+    fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
+        None
+    }
     /// Whether every packet takes a shortest path.
     fn minimal(&self) -> bool;
     /// The largest number of routers that a packet can traverse.

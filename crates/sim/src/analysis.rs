@@ -12,6 +12,7 @@ use units::ChannelId;
 
 use crate::machine::division;
 use crate::memory;
+use crate::path_sample;
 use crate::system::{System, SystemError};
 
 /// How many binding channels are named; all are counted.
@@ -241,7 +242,8 @@ pub struct Check {
     pub zero_load_latency_max_ns: f64,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
-    /// Packet-hops of a microsecond of simulated time, roughly: the cost of a run, at some 10 M a second.
+    /// Packet-hops of a microsecond of simulated time, by the mean path of a sample of packets (of adaptive routing, without
+    /// congestion): the cost of a run, at some 10 M a second.
     pub packet_hops_per_us: f64,
 }
 
@@ -277,8 +279,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         memory_bytes: memory::of_system(system),
-        packet_hops_per_us: f64::from(senders) * system.traffic.load * packets / slot_us
-            * f64::from(topology.diameter() + 1),
+        packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use units::{NodeId, TaskId};
 use workload::tasks::TaskGraph;
 
-use crate::experiment::WorkloadSpec;
+use crate::experiment::{PlaceSpec, WorkloadSpec};
 use crate::system::{Closed, System, Volumes};
 
 /// What an application has besides, of one step.
@@ -23,15 +23,15 @@ pub struct ApplicationResult {
 /// The figures of a mapping. None where the machine has too many routers for a table of hops.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MappingFigures {
-    /// Bytes times links, summed over messages; of a multicast or reduction once for each member.
+    /// Bytes times channels, summed over messages; of a multicast or reduction once for each member.
     pub hop_bytes: f64,
-    /// Links that a mean byte crosses.
+    /// Channels that a mean byte crosses.
     pub hops_per_byte: f64,
     /// Hop-bytes where a multicast reaches every node once, and a reduction leaves it once.
     pub multicast_hop_bytes: f64,
     /// Pairs of a multicast or reduction and a node other than its root's.
     pub proxies: u64,
-    /// The largest load of a node over the mean.
+    /// The largest load of a node over the mean of the job's nodes: all of the machine, or those of a placement file.
     pub imbalance: f64,
 }
 
@@ -57,8 +57,11 @@ pub(crate) fn computation(system: &System) -> f64 {
 /// The figures of an application's mapping.
 pub(crate) fn figures(system: &System) -> Option<MappingFigures> {
     let graph = graph(system)?;
-    let machine = Machine::new(Arc::clone(&system.topology), MachineSpec::default()).ok()?;
-    let place_of = (0..graph.tasks()).map(|task| system.placement.node(TaskId(task)).0).collect();
+    let nodes = allocation(system);
+    let machine = Machine::with_allocation(Arc::clone(&system.topology), MachineSpec::default(), nodes).ok()?;
+    let mut place = vec![0; system.topology.nodes() as usize];
+    (0..).zip(machine.nodes()).for_each(|(at, node)| place[node.index()] = at);
+    let place_of = (0..graph.tasks()).map(|task| place[system.placement.node(TaskId(task)).index()]).collect();
     let measures = mapping::measure(graph, &machine, &Mapping { place_of });
     Some(MappingFigures {
         hop_bytes: measures.hop_bytes,
@@ -67,4 +70,15 @@ pub(crate) fn figures(system: &System) -> Option<MappingFigures> {
         proxies: measures.proxies,
         imbalance: measures.imbalance,
     })
+}
+
+/// The nodes of the job: all of the machine, or those that a placement file gives it.
+fn allocation(system: &System) -> Vec<NodeId> {
+    let all = || (0..system.topology.nodes()).map(NodeId);
+    let PlaceSpec::File(file) = &system.spec.placement else { return all().collect() };
+    let mut nodes: Vec<NodeId> = system.placement.used().collect();
+    let idle = file.allocated_nodes.map_or(0, |count| (count as usize).saturating_sub(nodes.len()));
+    // Which of the idle nodes they are is of no consequence: they only enter the mean load.
+    nodes.extend(all().filter(|&node| system.placement.tasks(node).is_empty()).take(idle));
+    nodes
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use host::{Executor, NicParams, RankPlacement, UNTOUCHED};
+use mapping::NodeHops;
 use serde::Serialize;
 use units::{TaskId, Time};
 use workload::benchmarks::Benchmark;
@@ -17,10 +18,10 @@ use crate::progress::Phase as Doing;
 use crate::result::PointResult;
 use crate::run::{RunError, RunOptions, weights};
 use crate::scheduled::ScheduledTraffic;
-use crate::system::System;
+use crate::system::{System, SystemError};
 use crate::traffic::NodeTraffic;
 
-/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the way and the
+/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the path and the
 /// message's length. Null if the run ended before a round trip had.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchmarkResult {
@@ -35,7 +36,7 @@ pub struct BenchmarkResult {
     pub message_time_max_ns: Option<f64>,
     /// How far the slowest pair is above the fastest, as a share of that.
     pub message_time_spread: Option<f64>,
-    /// Channels on the path between the nodes of a pair, on average.
+    /// Channels that a message crosses between the two of a pair under the topology's default routing, on average.
     pub pair_channels_mean: f64,
     /// The pairs.
     pub pairs: Vec<PairResult>,
@@ -48,7 +49,7 @@ pub struct PairResult {
     pub rank: u32,
     /// The rank that answers.
     pub partner: u32,
-    /// Channels on the path between their nodes, counted like hops of a mapping; 0 in one node.
+    /// Channels that a message crosses between their nodes under the topology's default routing; 0 in one node.
     pub channels: u32,
     /// Round trips that have ended.
     pub messages: u32,
@@ -79,7 +80,7 @@ pub(crate) fn run(system: &System, benchmark: &Benchmark, options: &RunOptions) 
         per_rank: (0..benchmark.schedule.ranks()).map(|rank| ns(times.end_of(benchmark, rank))).collect(),
         phases: Vec::new(),
         application: None,
-        benchmark: Some(measured(system, benchmark, &times)),
+        benchmark: Some(measured(system, benchmark, &times)?),
     };
     Ok(totals.point(system, closed, watch.seconds()))
 }
@@ -159,7 +160,8 @@ impl Times {
     }
 }
 
-fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkResult {
+fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> Result<BenchmarkResult, SystemError> {
+    let node_hops = NodeHops::new(&*system.topology).map_err(|error| SystemError::new("topology", error.message))?;
     let per_pair = (benchmark.trips.len() / benchmark.pairs.len().max(1)).max(1);
     // Half a round trip, in nanoseconds.
     let half = |&(send, recv): &(u32, u32)| {
@@ -172,7 +174,7 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
         PairResult {
             rank,
             partner,
-            channels: mapping::hops_between(&*system.topology, from, to),
+            channels: node_hops.between(from, to),
             messages: halves.len() as u32,
             time_mean_ns: mean(&halves),
             time_min_ns: halves.iter().copied().reduce(f64::min),
@@ -184,7 +186,7 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
     let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
     let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
     let channels: Vec<f64> = apart().map(|pair| f64::from(pair.channels)).collect();
-    BenchmarkResult {
+    Ok(BenchmarkResult {
         message_size_bytes: benchmark.message_size,
         message_time_mean_ns: mean(&means),
         message_time_min_ns: least,
@@ -192,7 +194,7 @@ fn measured(system: &System, benchmark: &Benchmark, times: &Times) -> BenchmarkR
         message_time_spread: least.zip(most).map(|(least, most)| (most - least) / least),
         pair_channels_mean: mean(&channels).unwrap_or(0.0),
         pairs,
-    }
+    })
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

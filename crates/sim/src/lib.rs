@@ -12,6 +12,7 @@ mod experiment;
 mod looks;
 mod machine;
 mod memory;
+mod path_sample;
 mod point;
 mod progress;
 mod proofs;

@@ -1,40 +1,36 @@
 //! How much memory a run will take, before it takes it.
 
-use fabric::FabricSpec;
 use fabric::catalogue::RouterSpec;
+use fabric::{FabricSpec, NetworkSize};
 use topology::Topology;
-use units::RouterId;
 
+use crate::sources::Sources;
 use crate::system::{System, SystemError};
+use crate::traffic::OpenTraffic;
 
 /// What the memory of a run depends on.
 struct Size<'a> {
     topology: &'a dyn Topology,
     classes: u8,
-    /// Routers on the longest way.
+    /// Routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
 }
 
 /// Bytes that a run of a fabric needs at about load 1, without the topology's and the routing's own tables.
 fn estimate(size: &Size<'_>) -> u64 {
-    let topology = size.topology;
-    let widest = (0..topology.routers()).map(|r| u64::from(topology.ports(RouterId(r)))).max().unwrap_or(0);
-    let ports: u64 = (0..topology.routers()).map(|r| u64::from(topology.ports(RouterId(r)))).sum();
-    let nodes = u64::from(topology.nodes());
-    let vcs = u64::from(size.router.common().vcs.unwrap_or(size.classes)).next_power_of_two();
-    // Per port: sender, receiver, marks; per virtual channel: credits and queues; per crosspoint its queue.
-    let queues = match size.router {
-        RouterSpec::OutputQueued(_) => ports * vcs * widest * 12,
-        RouterSpec::VirtualOutputQueued(_) => ports * vcs * widest * 8,
-        _ => ports * vcs * 24,
-    };
-    ports * (160 + 80 * vcs) + queues + nodes * 320 + packets_in_flight(nodes, size) * 60
+    let vcs = size.router.common().vcs.unwrap_or(size.classes);
+    let network = NetworkSize::new(size.topology, vcs);
+    let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
+    let packets = packets_in_flight(&network, size.longest, vcs);
+    network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets)
 }
 
-/// A guess at the packets in flight near saturation: some for each router on the way.
-fn packets_in_flight(nodes: u64, size: &Size<'_>) -> u64 {
-    nodes * u64::from(size.longest.min(64)) * 4
+/// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
+/// busy two on their way, and one that waits on each virtual channel.
+fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
+    let busy = network.ports.min(network.nodes * u64::from(longest));
+    busy * (2 + u64::from(vcs))
 }
 
 /// The same of a system that is built.
@@ -70,7 +66,7 @@ pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     }
 }
 
-/// Free memory in bytes, where the system tells.
+/// Free memory in bytes, where the system reports it.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;

@@ -26,6 +26,9 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Bytes of a node: its weight, its progress, its sums, and the lists that an observation takes.
+    pub(crate) const BYTES_A_NODE: u64 = 8 * size_of::<u64>() as u64;
+
     /// Nothing observed yet, of sources of given weights; `bytes` is what one of load 1.0 sends in an observation.
     pub fn new(weights: Vec<f64>, backlogged: bool, bytes: f64) -> Self {
         let zeros = || vec![0.0; weights.len()];

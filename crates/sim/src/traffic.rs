@@ -205,6 +205,9 @@ pub struct OpenTraffic {
 }
 
 impl OpenTraffic {
+    /// Bytes of a node's source.
+    pub(crate) const BYTES_A_NODE: u64 = size_of::<Source>() as u64;
+
     /// The sources of some nodes, at time 0.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
         let load = |&node: &u32| (spec.load)(NodeId(node));

@@ -41,7 +41,12 @@ pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
     for pair in (0..pairs).step_by(step as usize) {
         let (src, dst) = (NodeId((pair / u64::from(nodes)) as u32), NodeId((pair % u64::from(nodes)) as u32));
         check_starts(topology, routing, src, dst);
-        for path in paths(topology, routing, src, dst) {
+        let paths = paths(topology, routing, src, dst);
+        if let Some(channels) = routing.path_channels(topology.attachment(src).0, topology.attachment(dst).0) {
+            let fewest = paths.iter().map(|path| path.hops.len()).min();
+            assert_eq!(Some(channels as usize + 1), fewest, "channels from {src} to {dst} by {}", routing.kind());
+        }
+        for path in paths {
             if routing.minimal() {
                 let least = topology.routers_between(src, dst);
                 assert_eq!(path.hops.len(), least as usize, "from {src} to {dst} not by a shortest path: {path:?}");

@@ -12,6 +12,10 @@ pub const MAX_ROUTERS: u32 = 1 << 24;
 /// The most ports that a router may have.
 pub const MAX_PORTS: u16 = u16::MAX;
 
+/// The most ports of all routers together, so that channels are numbered in 32 bits. Families whose nodes and routers do not
+/// bound it check it.
+pub const MAX_ALL_PORTS: u64 = 1 << 30;
+
 /// What a router's port is wired to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {

@@ -123,7 +123,8 @@ fn each_bad_network_is_one_error() {
         ("node 0\nnode 1", "router 1 cannot be reached from router 0"),
         ("link 0 2\nnode 0", "router 1 cannot be reached from router 0"),
         ("node 1", "router 1 cannot be reached from router 0"),
-        (&too_many_classes, "machine:256: this is the 255th class"),
+        // Their number, those of nodes included, is kept in a byte.
+        (&too_many_classes, "machine:255: this is the 254th class"),
         (&too_many_ports, "machine:17: the routers have more than 1048576"),
     ] {
         let error = parse(text).unwrap_err();

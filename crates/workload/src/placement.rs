@@ -34,6 +34,11 @@ pub enum PlacementSpec {
 pub struct PlacementFile {
     /// The file, relative to the experiment file: line i, from 0, is the number of the node of task i.
     pub path: PathBuf,
+    /// Nodes of the job, those without a task included: what the mean of an application's `imbalance` is over. Without it,
+    /// the nodes that the file names.
+    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated_nodes: Option<u32>,
 }
 
 /// The most bytes of a file.
@@ -64,7 +69,23 @@ impl PlacementFile {
         if node_of.is_empty() {
             return Err(wrong(format!("{name}: there are no tasks in it")));
         }
-        Ok(Placement::new(node_of, nodes))
+        let placement = Placement::new(node_of, nodes);
+        self.check_allocated(&placement)?;
+        Ok(placement)
+    }
+
+    /// Refuses a number of allocated nodes that cannot hold the tasks, or that the machine does not have.
+    fn check_allocated(&self, placement: &Placement) -> Result<(), PatternError> {
+        let (used, nodes) = (placement.used().count() as u64, placement.nodes());
+        match self.allocated_nodes {
+            Some(count) if u64::from(count) < used || count > nodes => {
+                let name = self.path.display();
+                let message =
+                    format!("`allocated_nodes` is {count}; {name} names {used} nodes, and the machine has {nodes}");
+                Err(PatternError::new("allocated_nodes", message))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -190,6 +211,11 @@ impl Placement {
     #[inline]
     pub fn tasks(&self, node: NodeId) -> &[TaskId] {
         &self.tasks[self.first[node.index()] as usize..self.first[node.index() + 1] as usize]
+    }
+
+    /// The nodes that have a task, in ascending order.
+    pub fn used(&self) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.nodes()).map(NodeId).filter(|&node| !self.tasks(node).is_empty())
     }
 
     /// Whether task i is on node i, of all nodes.

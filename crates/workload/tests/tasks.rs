@@ -176,6 +176,9 @@ fn other_formats_are_read_and_held_to_their_rules() {
     let list = b"from,to,bytes,messages\n0,1,10,2\n# c\n1,0,5\n0,1,1\n";
     let graph = parse_graph(list, GraphFormat::Edges).expect("a graph");
     assert_eq!((sent(&graph), graph.phases[0].arcs.messages()[0]), (vec![(0, 1, 11), (1, 0, 5)], 3));
+    let loads = b"from,to,bytes\ntask,4\n0,1,8\ntask,2,0.25\n";
+    let graph = parse_graph(loads, GraphFormat::Edges).expect("a graph");
+    assert_eq!((sent(&graph), graph.loads), (vec![(0, 1, 8)], vec![1.0, 1.0, 0.25, 1.0, 1.0]));
     let matrix = b"0 3 0\n1 0 2\n0,0,0\n";
     assert_eq!(sent(&parse_graph(matrix, GraphFormat::Matrix).expect("a graph")), [(0, 1, 3), (1, 0, 1), (1, 2, 2)]);
     for (text, format, place) in [
@@ -191,6 +194,11 @@ fn other_formats_are_read_and_held_to_their_rules() {
         ("0,1,2,99999999999\n", GraphFormat::Edges, Some(1)),
         ("0,1,2000000000000000\n", GraphFormat::Edges, None),
         ("0,99999999999,1\n", GraphFormat::Edges, Some(1)),
+        ("task,1,2,3\n", GraphFormat::Edges, Some(1)),
+        ("0,1,2\ntask\n", GraphFormat::Edges, Some(2)),
+        ("task,1,-1\n", GraphFormat::Edges, Some(1)),
+        ("task,1,nan\n", GraphFormat::Edges, Some(1)),
+        ("task,99999999999\n", GraphFormat::Edges, Some(1)),
         ("\n", GraphFormat::Edges, None),
         ("0 1\n1\n", GraphFormat::Matrix, Some(2)),
         ("1 0\n0 0\n", GraphFormat::Matrix, Some(1)),

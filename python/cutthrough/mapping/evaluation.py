@@ -69,7 +69,11 @@ def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict
         "topology": topology,
         "link": links.table(mapping.machine.about["link"]),
         "workload": {"kind": "application", **named, "packet_size": links.packet_size},
-        "placement": {"strategy": "file", "path": str(placement.resolve())},
+        "placement": {
+            "strategy": "file",
+            "path": str(placement.resolve()),
+            "allocated_nodes": mapping.machine.nodes,
+        },
     }
 
 
@@ -92,7 +96,7 @@ def _resolved(graph: str) -> str:
 
 
 def _write(graph: TaskGraph, directory: Path) -> str:
-    """Writes the arcs of a graph as a list of edges; returns the path."""
+    """Writes the arcs and the loads of a graph as a list of edges; returns the path."""
     phases = graph.about["phases"]
     if len(phases) > 1 or any(phase["groups"] for phase in phases):
         message = (
@@ -102,6 +106,10 @@ def _write(graph: TaskGraph, directory: Path) -> str:
         raise ExperimentError(message)
     arcs = graph.arcs()
     rows = zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True)
+    lines = [f"{one},{other},{size}\n" for one, other, size in rows]
+    # The last task is named in any case, so that none is lost that has no arcs.
+    last = graph.tasks - 1
+    lines += [f"task,{task},{load!r}\n" for task, load in enumerate(graph.loads.tolist()) if load != 1 or task == last]
     path = directory / "graph.csv"
-    path.write_text("".join(f"{one},{other},{size}\n" for one, other, size in rows), encoding="utf-8")
+    path.write_text("".join(lines), encoding="utf-8")
     return str(path)

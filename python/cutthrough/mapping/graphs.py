@@ -9,6 +9,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
+from cutthrough.mapping.arrays import whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,24 +68,21 @@ class TaskGraph:
         Raises:
             ExperimentError: The arrays differ in length, or a number is out of range.
         """
-        columns = [np.asarray(values) for values in (sources, targets, sizes)]
+        count = whole_number("tasks", tasks, 1, MOST_TASKS)
+        columns = [
+            whole_numbers("sources", sources, count - 1),
+            whole_numbers("targets", targets, count - 1),
+            whole_numbers("sizes", sizes, MOST_BYTES),
+        ]
         if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
             message = "error: sources, targets and sizes are arrays of one dimension and of the same length"
-            raise ExperimentError(message)
-        if any(len(column) and (not np.isfinite(column).all() or column.min() < 0) for column in columns) or any(
-            len(column) and (column != column.astype(np.int64)).any() for column in columns
-        ):
-            message = "error: sources, targets and sizes are whole numbers, and not negative"
-            raise ExperimentError(message)
-        if not 0 < tasks <= MOST_TASKS:
-            message = f"error: {tasks} tasks; 1 to {MOST_TASKS} are supported"
             raise ExperimentError(message)
         if float(columns[2].sum(dtype=np.float64)) > MOST_BYTES:
             message = "error: the graph sends more than 2^50 bytes a step"
             raise ExperimentError(message)
         given = b"" if loads is None else np.asarray(loads, np.float64).tobytes()
         one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
-        return cls._of(_core.TaskGraph.of_arcs(tasks, one, other, columns[2].astype(np.uint64).tobytes(), given))
+        return cls._of(_core.TaskGraph.of_arcs(count, one, other, columns[2].tobytes(), given))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Self:

@@ -16,6 +16,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
+from cutthrough.mapping.arrays import whole_numbers
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.machines import Machine
 
@@ -175,12 +176,11 @@ def map_tasks(
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
     spec = {"strategy": strategy, **{key: value for key, value in options.items() if value is not None}}
-    places = None if current is None else np.asarray(current, np.uint32).tobytes()
+    places = None if current is None else _places("current", current, graph, machine).tobytes()
+    pinned = _pinned(fixed or {}, graph, machine)
     start = time.perf_counter()
     found = _solve(
-        lambda progress: _core.map_tasks(
-            graph._core, machine._core, json.dumps(spec), sorted((fixed or {}).items()), places, progress
-        ),
+        lambda progress: _core.map_tasks(graph._core, machine._core, json.dumps(spec), pinned, places, progress),
         watcher,
     )
     return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
@@ -201,11 +201,26 @@ def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, n
     Raises:
         ExperimentError: There is not a place of the machine for each task.
     """
-    held = np.asarray(places)
-    if held.shape != (graph.tasks,) or held.min() < 0 or held.max() >= machine.nodes:
-        message = f"error: a mapping has a place from 0 to {machine.nodes - 1} for each of the {graph.tasks} tasks"
+    return MappingResult(graph, machine, name, _places("places", places, graph, machine), 0.0)
+
+
+def _places(name: str, places: npt.ArrayLike, graph: TaskGraph, machine: Machine) -> Integers:
+    """The place of every task, checked; `name` is what errors call the argument."""
+    held = whole_numbers(name, places, machine.nodes - 1)
+    if held.shape != (graph.tasks,):
+        message = (
+            f"error: {name}: its shape is {held.shape}; a mapping has a place from 0 to {machine.nodes - 1} for each "
+            f"of the {graph.tasks} tasks"
+        )
         raise ExperimentError(message)
-    return MappingResult(graph, machine, name, held.astype(np.uint32), 0.0)
+    return held.astype(np.uint32)
+
+
+def _pinned(fixed: Mapping[int, int], graph: TaskGraph, machine: Machine) -> list[tuple[int, int]]:
+    """The tasks that stay where they are, by task, checked."""
+    task = whole_numbers("fixed (tasks)", list(fixed), graph.tasks - 1).tolist()
+    place = whole_numbers("fixed (places)", list(fixed.values()), machine.nodes - 1).tolist()
+    return sorted(zip(task, place, strict=True))
 
 
 def _solve(work: Any, watcher: Watcher | None) -> bytes:

@@ -8,8 +8,9 @@ use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::marks::Marks;
 use super::{Class, Classes, Copies, Fabric, LocalRouter};
-use crate::catalogue::CreditRule;
+use crate::catalogue::{CreditRule, RouterSpec};
 use crate::context::WorkerContext;
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
@@ -162,4 +163,23 @@ fn inputs(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift
         }
     }
     inputs
+}
+
+impl Fabric {
+    /// Bytes of what all architectures share, of all partitions together, without packets and events.
+    pub(crate) fn bytes(size: &NetworkSize, router: &RouterSpec) -> u64 {
+        let outputs = size.ports + size.nodes;
+        let ahead = matches!(router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::PerCrosspoint);
+        let counters = if ahead { size.max_ports.next_power_of_two() } else { 1 };
+        let near = !ahead && 1 << size.vc_shift <= NEAR_CREDITS;
+        let wide = if size.port_words() > 1 { 2 * size.routers * size.port_words() } else { 0 };
+        // A router's stream; a node's number and the head of its queue.
+        bytes_of::<OutputPort>(outputs)
+            + bytes_of::<InputPort>(size.ports)
+            + bytes_of::<i32>(if near { 0 } else { (outputs << size.vc_shift) * counters })
+            + bytes_of::<LocalRouter>(size.routers)
+            + bytes_of::<Stream>(size.routers + if ahead { size.nodes } else { 0 })
+            + bytes_of::<u64>(wide)
+            + bytes_of::<[u32; 2]>(size.nodes)
+    }
 }

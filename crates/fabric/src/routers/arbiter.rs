@@ -5,6 +5,7 @@ use units::Draw;
 
 use crate::catalogue::Arbitration;
 use crate::fabric::Fabric;
+use crate::footprint::bytes_of;
 
 /// A set of candidates, one bit each, over one or more words.
 pub type Mask<'a> = &'a [u64];
@@ -59,6 +60,12 @@ impl Requests {
             words,
             wide: vec![0; if words > 2 { outputs * words } else { 0 }],
         }
+    }
+
+    /// Bytes of the requests for so many outputs and candidates of each.
+    pub fn bytes(outputs: u64, candidates: u64) -> u64 {
+        let words = candidates.div_ceil(64).max(1);
+        bytes_of::<Line>(outputs) + bytes_of::<u64>(if words > 2 { outputs * words } else { 0 })
     }
 
     /// Adds a candidate; returns whether it was not there yet.

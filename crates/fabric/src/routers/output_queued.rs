@@ -14,6 +14,7 @@ use engine::Bits;
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
@@ -233,5 +234,14 @@ impl Routers for OutputQueued {
         };
         let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });
         whole.map(|bytes| (0, bytes)).into_iter().chain(each)
+    }
+}
+
+impl OutputQueued {
+    /// Bytes of the queues of a network, without packets.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
+            + bytes_of::<Row>(size.inputs())
+            + Requests::bytes(size.ports, size.max_ports << size.vc_shift)
     }
 }

@@ -22,6 +22,7 @@ use engine::Bits;
 
 use crate::catalogue::{Arbitration, SharedBufferSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
@@ -308,5 +309,16 @@ impl Routers for SharedBuffer {
 
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((RESERVED, u64::from(self.reserved[input])))
+    }
+}
+
+impl SharedBuffer {
+    /// Bytes of the queues of a network, without packets. Classes are at most as many as virtual channels.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        let words = (size.max_ports << size.vc_shift).div_ceil(64).max(1);
+        bytes_of::<SharedQueue>(size.inputs())
+            + Requests::bytes(size.ports, 1 << size.vc_shift)
+            + bytes_of::<u32>(size.inputs() + size.ports)
+            + bytes_of::<u64>(size.routers * (words + 2))
     }
 }

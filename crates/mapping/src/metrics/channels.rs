@@ -99,7 +99,8 @@ fn flows(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Vec<Vec<(u3
 fn analyse(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Result<Vec<f64>, MappingError> {
     let topology = &**machine.topology();
     let unfit = |message: String| MappingError::unfit("machine", message);
-    let routing = RoutingSpec::default_for(topology).build(topology).map_err(|error| unfit(error.to_string()))?;
+    let spec = RoutingSpec::default_for(topology).for_paths();
+    let routing = spec.build(topology).map_err(|error| unfit(error.to_string()))?;
     let place: BTreeMap<NodeId, usize> =
         machine.nodes().iter().enumerate().map(|(place, &node)| (node, place)).collect();
     let traffic = |node: NodeId| {

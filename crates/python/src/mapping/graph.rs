@@ -41,6 +41,9 @@ impl TaskGraph {
         let (sources, targets) = (words(sources), words(targets));
         let long = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|at| bytes[at]));
         let sizes: Vec<u64> = sizes.chunks_exact(8).map(long).collect();
+        if sizes.len() > tasks::MAX_ARCS {
+            return Err(wrong(&format!("{} arcs; up to {} are supported", sizes.len(), tasks::MAX_ARCS)));
+        }
         let mut arcs = ArcList::new(tasks);
         for ((&from, &to), &bytes) in sources.iter().zip(&targets).zip(&sizes) {
             if from >= tasks || to >= tasks || from == to {

@@ -61,6 +61,18 @@ fn a_message_alone_takes_overheads_way_and_length() {
 }
 
 #[test]
+fn pairs_on_a_dragonfly_are_as_far_apart_as_their_messages_travel() {
+    // Would catch channels counted on a path over two global channels, which minimal routing does not take: routers 1 and 5
+    // of h = 2 are four such channels apart, ends included, and their messages cross five.
+    let wocon = "{ kind = \"wocon\", master = 2, messages = 1, message_size = \"100 B\" }";
+    let found = benchmark(&result(&experiment("{ kind = \"dragonfly\", h = 2 }", wocon, OVERHEADS)));
+    for pair in &found.pairs {
+        near(pair.time_mean_ns.unwrap(), 1009.0 + 503.0 + way(pair.hops - 2) + 200.0);
+    }
+    assert_eq!(found.pairs.iter().find(|pair| pair.partner == 10).map(|pair| pair.hops), Some(5));
+}
+
+#[test]
 fn a_large_message_asks_first() {
     // Would catch data that go before the answer, and control messages that cost nothing.
     let wocon = "{ kind = \"wocon\", message_size = \"1 KiB\" }";

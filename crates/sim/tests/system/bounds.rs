@@ -181,3 +181,28 @@ fn the_search_finds_where_head_of_line_blocking_saturates() {
     let load = found.saturation_load.unwrap();
     assert!((0.95 * 0.618390..1.005 * 0.618390).contains(&load), "{load}, {:?}", found.saturation_bracket);
 }
+
+#[test]
+fn the_cost_of_a_run_is_that_of_its_mean_path() {
+    // Would catch the longest path in the place of the mean one, weights of nodes that are left out, and messages of several
+    // packets counted as one. The slot of a message of one packet is 204.8 ns.
+    let matrix = Matrix::new("cost", &[(0, 1, 1.0), (9, 12, 0.25)]);
+    let cases = [
+        (TORUS, "", r#""uniform""#.to_owned(), 64.0),
+        (TORUS, "", r#""transpose""#.to_owned(), 56.0),
+        (TORUS, "", matrix.pattern(), 1.25),
+        (TREE, "", r#""uniform""#.to_owned(), 64.0),
+        (r#"{ kind = "dragonfly", h = 2 }"#, r#"routing = { kind = "valiant-node" }"#, r#""uniform""#.to_owned(), 72.0),
+        (r#"{ kind = "dragonfly", h = 2 }"#, r#"routing = { kind = "ugal-l" }"#, r#""uniform""#.to_owned(), 72.0),
+    ];
+    cases.par_iter().for_each(|(topology, routing, pattern, senders)| {
+        for message in ["256 B", "1 KiB"] {
+            let text = network(topology, routing, pattern)
+                .replace("load = 1.0", &format!("load = 0.05, message_size = \"{message}\""));
+            let text = format!("{text}\nmeasure = {{ min_time = \"2 ms\", max_time = \"2 ms\" }}");
+            let estimate = sim::check(&build(&text).unwrap()).unwrap().packet_hops_per_us;
+            let found = crate::common::result(&text).hops_mean.unwrap() * senders * 0.05 / 0.2048;
+            assert!((estimate / found - 1.0).abs() < 0.03, "{text}: {estimate}, and {found} measured");
+        }
+    });
+}

@@ -9,6 +9,7 @@ mod bounds;
 mod common;
 mod determinism;
 mod dragonfly;
+mod fairness;
 mod product;
 mod seeds;
 mod theory;

@@ -1,6 +1,10 @@
 //! Latencies of packets that meet no other are the sum of the stages, to the picosecond.
 
+use std::collections::BTreeMap;
+
 use routing::RoutingSpec;
+use topology::{Endpoint, Topology};
+use units::{NodeId, PortId, RouterId};
 
 use crate::common::{Matrix, ROUTERS, build, result};
 
@@ -123,6 +127,16 @@ fn the_sum_of_stages_is_exact_for_every_routing() {
 }
 
 #[test]
+fn paths_of_more_than_255_routers_are_counted() {
+    // Would catch a count of routers in 8 bits, in `hops_mean` and wherever else it is kept.
+    for (dst, routers) in [(254, 255), (255, 256), (599, 600)] {
+        for router in ROUTERS {
+            assert_eq!(check(r#"{ kind = "mesh", dims = [600] }"#, "", router, (0, dst)), routers, "{router}");
+        }
+    }
+}
+
+#[test]
 fn each_class_of_channels_has_its_own_delay_and_bandwidth() {
     // 0 to 3 of the line: injection, local, global, local, ejection, each slower than the one before, so that a packet
     // flows into each without a stop and takes the last one's time. Would catch a class that is looked up wrongly.
@@ -148,6 +162,90 @@ fn each_class_of_channels_has_its_own_delay_and_bandwidth() {
         let exact = 1_000 + 2 * 20_000 + 300_000 + 4_000_000 + 4 * 13_000 + SERIALIZATION_PS;
         assert!((found.latency_max_ns.unwrap() * 1e3 - exact as f64).abs() < 1e-3, "{router}: {found:?}");
         assert!((found.latency_mean_ns.unwrap() * 1e3 - exact as f64).abs() < 1e-3, "{router}: {found:?}");
+    }
+}
+
+/// Times of a dragonfly's channels in picoseconds, for packets of 100 bytes: its delay and its serialization.
+struct Times {
+    local: (u64, u64),
+    global: (u64, u64),
+}
+
+/// The local channels before and after the global one of the minimal path between two nodes, found in the wiring; none
+/// within a group.
+fn minimal_path(topology: &dyn Topology, src: NodeId, dst: NodeId) -> (u32, u32, u32) {
+    let (from, to) = (topology.attachment(src).0, topology.attachment(dst).0);
+    let group = |router: RouterId| topology.coordinates(router)[0];
+    if group(from) == group(to) {
+        return (u32::from(from != to), 0, 0);
+    }
+    let all = (0..topology.routers()).map(RouterId).filter(|&exit| group(exit) == group(from));
+    let channels = all.flat_map(|exit| (0..topology.ports(exit)).map(move |port| (exit, PortId(port))));
+    let mut joining = channels.filter_map(|(exit, port)| match topology.endpoint(exit, port) {
+        Endpoint::Router(entry, _) if group(entry) == group(to) => Some((exit, entry)),
+        _ => None,
+    });
+    let (exit, entry) = joining.next().expect("a global channel between any two groups");
+    assert!(joining.next().is_none(), "one channel between two groups");
+    (u32::from(exit != from), 1, u32::from(entry != to))
+}
+
+#[test]
+fn the_sum_of_stages_is_exact_on_dragonflies() {
+    // Local and global channels differ in delay and in bandwidth, either way. A packet that meets no other is delayed by every
+    // channel and router, and its tail by the slowest channel that it crosses. Would catch a delay or a rate of the wrong
+    // class, a path over another global channel, a tail that overtakes.
+    let both = [
+        Times { local: (7_000, 80_000), global: (101_000, SERIALIZATION_PS) },
+        Times { local: (23_000, SERIALIZATION_PS), global: (3_000, 80_000) },
+    ];
+    let rate = |(_, serialization): (u64, u64)| if serialization == 80_000 { "10 Gb/s" } else { "3 Gb/s" };
+    for (times, router) in both.iter().flat_map(|times| ROUTERS.map(|router| (times, router))) {
+        let text = |pattern: &str| {
+            format!(
+                r#"
+                topology = {{ kind = "dragonfly", h = 2 }}
+                routing = {{ kind = "minimal" }}
+                router = {{ kind = "{router}", delay = "13 ns", buffer = "4 packets" }}
+                workload = {{ kind = "traffic", load = 0.05, packet_size = "100 B", injection = "periodic", pattern = {pattern} }}
+                measure = {{ warm_up = "10 us", max_time = "60 us" }}
+                [link]
+                bandwidth = "40 Gb/s"
+                delay = "1 s"
+                injection = {{ delay = "5 ns" }}
+                ejection = {{ delay = "11 ns", bandwidth = "20 Gb/s" }}
+                local = {{ delay = "{} ps", bandwidth = "{}" }}
+                global = {{ delay = "{} ps", bandwidth = "{}" }}
+                "#,
+                times.local.0,
+                rate(times.local),
+                times.global.0,
+                rate(times.global)
+            )
+        };
+        let system = build(&text("\"uniform\"")).unwrap();
+        let mut paths = BTreeMap::new();
+        for dst in (1..system.topology.nodes()).map(NodeId) {
+            paths.entry(minimal_path(&*system.topology, NodeId(0), dst)).or_insert(dst);
+        }
+        assert_eq!(paths.len(), 6, "all kinds of paths: {paths:?}");
+        for ((before, global, after), dst) in paths {
+            let locals = before + after;
+            let routers = u64::from(locals + global + 1);
+            let delays = 5_000
+                + 11_000
+                + 13_000 * routers
+                + times.local.0 * u64::from(locals)
+                + times.global.0 * u64::from(global);
+            let local = if locals > 0 { times.local.1 } else { 0 };
+            let slowest = local.max(if global > 0 { times.global.1 } else { 0 }).max(40_000);
+            let matrix = Matrix::pair(&format!("dragonfly-{router}"), 0, dst.0);
+            let found = result(&text(&matrix.pattern()));
+            let (max, mean) = (found.latency_max_ns.unwrap() * 1e3, found.latency_mean_ns.unwrap() * 1e3);
+            let exact = (delays + slowest) as f64;
+            assert!((max - exact).abs() < 1e-3 && (mean - exact).abs() < 1e-3, "{router} {dst}: {max} {mean} {exact}");
+            assert_eq!((found.hops_mean, found.packets > 50), (Some(routers as f64), true), "{router} {dst}");
+        }
     }
 }
 

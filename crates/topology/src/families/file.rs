@@ -236,7 +236,9 @@ impl EdgeList {
         if number < 2 {
             return Err(format!("`{name}` is the class of the channels of nodes; give links another"));
         }
-        let Ok(class) = u8::try_from(number) else { return Err("this is the 255th class; 254 are allowed".into()) };
+        // The number of classes, those of nodes included, fits a byte too.
+        let class = u8::try_from(number).ok().filter(|&class| class < u8::MAX);
+        let Some(class) = class else { return Err("this is the 254th class; 253 are allowed".into()) };
         if known.is_none() {
             self.class_names.push(name.to_owned());
         }

@@ -112,6 +112,11 @@ impl Exchange {
                 return Err(PatternError::new("dimension", message));
             }
         };
+        let most = u64::from(tasks) * 2 * dimensions.len() as u64;
+        if most > u64::from(u32::MAX) {
+            let message = format!("{tasks} tasks have {most} neighbours together; at most {} are supported", u32::MAX);
+            return Err(PatternError::new("dims", message));
+        }
         let mut this = Self { first: vec![0], neighbours: Vec::new() };
         for task in 0..tasks {
             for dimension in dimensions.clone() {

@@ -1,15 +1,21 @@
 //! What a graph may hold, so that neither memory nor sums overflow.
 
-use super::{GraphError, MAX_ARCS, TaskGraph};
+use super::{GraphError, MAX_ARCS, Phase, TaskGraph};
 
 /// The most bytes of a graph's step, so that sums over hops and weights stay exact.
 pub(super) const MAX_TOTAL: u64 = 1 << 50;
 
-/// The graph, if its bytes can be summed.
+/// The graph, if its bytes can be summed and its messages numbered.
 ///
 /// # Errors
-/// If they are more than `MAX_TOTAL`.
+/// If they are more than `MAX_TOTAL`, or than `MAX_ARCS` of all phases.
 pub(super) fn summable(graph: TaskGraph) -> Result<TaskGraph, GraphError> {
+    let members = |phase: &Phase| phase.groups.iter().map(|group| group.members.len()).sum::<usize>();
+    let messages: usize = graph.phases.iter().map(|phase| phase.arcs.len() + members(phase)).sum();
+    if messages > MAX_ARCS {
+        let message = format!("a step has {messages} messages in all; {MAX_ARCS} (2^30) are the most supported");
+        return Err(GraphError::new(message));
+    }
     let arcs = graph.phases.iter().flat_map(|phase| phase.arcs.bytes()).map(|&bytes| u128::from(bytes));
     let groups = graph.phases.iter().flat_map(|phase| &phase.groups);
     let groups = groups.map(|group| u128::from(group.bytes) * group.members.len() as u128);

@@ -21,6 +21,7 @@ mod prefetch;
 
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Space, wake};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::routers::Routers;
 use crate::routers::arbiter::Requests;
 
@@ -127,5 +128,26 @@ impl Routers for Switched {
 
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((0, u64::from(self.fifos[input].held)))
+    }
+}
+
+impl Switched {
+    /// Bytes of the queues of a network of input-queued routers, without packets.
+    pub(crate) fn input_queued_bytes(size: &NetworkSize, spec: &InputQueuedSpec) -> u64 {
+        Self::bytes(size, spec.arbitration)
+    }
+
+    /// The same of input-output-queued routers.
+    pub(crate) fn input_output_queued_bytes(size: &NetworkSize, spec: &InputOutputQueuedSpec) -> u64 {
+        Self::bytes(size, spec.arbitration) + bytes_of::<Buffer>(size.inputs())
+    }
+
+    fn bytes(size: &NetworkSize, arbitration: Arbitration) -> u64 {
+        bytes_of::<Fifo>(size.inputs())
+            + bytes_of::<InputSide>(size.ports)
+            + bytes_of::<OutputSide>(size.ports)
+            + bytes_of::<u64>(if arbitration == Arbitration::OldestFirst { size.inputs() } else { 0 })
+            + Requests::bytes(size.ports, size.max_ports << size.vc_shift)
+            + bytes_of::<u16>(size.routers)
     }
 }

@@ -4,6 +4,7 @@ use engine::Bits;
 
 use super::{Crossing, VirtualOutputQueued};
 use crate::fabric::{Fabric, LocalRouter};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::NONE;
 use crate::routers::arbiter::in_turn;
 
@@ -188,5 +189,13 @@ impl VirtualOutputQueued {
             let vc = fabric.ready_vc(base + out, packet, (entry.class, entry.bytes));
             vc.map(|vc| (input, vc))
         })
+    }
+}
+
+impl Islip {
+    /// Bytes of the pointers of a network, for each port the input and the output that were served last, and of the requests
+    /// and grants of the router that is being matched.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        bytes_of::<[u16; 2]>(size.ports) + bytes_of::<[u64; 2]>(size.max_ports * size.port_words())
     }
 }

@@ -11,6 +11,7 @@ mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space, wake};
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
 
@@ -141,5 +142,12 @@ impl Routers for VirtualOutputQueued {
 
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((0, u64::from(self.queues.held[input])))
+    }
+}
+
+impl VirtualOutputQueued {
+    /// Bytes of the queues and the matching of a network, without packets.
+    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
+        Queues::bytes(size) + Islip::bytes(size) + bytes_of::<InputSide>(size.ports) + bytes_of::<u32>(size.ports)
     }
 }

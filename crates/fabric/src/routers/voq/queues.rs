@@ -1,6 +1,7 @@
 //! The queues at the inputs, one for each output.
 
 use crate::fabric::Fabric;
+use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 
 /// The queues of all inputs of a partition.
@@ -120,5 +121,16 @@ impl Queues {
     /// The packets at the fronts of an input's queues.
     pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
         self.queues[input * self.outputs..(input + 1) * self.outputs].iter().map(Queue::head)
+    }
+}
+
+impl Queues {
+    /// Bytes of the queues of a network, without packets.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        let words = size.port_words();
+        bytes_of::<Queue>(size.inputs() * size.max_ports)
+            + bytes_of::<u64>(size.inputs() * words + size.routers * words)
+            + bytes_of::<u8>(size.ports * size.max_ports)
+            + bytes_of::<u32>(size.ports + size.inputs())
     }
 }

@@ -10,6 +10,9 @@ use crate::{Choice, Route, RoutingError};
 /// The most entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.
 const MOST_EXITS: u64 = 1 << 27;
 
+/// The most entries of its lists of ports, of two bytes each: 1 GiB.
+const MOST_LISTED: usize = 1 << 29;
+
 /// How classes go up: see the table of the module above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Classes {
@@ -72,11 +75,17 @@ impl Ways {
         let pairs = u64::from(size.g) * u64::from(size.g);
         let routers = u64::from(topology.routers());
         let single = size.a * size.h == size.g - 1;
-        if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
+        let too_large = || {
             let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
-            return Err(RoutingError::new("kind", message));
+            RoutingError::new("kind", message)
+        };
+        if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
+            return Err(too_large());
         }
-        ways.exits = if single { Exits::Single(ways.single_exits()) } else { Exits::Several(ways.several_exits()) };
+        ways.exits = match single {
+            true => Exits::Single(ways.single_exits()),
+            false => Exits::Several(ways.several_exits().ok_or_else(too_large)?),
+        };
         Ok(ways)
     }
 
@@ -102,7 +111,8 @@ impl Ways {
         exits
     }
 
-    fn several_exits(&mut self) -> Vec<Exit> {
+    /// None if the lists of ports would have more than `MOST_LISTED` entries.
+    fn several_exits(&mut self) -> Option<Vec<Exit>> {
         let size = self.topology.size();
         let mut exits = Vec::with_capacity((size.g * size.a * size.g) as usize);
         for group in 0..size.g {
@@ -115,9 +125,12 @@ impl Ways {
                     let exit = self.nearest(number, globals);
                     exits.push(exit);
                 }
+                if self.lists.len() > MOST_LISTED {
+                    return None;
+                }
             }
         }
-        exits
+        Some(exits)
     }
 
     /// The ways from a router to the nearest of some global channels of its group.
@@ -129,6 +142,8 @@ impl Ways {
         let ports: Vec<PortId> =
             near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
         self.farthest_exit = self.farthest_exit.max(least);
+        // The count fits: of a router's own channels there are at most h; where it has none to the group, fewer than two for
+        // each router of its own group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
         let (global, count) = (least == 0, ports.len() as u16);
         match ports[..] {
             [only] => Exit { place: u32::from(only.0), count, global },
@@ -198,7 +213,17 @@ impl Ways {
         self.topology.attachment(dst)
     }
 
-    /// Channels of the direct way from a router to another; the fewest that it may take.
+    /// The fewest channels of any direct path from a router to another.
+    pub fn fewest(&self, from: RouterId, to: RouterId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let route = self.to_router(from, to, &mut Memory::default());
+        let rest = route.ports(&self.lists).map(|port| self.fewest(self.next(from, port), to));
+        1 + rest.min().unwrap_or(0)
+    }
+
+    /// Channels of the direct path from a router to another by the first of the ports that are as near.
     pub fn length(&self, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();

@@ -86,6 +86,10 @@ impl Routing for Minimal {
         Some(self)
     }
 
+    fn path_channels(&self, from: RouterId, to: RouterId) -> Option<u32> {
+        Some(self.ways.fewest(from, to))
+    }
+
     // Paths by way of a third group can be shorter where it happens to join both routers.
     fn minimal(&self) -> bool {
         false

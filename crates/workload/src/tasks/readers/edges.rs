@@ -1,37 +1,83 @@
 //! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0; a first line of names is skipped, `#` starts a comment.
-//! Both directions are two lines. The number of tasks is one more than the largest.
+//! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
+//! have no edges. The number of tasks is one more than the largest that is named.
 
 use super::text::{lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
+/// What a line can be.
+const EXPECTED: &str = "expected `from,to,bytes[,messages]` or `task,number[,load]`";
+
+/// What is read so far.
+#[derive(Default)]
+struct Lists {
+    edges: Vec<(u32, u32, u64, u32)>,
+    loads: Vec<(u32, f64)>,
+    /// One more than the largest task.
+    tasks: u32,
+}
+
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
-    let mut edges: Vec<(u32, u32, u64, u32)> = Vec::new();
-    let mut largest = 0;
+    let mut lists = Lists::default();
     for (place, line) in lines(bytes) {
         let line = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
         let all: Vec<&[u8]> = words(line, b", \t;").collect();
-        let names = edges.is_empty() && all.iter().all(|word| word.first().is_some_and(u8::is_ascii_alphabetic));
+        let names = lists.tasks == 0 && all.iter().all(|word| word.first().is_some_and(u8::is_ascii_alphabetic));
         if all.is_empty() || names {
             continue;
         }
+        if all[0] == b"task" { lists.task(&all[1..], place)? } else { lists.edge(&all, place)? }
+    }
+    if lists.tasks == 0 {
+        return Err(GraphError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));
+    }
+    let mut arcs = ArcList::new(lists.tasks);
+    lists.edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
+    let mut graph = TaskGraph::new("edges", arcs.build());
+    lists.loads.into_iter().for_each(|(task, load)| graph.loads[task as usize] = load);
+    Ok(graph)
+}
+
+impl Lists {
+    /// Takes the words of `from,to,bytes[,messages]`.
+    fn edge(&mut self, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
         if all.len() < 3 || all.len() > 4 {
-            return Err(GraphError::at(place, "expected `from,to,bytes[,messages]`"));
+            return Err(GraphError::at(place, EXPECTED));
         }
         let (from, to) = (task(all[0], place)?, task(all[1], place)?);
         if from == to {
             return Err(loops(u64::from(from), place));
         }
         let messages = messages(all.get(3).copied(), place)?;
-        edges.push((from, to, number(all[2], place)?, messages));
-        largest = largest.max(from).max(to);
+        self.edges.push((from, to, number(all[2], place)?, messages));
+        self.tasks = self.tasks.max(from + 1).max(to + 1);
+        Ok(())
     }
-    if edges.is_empty() {
-        return Err(GraphError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));
+
+    /// Takes the words of `number[,load]`.
+    fn task(&mut self, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
+        let (number, load) = match *all {
+            [number] => (number, None),
+            [number, load] => (number, Some(load)),
+            _ => return Err(GraphError::at(place, EXPECTED)),
+        };
+        let number = task(number, place)?;
+        if let Some(word) = load {
+            self.loads.push((number, load_of(word, place)?));
+        }
+        self.tasks = self.tasks.max(number + 1);
+        Ok(())
     }
-    let mut arcs = ArcList::new(largest + 1);
-    edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
-    Ok(TaskGraph::new("edges", arcs.build()))
+}
+
+/// A load: a number that is not negative.
+fn load_of(word: &[u8], place: u64) -> Result<f64, GraphError> {
+    let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
+    let load = text.parse::<f64>().ok().filter(|load| (0.0..=f64::MAX).contains(load));
+    load.ok_or_else(|| {
+        GraphError::at(place, format!("`{}` is no load; a load is a number from 0", text.escape_debug()))
+    })
 }
 
 /// The number of messages, 1 where none is given.

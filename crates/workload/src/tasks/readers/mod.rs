@@ -28,7 +28,7 @@ pub enum GraphFormat {
     Metis,
     /// Matrix Market: a sparse matrix of bytes (`.mtx`).
     MatrixMarket,
-    /// Lines `from,to,bytes[,messages]` (`.csv`).
+    /// Lines `from,to,bytes[,messages]` and `task,number[,load]` (`.csv`).
     Edges,
     /// A row of bytes for each rank (`.mat`, `.txt`).
     Matrix,

@@ -1,0 +1,60 @@
+"""Whole numbers that users give, checked before they are packed for the core."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["whole_number", "whole_numbers"]
+
+
+def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np.uint64]:
+    """The values as an array of whole numbers from 0 to `most` (below 2^63), of the same shape.
+
+    Floats are taken if they are whole, as NumPy makes floats of many things.
+
+    Raises:
+        ExperimentError: A value is no whole number or out of range; the message has the argument's name and the value.
+    """
+    held = np.asarray(values)
+    if held.size == 0:
+        return held.astype(np.uint64)
+    if held.dtype.kind in "iu":
+        wrong = (held < 0) | (held > most)
+    elif held.dtype.kind == "f":
+        wrong = ~((held >= 0) & (held <= most) & (held == np.floor(held)))
+    else:
+        # Python's own numbers where they exceed 64 bits; and whatever is no number.
+        wrong = np.array([not _is_index(value, most) for value in held.flat]).reshape(held.shape)
+    if wrong.any():
+        value = held[wrong].flat[0]
+        shown = value.item() if isinstance(value, np.generic) else value
+        message = f"error: {name}: {shown!r} is not allowed; whole numbers from 0 to {most} are"
+        raise ExperimentError(message)
+    return held.astype(np.uint64)
+
+
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
+    """The value, if it is a whole number from `least` to `most`.
+
+    Raises:
+        ExperimentError: It is not; the message has the argument's name and the value.
+    """
+    if not (_is_index(value, most) and operator.index(value) >= least):
+        message = f"error: {name}: {value!r} is not allowed; it is a whole number from {least} to {most}"
+        raise ExperimentError(message)
+    return operator.index(value)
+
+
+def _is_index(value: Any, most: int) -> bool:
+    try:
+        return not isinstance(value, (bool, np.bool_)) and 0 <= operator.index(value) <= most
+    except TypeError:
+        return False
