@@ -58,6 +58,11 @@ fn known_defect(case: &Case, system: &System) -> Option<&'static str> {
         return Some("a computation is rounded up to the tick");
     }
     match &system.spec.router {
+        RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::PerCrosspoint => {
+            let classes = (0..system.topology.class_names().len() as u8).map(ChannelClass);
+            let mut several = classes.map(|on| spec.vcs.map_or(1, |vcs| vcs / system.routing.classes_on(on)) > 1);
+            several.any(|several| several).then_some("per-crosspoint credits take the lowest virtual channel with room")
+        }
         RouterSpec::VirtualOutputQueued(_) if system.plan.vcs() > 1 => {
             Some("virtual-output-queued routers serve the lowest virtual channel first")
         }

@@ -133,6 +133,8 @@ struct Sender {
     class: ChannelClass,
     to: Endpoint,
     free_at: u64,
+    /// Packets wait for it that lack nothing but credit: the next credit has its owner try again.
+    starved: bool,
     /// By crosspoint (0 where credits are not for one) and virtual channel; what is missing is full.
     credits: BTreeMap<(u16, u8), u64>,
     bytes: u64,
@@ -180,7 +182,7 @@ impl<'a> Simulator<'a> {
     fn new(network: &'a Network<'a>, flows: &[Vec<Flow>]) -> Self {
         let topology = network.topology;
         let channels = Channels::new(topology);
-        let sender = |class, to| Sender { class, to, free_at: 0, credits: BTreeMap::new(), bytes: 0 };
+        let sender = |class, to| Sender { class, to, free_at: 0, starved: false, credits: BTreeMap::new(), bytes: 0 };
         let routers = || (0..topology.routers()).map(RouterId);
         let mut senders = Vec::new();
         for router in routers() {
@@ -208,21 +210,20 @@ impl<'a> Simulator<'a> {
         match event {
             Event::Credit { channel, place, bytes } => {
                 *self.room(channel, place) += bytes;
-                self.visit_sender(now, channel);
+                if std::mem::take(&mut self.senders[channel].starved) {
+                    self.visit_owner(now, channel);
+                }
             }
             Event::Arrival { router, packet } => self.arrive(now, router, *packet),
             Event::Freed { router, packet } => self.give_back(now, router, &packet),
-            Event::OutputFreed { router, out, vc, bytes } => {
-                *self.output_room(router, out, vc) += bytes;
-                self.events.visit_router(now, router);
-            }
+            Event::OutputFreed { router, out, vc, bytes } => *self.output_room(router, out, vc) += bytes,
             Event::Router(router) => self.arbitrate(now, router),
             Event::Node(node) => self.inject(now, node),
         }
     }
 
-    /// Has whoever sends on a channel try.
-    fn visit_sender(&mut self, at: u64, channel: usize) {
+    /// Visits whoever sends on a channel.
+    fn visit_owner(&mut self, at: u64, channel: usize) {
         let of_nodes = self.channels.ports() as usize;
         if channel >= of_nodes {
             return self.events.visit_node(at, channel - of_nodes);
@@ -243,13 +244,14 @@ impl<'a> Simulator<'a> {
             None => self.generate(node),
         };
         let Some(packet) = next else { return };
-        if packet.generated > now {
-            self.events.visit_node(packet.generated, node);
-        } else if self.senders[channel].free_at <= now
-            && let Some(vc) = self.vc_with_room(channel, &packet)
-        {
-            self.transmit(now, channel, vc, Packet { tail: now, ..packet });
-            return;
+        let ready = packet.generated.max(self.senders[channel].free_at);
+        if ready > now {
+            self.events.visit_node(ready, node);
+        } else if let Some(vc) = self.vc_with_room(channel, &packet) {
+            let tail = self.transmit(now, channel, vc, Packet { tail: now, ..packet });
+            return self.events.visit_node(tail, node);
+        } else {
+            self.senders[channel].starved = true;
         }
         self.sources[node].next = Some(packet);
     }
@@ -341,7 +343,6 @@ impl<'a> Simulator<'a> {
             }
             Endpoint::Unconnected => {}
         }
-        self.visit_sender(tail, channel);
         tail
     }
 

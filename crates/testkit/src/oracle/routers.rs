@@ -20,8 +20,10 @@ pub(super) struct Router {
     input_free_at: Vec<u64>,
     /// By output, until when it takes a packet over the crossbar.
     output_free_at: Vec<u64>,
-    /// By output, the input and virtual channel that it served last.
-    served: Vec<Option<(u16, u8)>>,
+    /// By output, the input and virtual channel that it served last; at first as if those had been the first of all.
+    served: Vec<(u16, u8)>,
+    /// The output that picks first.
+    first: u16,
     /// By input and output, the virtual channel that was served last.
     served_vc: BTreeMap<(u16, u16), u8>,
     /// iSLIP's pointers: by output the input, by input the output that has the highest priority.
@@ -31,7 +33,7 @@ pub(super) struct Router {
     outputs: BTreeMap<(u16, u8), VecDeque<Packet>>,
     output_room: BTreeMap<(u16, u8), u64>,
     /// By output, the virtual channel from which its link took a packet last.
-    left: Vec<Option<(u16, u8)>>,
+    left: Vec<(u16, u8)>,
 }
 
 /// A packet that an output may take.
@@ -39,6 +41,7 @@ pub(super) struct Router {
 struct Candidate {
     place: Place,
     generated: u64,
+    bytes: u64,
     /// The virtual channel on which it would go on.
     vc: u8,
 }
@@ -50,13 +53,14 @@ impl Router {
             filled: BTreeMap::new(),
             input_free_at: vec![0; ports],
             output_free_at: vec![0; ports],
-            served: vec![None; ports],
+            served: vec![(0, 0); ports],
+            first: 0,
             served_vc: BTreeMap::new(),
             grant: vec![0; ports],
             accept: vec![0; ports],
             outputs: BTreeMap::new(),
             output_room: BTreeMap::new(),
-            left: vec![None; ports],
+            left: vec![(0, 0); ports],
         }
     }
 
@@ -68,6 +72,16 @@ impl Router {
     fn heads(&self, out: u16) -> Vec<(Place, Packet)> {
         let head = |(&place, queue): (&Place, &VecDeque<Packet>)| queue.front().map(|packet| (place, packet.clone()));
         self.queues.iter().filter_map(head).filter(|(_, packet)| packet.out == out).collect()
+    }
+
+    /// Whether an input has packets.
+    fn holds_packets(&self, input: u16) -> bool {
+        self.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)).any(|(_, queue)| !queue.is_empty())
+    }
+
+    /// Whether a packet waits for an output that nothing keeps at its input.
+    fn is_asked(&self, out: u16, now: u64) -> bool {
+        self.heads(out).iter().any(|(place, _)| self.input_free_at[usize::from(place.0)] <= now)
     }
 
     fn take(&mut self, place: Place) -> Option<Packet> {
@@ -82,9 +96,9 @@ impl Router {
 
 impl Arbitration {
     /// The one that goes first of candidates that are in the order of inputs and virtual channels.
-    fn first(self, candidates: &[Candidate], last: Option<(u16, u8)>) -> Option<Candidate> {
+    fn first(self, candidates: &[Candidate], last: (u16, u8)) -> Option<Candidate> {
         let number = |candidate: &&Candidate| (candidate.place.0, candidate.place.1);
-        let next = candidates.iter().find(|candidate| last.is_some_and(|last| number(candidate) > last));
+        let next = candidates.iter().find(|candidate| number(candidate) > last);
         match self {
             Self::RoundRobin => next.or(candidates.first()).copied(),
             Self::OldestFirst => candidates.iter().min_by_key(|one| (one.generated, number(one))).copied(),
@@ -130,7 +144,7 @@ impl Simulator<'_> {
         self.give_credit(now, router, in_port, place, bytes);
     }
 
-    /// A packet's head leaves its buffer; it takes so long, and its tail goes at another time.
+    /// A packet's head leaves its buffer: it goes for so long, and its tail leaves at another time.
     fn leave(&mut self, now: u64, router: usize, packet: &Packet, (time, tail): (u64, u64)) {
         let at = match self.network.frees_at_tail {
             true => tail,
@@ -141,15 +155,35 @@ impl Simulator<'_> {
 
     /// Lets whatever can go go.
     pub(super) fn arbitrate(&mut self, now: u64, router: usize) {
-        let ports = self.routers[router].ports();
+        let state = &mut self.routers[router];
+        let (ports, first) = (state.ports(), state.first);
+        // The outputs take turns in picking first: where an input has packets on several virtual channels, whoever picks
+        // first gets it.
+        state.first = (first + 1) % ports;
+        let outputs = (first..ports).chain(0..first);
         match self.network.architecture {
             Architecture::OutputQueued(_, arbitration) | Architecture::InputQueued(arbitration) => {
-                (0..ports).for_each(|out| self.serve(now, router, out, arbitration));
+                outputs.for_each(|out| self.serve(now, router, out, arbitration));
             }
             Architecture::VirtualOutputQueued(rounds) => self.islip(now, router, rounds.unwrap_or(u8::MAX)),
             Architecture::InputOutputQueued { arbitration, speedup, .. } => {
-                (0..ports).for_each(|out| self.cross(now, router, out, (arbitration, speedup)));
-                (0..ports).for_each(|out| self.serve_buffer(now, router, out, arbitration));
+                for out in outputs {
+                    let waited = !self.buffered(router, out).is_empty();
+                    self.cross(now, router, out, (arbitration, speedup));
+                    self.serve_buffer(now, router, out, waited);
+                }
+            }
+        }
+        self.visit_with_inputs(now, router);
+    }
+
+    /// Has a router arbitrate again when an input falls free that has packets.
+    fn visit_with_inputs(&mut self, now: u64, router: usize) {
+        let state = &self.routers[router];
+        for input in (0..state.ports()).filter(|&input| state.holds_packets(input)) {
+            let at = state.input_free_at[usize::from(input)];
+            if at > now {
+                self.events.visit_router(at, router);
             }
         }
     }
@@ -168,9 +202,9 @@ impl Simulator<'_> {
         let channel = self.output(router, out);
         let mut found = Vec::new();
         for (place, packet) in self.routers[router].heads(out) {
-            let free = !self.has_crossbar() || self.routers[router].input_free_at[usize::from(place.0)] <= now;
+            let free = self.routers[router].input_free_at[usize::from(place.0)] <= now;
             if free && let Some(vc) = self.vc_with_room(channel, &packet) {
-                found.push(Candidate { place, generated: packet.generated, vc });
+                found.push(Candidate { place, generated: packet.generated, bytes: packet.bytes, vc });
             }
         }
         found
@@ -178,14 +212,20 @@ impl Simulator<'_> {
 
     /// An output's link takes a packet from where it came in.
     fn serve(&mut self, now: u64, router: usize, out: u16, arbitration: Arbitration) {
-        if self.senders[self.output(router, out)].free_at > now {
-            return;
+        let channel = self.output(router, out);
+        if self.routers[router].is_asked(out, now) && self.senders[channel].free_at <= now {
+            let candidates = self.candidates(now, router, out);
+            let last = self.routers[router].served[usize::from(out)];
+            if let Some(chosen) = arbitration.first(&candidates, last) {
+                self.routers[router].served[usize::from(out)] = (chosen.place.0, chosen.place.1);
+                self.send(now, router, chosen);
+            } else {
+                self.senders[channel].starved = true;
+            }
         }
-        let candidates = self.candidates(now, router, out);
-        let last = self.routers[router].served[usize::from(out)];
-        if let Some(chosen) = arbitration.first(&candidates, last) {
-            self.routers[router].served[usize::from(out)] = Some((chosen.place.0, chosen.place.1));
-            self.send(now, router, chosen);
+        let free_at = self.senders[channel].free_at;
+        if self.routers[router].is_asked(out, now) && free_at > now {
+            self.events.visit_router(free_at, router);
         }
     }
 
@@ -193,10 +233,11 @@ impl Simulator<'_> {
     fn send(&mut self, now: u64, router: usize, Candidate { place, vc, .. }: Candidate) {
         let Some(packet) = self.routers[router].take(place) else { return };
         let channel = self.output(router, packet.out);
-        let time = self.serialization(self.senders[channel].class, packet.bytes);
         let tail = self.transmit(now, channel, vc, packet.clone());
-        self.leave(now, router, &packet, (time, tail));
-        self.routers[router].input_free_at[usize::from(place.0)] = tail;
+        self.leave(now, router, &packet, (tail - now, tail));
+        if self.has_crossbar() {
+            self.routers[router].input_free_at[usize::from(place.0)] = tail;
+        }
     }
 
     // --- input-output-queued --------------------------------------------------------------------------------------
@@ -210,9 +251,27 @@ impl Simulator<'_> {
 
     /// An output takes a packet over the crossbar into its buffer.
     fn cross(&mut self, now: u64, router: usize, out: u16, (arbitration, speedup): (Arbitration, u64)) {
-        if self.routers[router].output_free_at[usize::from(out)] > now {
-            return;
+        let asked = self.routers[router].is_asked(out, now);
+        if asked && self.routers[router].output_free_at[usize::from(out)] <= now {
+            let candidates = self.crossing_candidates(now, router, out);
+            let last = self.routers[router].served[usize::from(out)];
+            let link_free_at = self.senders[self.output(router, out)].free_at;
+            match arbitration.first(&candidates, last) {
+                Some(chosen) => self.take_across(now, router, (out, chosen), speedup),
+                // Room comes as the packet on the link leaves.
+                None if link_free_at > now => self.events.visit_router(link_free_at, router),
+                None => {}
+            }
         }
+        let state = &self.routers[router];
+        let free_at = state.output_free_at[usize::from(out)];
+        if state.is_asked(out, now) && free_at > now {
+            self.events.visit_router(free_at, router);
+        }
+    }
+
+    /// The packets for which an output's buffer has room.
+    fn crossing_candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let class = self.senders[self.output(router, out)].class;
         let mut candidates = Vec::new();
         for (place, packet) in self.routers[router].heads(out) {
@@ -220,76 +279,108 @@ impl Simulator<'_> {
             let room: Vec<(u64, u8)> = vcs.map(|vc| (*self.output_room(router, out, vc), vc)).collect();
             let vc = most_room(&room, packet.bytes);
             let free = self.routers[router].input_free_at[usize::from(place.0)] <= now;
-            candidates.extend(vc.filter(|_| free).map(|vc| Candidate { place, generated: packet.generated, vc }));
+            candidates.extend(vc.filter(|_| free).map(|vc| Candidate {
+                place,
+                generated: packet.generated,
+                bytes: packet.bytes,
+                vc,
+            }));
         }
-        let Some(chosen) = arbitration.first(&candidates, self.routers[router].served[usize::from(out)]) else {
-            return;
-        };
+        candidates
+    }
+
+    fn take_across(&mut self, now: u64, router: usize, (out, chosen): (u16, Candidate), speedup: u64) {
         let Some(packet) = self.routers[router].take(chosen.place) else { return };
+        let class = self.senders[self.output(router, out)].class;
         let time = self.serialization(class, packet.bytes).div_ceil(speedup);
         self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
         *self.output_room(router, out, chosen.vc) -= packet.bytes;
         let state = &mut self.routers[router];
-        state.served[usize::from(out)] = Some((chosen.place.0, chosen.place.1));
+        state.served[usize::from(out)] = (chosen.place.0, chosen.place.1);
         state.output_free_at[usize::from(out)] = now + time;
         state.input_free_at[usize::from(chosen.place.0)] = now + time;
         state.outputs.entry((out, chosen.vc)).or_default().push_back(packet);
-        self.events.visit_router(now + time, router);
     }
 
-    /// An output's link takes a packet from the output's buffer.
-    fn serve_buffer(&mut self, now: u64, router: usize, out: u16, arbitration: Arbitration) {
+    /// An output's link takes a packet from the output's buffer: the virtual channels in turn.
+    fn serve_buffer(&mut self, now: u64, router: usize, out: u16, waited: bool) {
         let channel = self.output(router, out);
-        if self.senders[channel].free_at > now {
+        let waiting = self.buffered(router, out);
+        if waiting.is_empty() {
             return;
         }
-        let of_output = self.routers[router].outputs.range((out, 0)..=(out, u8::MAX));
-        let heads: Vec<(u8, Packet)> =
-            of_output.filter_map(|(&(_, vc), queue)| queue.front().map(|packet| (vc, packet.clone()))).collect();
-        let mut candidates = Vec::new();
-        for (vc, packet) in heads {
+        if self.senders[channel].free_at <= now {
             let ends = matches!(self.senders[channel].to, topology::Endpoint::Node(_));
-            if ends || *self.room(channel, (0, vc)) >= packet.bytes {
-                candidates.push(Candidate { place: (0, vc, out), generated: packet.generated, vc });
+            let can_go = |candidate: &&Candidate| ends || *self.room(channel, (0, candidate.vc)) >= candidate.bytes;
+            let candidates: Vec<Candidate> = waiting.iter().filter(can_go).copied().collect();
+            match Arbitration::RoundRobin.first(&candidates, self.routers[router].left[usize::from(out)]) {
+                Some(chosen) => self.send_buffered(now, router, out, chosen.vc),
+                None => return self.senders[channel].starved = true,
             }
         }
-        let Some(chosen) = arbitration.first(&candidates, self.routers[router].left[usize::from(out)]) else { return };
+        // As the link falls free the next packet goes on, and a head that has waited for room may cross. (A packet that
+        // found everything empty has kept nobody waiting.)
+        let waits = !self.buffered(router, out).is_empty() || (waited && self.routers[router].is_asked(out, now));
+        if waits {
+            self.events.visit_router(self.senders[channel].free_at, router);
+        }
+    }
+
+    /// The heads of an output's buffers.
+    fn buffered(&self, router: usize, out: u16) -> Vec<Candidate> {
+        let head = |(&(_, vc), queue): (&(u16, u8), &VecDeque<Packet>)| {
+            let of = |packet: &Packet| Candidate {
+                place: (0, vc, out),
+                generated: packet.generated,
+                bytes: packet.bytes,
+                vc,
+            };
+            queue.front().map(of)
+        };
+        self.routers[router].outputs.range((out, 0)..=(out, u8::MAX)).filter_map(head).collect()
+    }
+
+    fn send_buffered(&mut self, now: u64, router: usize, out: u16, vc: u8) {
         let state = &mut self.routers[router];
-        state.left[usize::from(out)] = Some((0, chosen.vc));
-        let Some(packet) = state.outputs.get_mut(&(out, chosen.vc)).and_then(VecDeque::pop_front) else { return };
-        let bytes = packet.bytes;
-        let tail = self.transmit(now, channel, chosen.vc, packet);
-        self.events.free_output(tail, router, (out, chosen.vc), bytes);
+        state.left[usize::from(out)] = (0, vc);
+        let Some(packet) = state.outputs.get_mut(&(out, vc)).and_then(VecDeque::pop_front) else { return };
+        let (channel, bytes) = (self.output(router, out), packet.bytes);
+        let tail = self.transmit(now, channel, vc, packet);
+        self.events.free_output(tail, router, (out, vc), bytes);
     }
 
     // --- virtual-output-queued ------------------------------------------------------------------------------------
 
     /// Matches inputs to outputs (McKeown 1999) and sends what is matched.
     fn islip(&mut self, now: u64, router: usize, rounds: u8) {
-        let ports = self.routers[router].ports();
+        let asked = (0..self.routers[router].ports()).filter(|&out| self.routers[router].is_asked(out, now));
+        let (free, busy): (Vec<u16>, Vec<u16>) =
+            asked.partition(|&out| self.senders[self.output(router, out)].free_at <= now);
         // By output, the inputs that have something for it, as long as both are free.
-        let mut requests: BTreeMap<u16, Vec<Candidate>> = BTreeMap::new();
-        for out in 0..ports {
-            if self.senders[self.output(router, out)].free_at <= now {
-                requests.insert(out, self.of_each_input(now, router, out));
-            }
+        let mut requests = BTreeMap::new();
+        for &out in &free {
+            requests.insert(out, self.of_each_input(now, router, out));
         }
-        let mut matched = Vec::new();
         for round in 0..rounds {
             let accepted = self.match_once(router, &requests, round == 0);
             if accepted.is_empty() {
                 break;
             }
             for chosen in accepted {
-                requests.remove(&chosen.place.2);
-                requests.values_mut().for_each(|of| of.retain(|other| other.place.0 != chosen.place.0));
-                matched.push(chosen);
+                let (input, vc, out) = chosen.place;
+                requests.remove(&out);
+                requests.values_mut().for_each(|of: &mut Vec<Candidate>| of.retain(|other| other.place.0 != input));
+                self.routers[router].served_vc.insert((input, out), vc);
+                self.send(now, router, chosen);
             }
         }
-        for chosen in matched {
-            let (input, vc, out) = chosen.place;
-            self.routers[router].served_vc.insert((input, out), vc);
-            self.send(now, router, chosen);
+        let still_wanted = free.into_iter().filter(|&out| !self.routers[router].heads(out).is_empty());
+        for out in still_wanted.chain(busy).collect::<Vec<u16>>() {
+            let sender = &mut self.senders[self.channels.output(RouterId(router as u32), PortId(out)).index()];
+            match sender.free_at > now {
+                true => self.events.visit_router(sender.free_at, router),
+                false => sender.starved = true,
+            }
         }
     }
 
@@ -299,8 +390,9 @@ impl Simulator<'_> {
         let of_one = candidates.chunk_by(|one, other| one.place.0 == other.place.0);
         let choose = |of: &[Candidate]| {
             let input = of[0].place.0;
-            let last = self.routers[router].served_vc.get(&(input, out)).map(|&vc| (input, vc));
-            Arbitration::RoundRobin.first(of, last)
+            // At first the lowest goes first.
+            let last = self.routers[router].served_vc.get(&(input, out)).copied().unwrap_or(u8::MAX);
+            Arbitration::RoundRobin.first(of, (input, last))
         };
         of_one.filter_map(choose).collect()
     }
