@@ -217,7 +217,7 @@ impl Case {
             time_per_load: if matches!(work, Work::Exchange(..)) { 0 } else { time_per_load },
             work,
             placement: (each, random.pick(&["contiguous", "contiguous", "round-robin", "random"])),
-            two_threads: random.chance(5),
+            two_threads: random.chance(3),
         }
     }
 

@@ -76,7 +76,7 @@ impl Router {
 
     /// Whether an input has packets.
     fn holds_packets(&self, input: u16) -> bool {
-        self.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)).any(|(_, queue)| !queue.is_empty())
+        self.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)).next().is_some()
     }
 
     /// Whether a packet waits for an output that nothing keeps at its input.
@@ -84,8 +84,14 @@ impl Router {
         self.heads(out).iter().any(|(place, _)| self.input_free_at[usize::from(place.0)] <= now)
     }
 
+    /// Takes the head out of a queue; a queue that is empty is forgotten.
     fn take(&mut self, place: Place) -> Option<Packet> {
-        self.queues.get_mut(&place)?.pop_front()
+        let queue = self.queues.get_mut(&place)?;
+        let packet = queue.pop_front();
+        if queue.is_empty() {
+            self.queues.remove(&place);
+        }
+        packet
     }
 
     /// The bytes in the fullest crosspoint of a row.
