@@ -93,7 +93,8 @@ fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static str
         0 => grid("mesh", &dims(random)),
         1 | 2 => grid("torus", &dims(random)),
         3 => {
-            let ports = random.within(2, 12);
+            // Now and then more ports than a word of a mask has bits.
+            let ports = if random.chance(8) { random.within(65, 75) } else { random.within(2, 12) };
             let text = format!("topology = {{ kind = \"single-switch\", ports = {ports} }}\n");
             (text, String::new(), ports, &["injection", "ejection"])
         }
@@ -179,7 +180,8 @@ fn link(random: &mut Random, units: &Units, classes: &[&str]) -> String {
 
 /// Rows of bytes: most pairs have none, and some tasks get much.
 fn matrix(random: &mut Random, tasks: u64, packet: u64) -> Vec<Vec<u64>> {
-    let share = random.pick(&[10, 30, 100]).min(100 * 12 / tasks.max(1) + 3);
+    let most = if tasks > 100 { 2 } else { 100 * 12 / tasks + 3 };
+    let share = random.pick(&[10, 30, 100]).min(most);
     let wanted = random.within(0, tasks - 1);
     let longest = random.pick(&[1, 4, 12]);
     let whole = random.chance(40);
