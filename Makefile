@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test lint format docs wheel lock clean
+.PHONY: all demo test test-long lint format docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -35,6 +35,13 @@ demo: all
 test: all $(VENV)/.dev
 	cargo test --workspace --locked
 	$(BIN)/python -m pytest
+
+# The Rust tests on fresh random inputs, with those that take long: thousands of random networks against the oracle. Prints
+# the seed; `make test-long CUTTHROUGH_TEST_SEED=...` repeats it.
+test-long:
+	set -e; seed=$${CUTTHROUGH_TEST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "CUTTHROUGH_TEST_SEED=$$seed"; \
+	CUTTHROUGH_TEST_SEED=$$seed PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked -- --include-ignored
 
 lint: all $(VENV)/.dev
 	cargo fmt --all --check

@@ -7,7 +7,7 @@ use units::{Draw, NodeId, PortId, RouterId, VcClass};
 use super::{Fabric, event_kind};
 use crate::catalogue::{CreditReturn, CreditRule};
 use crate::fabric::links::Outgoing;
-use crate::packet::UNDECIDED;
+use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 use engine::Stream;
 
@@ -228,7 +228,9 @@ impl Fabric {
             FarEnd::Node => Some(0),
             FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
             _ if self.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
-            _ => self.best_vc(output, class, bytes),
+            _ => {
+                self.best_of(output, class, bytes, |fabric, vc| fabric.credit(output, u32::from(vc))).map(|(vc, _)| vc)
+            }
         }
     }
 
@@ -242,14 +244,16 @@ impl Fabric {
         }
     }
 
-    /// Of a class's virtual channels with room the one with the most credit.
-    fn best_vc(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
+    /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, and its
+    /// credit.
+    #[inline(always)]
+    fn best_of(&self, output: usize, class: u8, bytes: u32, credit: impl Fn(&Self, u8) -> i32) -> Option<(u8, i32)> {
         let vcs_per_class = self.vcs_per_class(output);
         let mut best = (bytes as i32 - 1, None);
         for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
-            let credit = self.credit(output, u32::from(vc));
+            let credit = credit(self, vc);
             if credit > best.0 {
-                best = (credit, Some(vc));
+                best = (credit, Some((vc, credit)));
             }
         }
         best.1
@@ -258,45 +262,48 @@ impl Fabric {
     /// The same where credits are counted for each crosspoint: chooses the next router's output too, and keeps that
     /// choice once it does not depend on credits any more.
     fn ready_ahead(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
-        let (dst, state) = (NodeId(self.pool[packet].dst), self.pool[packet].state);
         let (router, in_port) = self.far_end(output)?;
-        let vcs_per_class = self.vcs_per_class(output);
-        for vc in class * vcs_per_class..(class + 1) * vcs_per_class {
-            let mut hop = Hop { dst, state, in_port, vc_class: VcClass(class) };
-            let route = self.plan.routing.route(router, &mut hop);
-            let base = u32::from(vc) << self.ahead_shift;
-            let chosen = match route.choice {
-                Choice::LeastLoaded if route.count > 1 => self.most_credit(output, base, &route, bytes),
-                _ => self.fixed_ahead((output, base), &route, (packet, bytes)),
-            };
-            if let Some(out) = chosen {
-                self.pool[packet].ahead = out;
-                return Some(vc);
+        let Packet { dst, state, .. } = self.pool[packet];
+        let mut hop = Hop { dst: NodeId(dst), state, in_port, vc_class: VcClass(class) };
+        let route = self.plan.routing.route(router, &mut hop);
+        let (vc, out) = match route.choice {
+            Choice::LeastLoaded if route.count > 1 => {
+                let most = |fabric: &Self, vc| fabric.credits_ahead(output, vc, &route).map(|(_, credit)| credit).max();
+                let (vc, credit) = self.best_of(output, class, bytes, |fabric, vc| most(fabric, vc).unwrap_or(0))?;
+                (vc, self.out_of_credit(output, (vc, credit), &route)?)
             }
-        }
-        None
+            _ => {
+                let out = self.fixed_ahead(output, &route, packet);
+                let credit = |fabric: &Self, vc| fabric.credit(output, fabric.slot_ahead(vc, out));
+                (self.best_of(output, class, bytes, credit)?.0, out)
+            }
+        };
+        self.pool[packet].ahead = out;
+        Some(vc)
     }
 
-    /// Of a route's crosspoints with room the one with the most, ties at random.
-    fn most_credit(&mut self, output: usize, base: u32, route: &Route, bytes: u32) -> Option<u16> {
-        let most = self.credits_ahead(output, base, route).map(|(_, credit)| credit).max()?;
-        if most < bytes as i32 {
-            return None;
-        }
-        let ties = self.credits_ahead(output, base, route).filter(|&(_, credit)| credit == most).count() as u32;
+    /// The counter of a virtual channel and the next router's output, from the first of an output.
+    #[inline]
+    fn slot_ahead(&self, vc: u8, out: u16) -> u32 {
+        u32::from(vc) << self.ahead_shift | u32::from(out)
+    }
+
+    /// Of the outputs of a route through the next router one of those whose crosspoints have so much credit, at random.
+    fn out_of_credit(&mut self, output: usize, (vc, most): (u8, i32), route: &Route) -> Option<u16> {
+        let ties = self.credits_ahead(output, vc, route).filter(|&(_, credit)| credit == most).count() as u32;
         let pick = if ties > 1 { self.stream_of(output).below(ties) } else { 0 };
-        let mut best = self.credits_ahead(output, base, route).filter(|&(_, credit)| credit == most);
+        let mut best = self.credits_ahead(output, vc, route).filter(|&(_, credit)| credit == most);
         best.nth(pick as usize).map(|(out, _)| out)
     }
 
-    /// The outputs of a route through the next router, and the credits of their crosspoints.
-    fn credits_ahead<'a>(&'a self, output: usize, base: u32, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
+    /// The outputs of a route through the next router, and the credits of their crosspoints on a virtual channel.
+    fn credits_ahead<'a>(&'a self, output: usize, vc: u8, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
         let ports = route.ports(self.plan.routing.port_lists());
-        ports.map(move |out| (out.0, self.credit(output, base | u32::from(out.0))))
+        ports.map(move |out| (out.0, self.credit(output, self.slot_ahead(vc, out.0))))
     }
 
     /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
-    fn fixed_ahead(&mut self, (output, base): (usize, u32), route: &Route, (packet, bytes): (u32, u32)) -> Option<u16> {
+    fn fixed_ahead(&mut self, output: usize, route: &Route, packet: u32) -> u16 {
         let kept = self.pool[packet].ahead;
         let out = if kept != UNDECIDED {
             kept
@@ -307,7 +314,7 @@ impl Fabric {
             route.port(pick, self.plan.routing.port_lists()).0
         };
         self.pool[packet].ahead = out;
-        (self.credit(output, base | u32::from(out)) >= bytes as i32).then_some(out)
+        out
     }
 
     /// The stream that the owner of an output draws from.

@@ -67,9 +67,9 @@ fn pairs_on_a_dragonfly_are_as_far_apart_as_their_messages_travel() {
     let wocon = "{ kind = \"wocon\", master = 2, messages = 1, message_size = \"100 B\" }";
     let found = benchmark(&result(&experiment("{ kind = \"dragonfly\", h = 2 }", wocon, OVERHEADS)));
     for pair in &found.pairs {
-        near(pair.time_mean_ns.unwrap(), 1009.0 + 503.0 + way(pair.hops - 2) + 200.0);
+        near(pair.time_mean_ns.unwrap(), 1009.0 + 503.0 + way(pair.channels - 2) + 200.0);
     }
-    assert_eq!(found.pairs.iter().find(|pair| pair.partner == 10).map(|pair| pair.hops), Some(5));
+    assert_eq!(found.pairs.iter().find(|pair| pair.partner == 10).map(|pair| pair.channels), Some(5));
 }
 
 #[test]

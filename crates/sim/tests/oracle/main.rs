@@ -1,0 +1,80 @@
+//! Random networks of every router against the naive simulator of `testkit::oracle`, to the picosecond.
+//!
+//! `CUTTHROUGH_TEST_SEED` picks other networks than those of every day. A failure prints the smallest workload of the
+//! network that still shows the difference, and the seed and number that bring it back.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod case;
+mod compare;
+mod draw;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use case::Case;
+use compare::{Verdict, compare};
+
+/// How many of the networks that differ are shown.
+const SHOWN: usize = 6;
+
+/// The seed of the networks that every run of the tests has.
+const EVERY_DAY: u64 = 2026;
+
+fn seed() -> u64 {
+    let chosen = std::env::var("CUTTHROUGH_TEST_SEED").ok();
+    chosen.map_or(EVERY_DAY, |text| {
+        text.parse().unwrap_or_else(|_| panic!("CUTTHROUGH_TEST_SEED is not a number: {text}"))
+    })
+}
+
+/// Compares so many networks, and how many of each kind there were; panics with the differences.
+fn check(networks: u64) -> BTreeMap<String, u64> {
+    let seed = seed();
+    println!("CUTTHROUGH_TEST_SEED={seed}");
+    let verdicts: Vec<Verdict> =
+        (0..networks).into_par_iter().map(|number| compare(&Case::draw(seed, number))).collect();
+    let mut kinds = BTreeMap::new();
+    let mut different = Vec::new();
+    for (number, verdict) in verdicts.into_iter().enumerate() {
+        let kind = match verdict {
+            Verdict::Agrees(kind) => kind,
+            Verdict::Left(why) => format!("not compared: {why}"),
+            Verdict::Differs(kind, _) => {
+                different.push(number as u64);
+                format!("differs: {kind}")
+            }
+        };
+        *kinds.entry(kind).or_insert(0) += 1;
+    }
+    println!("{kinds:#?}");
+    let smallest: Vec<String> = different.iter().take(SHOWN).map(|&number| smallest(seed, number)).collect();
+    assert!(different.is_empty(), "{} of {networks} networks differ:\n{}", different.len(), smallest.join("\n"));
+    kinds
+}
+
+/// The smallest workload of a network that still shows the difference, and what it is.
+fn smallest(seed: u64, number: u64) -> String {
+    let case = Case::draw(seed, number).shrink(|case| matches!(compare(case), Verdict::Differs(..)));
+    match compare(&case) {
+        Verdict::Differs(_, difference) => format!("seed {seed}, network {number}: {difference}\n{case}"),
+        _ => format!("seed {seed}, network {number} differs not always:\n{case}"),
+    }
+}
+
+#[test]
+fn random_networks_agree_with_the_oracle_to_the_picosecond() {
+    // Would catch any rule of a router, a credit, a channel or an arbiter that is not the documented one.
+    let kinds = check(300);
+    for router in ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued"] {
+        let compared = kinds.iter().filter(|(kind, _)| kind.starts_with(router)).map(|(_, count)| count).sum::<u64>();
+        assert!(compared >= 20, "only {compared} networks of {router} routers were compared: {kinds:#?}");
+    }
+}
+
+#[test]
+#[ignore = "thousands of networks: `make test-long`"]
+fn thousands_of_random_networks_agree_with_the_oracle() {
+    check(6000);
+}

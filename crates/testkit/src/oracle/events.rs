@@ -1,0 +1,64 @@
+//! What happens when: first whatever changes a state, then every router that is affected, then every node.
+
+use std::collections::BTreeMap;
+
+use super::Packet;
+
+/// What happens at an instant.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A credit arrives at the sending end of a channel.
+    Credit { channel: usize, place: (u16, u8), bytes: u64 },
+    /// A packet's head has come in and is ready to leave.
+    Arrival { router: usize, packet: Box<Packet> },
+    /// A packet's buffer at the input is free again.
+    Freed { router: usize, packet: Box<Packet> },
+    /// Room in an output's buffer is free again.
+    OutputFreed { router: usize, out: u16, vc: u8, bytes: u64 },
+    /// A router arbitrates.
+    Router(usize),
+    /// A node sends.
+    Node(usize),
+}
+
+/// The events to come, by time, phase of the instant, and a number.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    to_come: BTreeMap<(u64, u8, u64), Event>,
+    count: u64,
+}
+
+impl Events {
+    pub fn pop(&mut self) -> Option<(u64, Event)> {
+        self.to_come.pop_first().map(|((at, _, _), event)| (at, event))
+    }
+
+    fn change(&mut self, at: u64, event: Event) {
+        self.count += 1;
+        self.to_come.insert((at, 0, self.count), event);
+    }
+
+    pub fn credit(&mut self, at: u64, channel: usize, place: (u16, u8), bytes: u64) {
+        self.change(at, Event::Credit { channel, place, bytes });
+    }
+
+    pub fn arrive(&mut self, at: u64, router: usize, packet: Packet) {
+        self.change(at, Event::Arrival { router, packet: Box::new(packet) });
+    }
+
+    pub fn free(&mut self, at: u64, router: usize, packet: Packet) {
+        self.change(at, Event::Freed { router, packet: Box::new(packet) });
+    }
+
+    pub fn free_output(&mut self, at: u64, router: usize, (out, vc): (u16, u8), bytes: u64) {
+        self.change(at, Event::OutputFreed { router, out, vc, bytes });
+    }
+
+    pub fn visit_router(&mut self, at: u64, router: usize) {
+        self.to_come.insert((at, 1, router as u64), Event::Router(router));
+    }
+
+    pub fn visit_node(&mut self, at: u64, node: usize) {
+        self.to_come.insert((at, 2, node as u64), Event::Node(node));
+    }
+}
