@@ -20,6 +20,7 @@ mod wakes;
 use std::sync::Arc;
 
 use engine::{Stream, Wheel};
+use routing::Routing;
 use topology::{ChannelClass, ChannelSource};
 use units::{NodeId, PortId, RouterId};
 
@@ -35,7 +36,7 @@ pub use arrivals::Arrival;
 pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
-pub(crate) use links::Outgoing;
+pub(crate) use links::{Outgoing, QUEUED, Sent};
 pub(crate) use wakes::wake;
 
 /// The kinds of events, in the order in which an instant handles them.
@@ -84,6 +85,8 @@ pub(crate) struct LocalRouter {
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) plan: Arc<Plan>,
+    /// The plan's, at hand.
+    routing: Arc<dyn Routing>,
     /// The number of this partition.
     part: u16,
     pub(crate) pool: Pool,
@@ -120,8 +123,8 @@ pub struct Fabric {
     /// The worker's, while this partition is being run.
     pub(crate) context: WorkerContext,
     rule: CreditRule,
-    /// Everywhere a class is one virtual channel, with one counter of credits.
-    one_vc_per_class: bool,
+    /// Everywhere a class is one virtual channel, with one counter of credits that lies with its port, and nodes have none.
+    has_simple_credits: bool,
     /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet, the pipeline of a router in ticks.
     pub(crate) vc_shift: u32,
     pub(crate) full_bytes: u32,

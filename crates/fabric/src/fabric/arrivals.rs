@@ -42,7 +42,7 @@ impl Arrival {
 impl Fabric {
     /// Whether the arrivals of an instant may be taken in any order: no choice of an output draws or reads queues.
     pub(crate) fn in_any_order(&self) -> bool {
-        !self.plan.routing.may_branch()
+        !self.routing.may_branch()
     }
 
     /// The arrival that an event stands for.
@@ -70,17 +70,25 @@ impl Fabric {
     /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
     #[inline(always)]
     pub(crate) fn each_arrival(&mut self, router: usize, mut enqueue: impl FnMut(&mut Self, Arrival)) {
-        let LocalRouter { base, .. } = self.routers[router];
+        let LocalRouter { base, arrived, .. } = &mut self.routers[router];
+        let base = *base as usize;
+        if self.words == 1 {
+            let arrived = std::mem::take(arrived);
+            return self.each_arrival_of(base, arrived, &mut enqueue);
+        }
         for word in 0..self.words {
-            let arrived = std::mem::take(match self.words {
-                1 => &mut self.routers[router].arrived,
-                words => &mut self.wide_arrived[router * words + word],
-            });
-            for bit in Bits(arrived) {
-                let input = &self.inputs[base as usize + word * 64 + bit];
-                let arrival = Arrival::new(input, input.arrived, input.arrived_vc);
-                enqueue(self, arrival);
-            }
+            let arrived = std::mem::take(&mut self.wide_arrived[router * self.words + word]);
+            self.each_arrival_of(base + word * 64, arrived, &mut enqueue);
+        }
+    }
+
+    /// The same of a word of the mask of ports, the first of which has a number.
+    #[inline(always)]
+    fn each_arrival_of(&mut self, first: usize, arrived: u64, enqueue: &mut impl FnMut(&mut Self, Arrival)) {
+        for bit in Bits(arrived) {
+            let input = &self.inputs[first + bit];
+            let arrival = Arrival::new(input, input.arrived, input.arrived_vc);
+            enqueue(self, arrival);
         }
     }
 

@@ -60,7 +60,7 @@ impl Fabric {
             outputs,
             rule,
             classes: classes(&plan),
-            one_vc_per_class: plan.vcs_per_class.iter().all(|&vcs| vcs == 1) && rule != CreditRule::PerCrosspoint,
+            has_simple_credits: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
             router_delay: plan.delay,
@@ -71,6 +71,7 @@ impl Fabric {
             tails: Vec::new(),
             copies: Copies::default(),
             stations,
+            routing: Arc::clone(&plan.routing),
             plan,
         };
         fabric.fill_station_credits();

@@ -21,7 +21,7 @@ impl Fabric {
         let mut hop =
             Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
-        let route = self.plan.routing.route(id, &mut hop);
+        let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
         (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, route.first.0);
@@ -55,7 +55,7 @@ impl Fabric {
 
     /// Takes the path of the lower cost, and notes it in the packet.
     fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
-        let [first, second] = self.plan.routing.candidates(arrival.id, &hop);
+        let [first, second] = self.routing.candidates(arrival.id, &hop);
         let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
         let best = if second.cost < first.cost { second } else { first };
         self.pool[arrival.packet].state = best.hop.state;
@@ -65,7 +65,7 @@ impl Fabric {
     /// What a path costs: the congestion that it meets, in bytes, times its length, and its bias.
     fn cost(&mut self, arrival: &Arrival, hop: Hop, option: PathOption) -> Weighed {
         let mut hop = Hop { state: option.state, ..hop };
-        let route = self.plan.routing.route(arrival.id, &mut hop);
+        let route = self.routing.route(arrival.id, &mut hop);
         let (router, base) = (arrival.router as usize, arrival.base as usize);
         let out = if route.count == 1 { route.first.0 } else { self.choose(router, base, &route) };
         debug_assert!(option.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
@@ -102,7 +102,7 @@ impl Fabric {
     fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
         if route.choice == Choice::Random {
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
-            return route.port(pick, self.plan.routing.port_lists()).0;
+            return route.port(pick, self.routing.port_lists()).0;
         }
         if route.list != Route::CONSECUTIVE || route.count > 64 {
             return self.choose_any(router, base, route);
@@ -137,7 +137,7 @@ impl Fabric {
     /// The outputs of a route, and how congested they are.
     fn loads<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
         let (now, full) = (self.now(), u64::from(self.full_bytes));
-        let ports = route.ports(self.plan.routing.port_lists());
+        let ports = route.ports(self.routing.port_lists());
         ports.map(move |out| (out.0, self.outputs[base + usize::from(out.0)].congestion(now, full)))
     }
 }

@@ -111,9 +111,9 @@ impl Fabric {
         matches!(self.outputs[output].far_end, FarEnd::Router { .. } | FarEnd::Station(_))
     }
 
-    /// Takes what a packet needs from the credits of its output.
-    #[inline(always)]
-    pub(super) fn spend_credit(&mut self, output: usize, outgoing: Outgoing) {
+    /// Takes what a packet needs from the credits of its output, where those are apart.
+    #[inline(never)]
+    pub(super) fn spend_far_credit(&mut self, output: usize, outgoing: Outgoing) {
         let vc = u32::from(outgoing.vc);
         let slot = match self.rule {
             CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(self.pool[outgoing.packet].ahead),
@@ -127,11 +127,22 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
         let (output, slot) = ((counter >> self.credit_shift) as usize, counter & ((1 << self.credit_shift) - 1));
-        let credit = self.add_credit(output, slot, bytes as i32);
-        debug_assert!(credit <= self.plan.depth_beyond(self.outputs[output].far_end), "more credit than there is room");
-        if self.outputs[output].flags & OutputPort::BLOCKED != 0 {
-            self.outputs[output].flags &= !OutputPort::BLOCKED;
-            self.mark_owner(output);
+        let port = &mut self.outputs[output];
+        let credit = if self.far_credits.is_empty() {
+            &mut port.credits[slot as usize]
+        } else {
+            &mut self.far_credits[counter as usize]
+        };
+        *credit += bytes as i32;
+        debug_assert!(*credit <= self.plan.depth_beyond(port.far_end), "more credit than there is room");
+        let OutputPort { owner, port: number, flags, .. } = *port;
+        if flags & OutputPort::BLOCKED != 0 {
+            port.flags = flags & !OutputPort::BLOCKED;
+            if flags & OutputPort::INJECTION != 0 {
+                self.dirty_nodes.mark(owner as usize);
+            } else {
+                self.mark_output(owner as usize, usize::from(number));
+            }
         }
     }
 
@@ -211,14 +222,14 @@ impl Fabric {
     /// virtual channels the one with the most credit, the lowest of equals.
     #[inline(always)]
     pub(crate) fn ready_vc(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
-        if self.one_vc_per_class && self.stations.is_empty() {
-            let port = &self.outputs[output];
-            if port.far_end == FarEnd::Node {
-                return Some(0);
-            }
-            return (self.credit(output, u32::from(class)) >= bytes as i32).then_some(class);
+        if !self.has_simple_credits {
+            return self.ready_vc_of_class(output, packet, (class, bytes));
         }
-        self.ready_vc_of_class(output, packet, (class, bytes))
+        let port = &self.outputs[output];
+        if port.far_end == FarEnd::Node {
+            return Some(0);
+        }
+        (port.credits[usize::from(class)] >= bytes as i32).then_some(class)
     }
 
     /// The same where a class has several virtual channels, credits are counted for each crosspoint, or nodes have credits.
@@ -237,11 +248,21 @@ impl Fabric {
     /// Whether a virtual channel has credit for so many bytes.
     #[inline(always)]
     pub(crate) fn has_credit(&self, output: usize, vc: u8, bytes: u32) -> bool {
-        match self.outputs[output].far_end {
-            FarEnd::Node => true,
-            FarEnd::Station(_) => self.credit(output, 0) >= bytes as i32,
-            _ => self.credit(output, u32::from(vc)) >= bytes as i32,
-        }
+        let port = &self.outputs[output];
+        let slot = match port.far_end {
+            FarEnd::Node => return true,
+            FarEnd::Station(_) => 0,
+            _ => vc,
+        };
+        let near = self.far_credits.is_empty();
+        let credit = if near { port.credits[usize::from(slot)] } else { self.credit(output, u32::from(slot)) };
+        credit >= bytes as i32
+    }
+
+    /// Whether an output's link is free and a virtual channel has credit for so many bytes.
+    #[inline(always)]
+    pub(crate) fn can_send(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
+        self.outputs[output].free_at <= now && self.has_credit(output, vc, bytes)
     }
 
     /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, and its
@@ -265,7 +286,7 @@ impl Fabric {
         let (router, in_port) = self.far_end(output)?;
         let Packet { dst, state, .. } = self.pool[packet];
         let mut hop = Hop { dst: NodeId(dst), state, in_port, vc_class: VcClass(class) };
-        let route = self.plan.routing.route(router, &mut hop);
+        let route = self.routing.route(router, &mut hop);
         let (vc, out) = match route.choice {
             Choice::LeastLoaded if route.count > 1 => {
                 let most = |fabric: &Self, vc| fabric.credits_ahead(output, vc, &route).map(|(_, credit)| credit).max();
@@ -298,7 +319,7 @@ impl Fabric {
 
     /// The outputs of a route through the next router, and the credits of their crosspoints on a virtual channel.
     fn credits_ahead<'a>(&'a self, output: usize, vc: u8, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
-        let ports = route.ports(self.plan.routing.port_lists());
+        let ports = route.ports(self.routing.port_lists());
         ports.map(move |out| (out.0, self.credit(output, self.slot_ahead(vc, out.0))))
     }
 
@@ -311,7 +332,7 @@ impl Fabric {
             route.first.0
         } else {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
-            route.port(pick, self.plan.routing.port_lists()).0
+            route.port(pick, self.routing.port_lists()).0
         };
         self.pool[packet].ahead = out;
         out

@@ -14,11 +14,24 @@ pub(crate) struct Outgoing {
     pub vc: u8,
 }
 
+/// A packet that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// How long it keeps the link busy, in ticks: until its tail has left, which may have to come in first.
+    pub time: u64,
+    /// Whether other packets wait for the output.
+    pub more: bool,
+}
+
+/// A packet that is sent has been counted as waiting for its output,
+pub(crate) const QUEUED: bool = true;
+/// or comes from a source.
+const FROM_SOURCE: bool = false;
+
 impl Fabric {
-    /// Sends a packet on a virtual channel: the link must be free and the credit there. Returns how long the packet keeps the
-    /// link busy, in ticks: until its tail has left, which may have to come in first.
+    /// Sends a packet on a virtual channel: the link must be free and the credit there.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, output: usize, outgoing: Outgoing, now: u64) -> u64 {
+    pub(crate) fn transmit<const WAITED: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
@@ -29,11 +42,21 @@ impl Fabric {
         debug_assert!(port.free_at <= now, "two packets on a link");
         port.free_at = now + time;
         port.sent += u64::from(bytes);
+        if WAITED {
+            port.queued -= u64::from(bytes);
+        }
+        let more = port.queued > 0;
         let head = now + class.delay;
         match port.far_end {
             FarEnd::Router { partition, port: target } => {
                 let input = target << self.vc_shift | u32::from(vc);
-                self.spend_credit(output, outgoing);
+                if self.far_credits.is_empty() {
+                    let credit = &mut port.credits[usize::from(vc)];
+                    *credit -= bytes as i32;
+                    debug_assert!(*credit >= 0, "sent without credit");
+                } else {
+                    self.spend_far_credit(output, outgoing);
+                }
                 if partition == self.part {
                     self.enter_router(input, packet, (head, time));
                 } else {
@@ -56,7 +79,7 @@ impl Fabric {
             }
             FarEnd::Unconnected => debug_assert!(false, "sent to an unconnected port"),
         }
-        time
+        Sent { time, more }
     }
 
     /// The head of a packet reaches an input, given as (port, virtual channel) in one number, and the tail some ticks later.
@@ -106,7 +129,7 @@ impl Fabric {
     pub(crate) fn inject(&mut self, output: usize, outgoing: Outgoing, now: u64) {
         debug_assert!(self.outputs[output].flags & OutputPort::INJECTION != 0, "not an injection channel");
         self.context.counters.injected(&self.pool[outgoing.packet]);
-        self.transmit(output, outgoing, now);
+        self.transmit::<FROM_SOURCE>(output, outgoing, now);
     }
 
     /// A packet leaves the network: its tail will be at its node at a time.

@@ -29,18 +29,21 @@ pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ 
 
 /// Who asks for each output of a partition: for each a set of candidates, and the one that was served last.
 #[derive(Debug)]
-pub(crate) struct Requests {
-    lines: Vec<Line>,
+pub(crate) struct Requests<S = ()> {
+    lines: Vec<Line<S>>,
     /// Words of a set. One or two lie in the line.
     words: usize,
     /// By output, where that takes more words; else empty.
     wide: Vec<u64>,
 }
 
+/// What is kept of an output: in one place, since it is used together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct Line<S> {
     near: [u64; 2],
     last: u32,
+    /// The architecture's own.
+    side: S,
 }
 
 /// How an output picks: the rule, the router whose stream is drawn from, and the output.
@@ -51,7 +54,7 @@ pub(crate) struct Turn {
     pub output: usize,
 }
 
-impl Requests {
+impl<S: Copy + Default> Requests<S> {
     /// No requests, for so many outputs and candidates of each.
     pub fn new(outputs: usize, candidates: usize) -> Self {
         let words = candidates.div_ceil(64).max(1);
@@ -65,7 +68,7 @@ impl Requests {
     /// Bytes of the requests for so many outputs and candidates of each.
     pub fn bytes(outputs: u64, candidates: u64) -> u64 {
         let words = candidates.div_ceil(64).max(1);
-        bytes_of::<Line>(outputs) + bytes_of::<u64>(if words > 2 { outputs * words } else { 0 })
+        bytes_of::<Line<S>>(outputs) + bytes_of::<u64>(if words > 2 { outputs * words } else { 0 })
     }
 
     /// Adds a candidate; returns whether it was not there yet.
@@ -94,6 +97,37 @@ impl Requests {
             *self.word(output, candidate) &= !(u64::from(is_done) << (candidate & 63));
             self.lines[output].last = candidate as u32;
         }
+    }
+
+    /// The same of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
+    /// anybody else asks for it.
+    #[inline(always)]
+    pub fn served(&mut self, output: usize, candidate: usize) -> (&mut S, bool) {
+        if self.words > 2 {
+            self.remove(output, candidate);
+            let any = self.any(output);
+            let line = &mut self.lines[output];
+            line.last = candidate as u32;
+            return (&mut line.side, any);
+        }
+        let line = &mut self.lines[output];
+        line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
+        line.last = candidate as u32;
+        (&mut line.side, line.near != [0; 2])
+    }
+
+    /// What the architecture keeps of an output, and whether anybody asks for it.
+    #[inline(always)]
+    pub fn side(&self, output: usize) -> (&S, bool) {
+        let line = &self.lines[output];
+        let any = if self.words > 2 { self.any(output) } else { line.near != [0; 2] };
+        (&line.side, any)
+    }
+
+    /// What the architecture keeps of an output.
+    #[inline(always)]
+    pub fn side_mut(&mut self, output: usize) -> &mut S {
+        &mut self.lines[output].side
     }
 
     #[inline(always)]
@@ -133,7 +167,7 @@ impl Requests {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
             return self.pick_by_rule(fabric, turn, ready, generated_at);
         }
-        let Line { near: [low, high], last } = self.lines[turn.output];
+        let Line { near: [low, high], last, .. } = self.lines[turn.output];
         // Turned so that the candidate behind the last one comes lowest.
         let first = last + 1;
         if self.words == 1 {
@@ -165,7 +199,7 @@ impl Requests {
         mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
         generated_at: impl Fn(&Fabric, usize) -> u64,
     ) -> Option<(usize, u8)> {
-        let Line { near, last } = &self.lines[output];
+        let Line { near, last, .. } = &self.lines[output];
         let mask = match self.words {
             1 | 2 => &near[..self.words],
             words => &self.wide[output * words..(output + 1) * words],

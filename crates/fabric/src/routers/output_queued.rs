@@ -13,7 +13,7 @@
 use engine::Bits;
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
-use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
@@ -114,10 +114,8 @@ impl OutputQueued {
         let bytes = fabric.pool.entry(packet).bytes;
         crosspoint.queue.pop(&fabric.pool);
         self.requests.serve(output, candidate, crosspoint.queue.is_empty());
-        let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
-        let port = &mut fabric.outputs[output];
-        port.queued -= u64::from(bytes);
-        if port.queued > 0 {
+        let Sent { time, more } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
+        if more {
             fabric.wake_at(output, now + time);
         }
         let space = Space { input: input as u32, part: out as u32 };
@@ -242,6 +240,6 @@ impl OutputQueued {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + bytes_of::<Row>(size.inputs())
-            + Requests::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<()>::bytes(size.ports, size.max_ports << size.vc_shift)
     }
 }

@@ -21,7 +21,7 @@
 use engine::Bits;
 
 use crate::catalogue::{Arbitration, SharedBufferSpec};
-use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
@@ -214,9 +214,8 @@ impl SharedBuffer {
         if space.part == RESERVED {
             self.forget_first(fabric, router, output << self.class_shift | class);
         }
-        let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
-        fabric.outputs[output].queued -= u64::from(bytes);
-        if self.requests.any(output) {
+        let Sent { time, more } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
+        if more {
             fabric.wake_at(output, now + time);
         }
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
@@ -317,7 +316,7 @@ impl SharedBuffer {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         let words = (size.max_ports << size.vc_shift).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())
-            + Requests::bytes(size.ports, 1 << size.vc_shift)
+            + Requests::<()>::bytes(size.ports, 1 << size.vc_shift)
             + bytes_of::<u32>(size.inputs() + size.ports)
             + bytes_of::<u64>(size.routers * (words + 2))
     }

@@ -5,8 +5,7 @@
 use engine::Bits;
 
 use super::Switched;
-use super::outputs::Parcel;
-use crate::fabric::{Fabric, Leaving, Space, wake};
+use crate::fabric::{Fabric, Leaving, Outgoing, Space, wake};
 use crate::routers::arbiter::{Turn, in_turn};
 
 /// An output: its router, the router's first port, and the output.
@@ -43,14 +42,15 @@ impl Switched {
     /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
     #[inline(always)]
     fn serve_output(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
-        if self.requests.any(place.output) {
-            if self.output_sides[place.output].free_at > now {
+        let (side, is_asked) = self.requests.side(place.output);
+        if is_asked {
+            if side.free_at > now {
                 self.wake_output(fabric, place.output);
             } else {
                 self.grant(fabric, place, now);
             }
         }
-        if self.output_sides[place.output].filled != 0 {
+        if self.requests.side(place.output).0.filled != 0 {
             self.send_buffered(fabric, place.output, now);
         }
     }
@@ -95,12 +95,13 @@ impl Switched {
         let tail_in = fabric.tail_in(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
         self.take_out(fabric, base, input, now + time);
-        self.requests.serve(output, candidate, true);
-        self.output_sides[output].free_at = now + time;
-        if self.requests.any(output) {
-            self.wake_output(fabric, output);
+        let (side, is_asked) = self.requests.served(output, candidate);
+        side.free_at = now + time;
+        if is_asked && !side.waking {
+            side.waking = true;
+            fabric.wake_side(output, wake::OUTPUT_SIDE, now + time);
         }
-        self.put_out(fabric, output, Parcel { packet, bytes, vc }, now);
+        self.put_out(fabric, output, Outgoing { packet, bytes, vc }, now);
         let space = Space { input: input as u32, part: 0 };
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in }, now);
     }
@@ -108,7 +109,7 @@ impl Switched {
     /// Has an output visited when its side of the crossbar falls free.
     #[inline(always)]
     fn wake_output(&mut self, fabric: &mut Fabric, output: usize) {
-        let side = &mut self.output_sides[output];
+        let side = self.requests.side_mut(output);
         if !side.waking {
             side.waking = true;
             fabric.wake_side(output, wake::OUTPUT_SIDE, side.free_at);

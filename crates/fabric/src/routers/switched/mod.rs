@@ -39,10 +39,8 @@ pub struct Switched {
     input_sides: Vec<InputSide>,
     /// By (port, virtual channel), when the head was generated, if that decides who goes first; else empty.
     ages: Vec<u64>,
-    /// For each output the heads that ask for it.
-    requests: Requests,
-    /// By port.
-    output_sides: Vec<OutputSide>,
+    /// For each output the heads that ask for it, and its side of the crossbar.
+    requests: Requests<OutputSide>,
     /// By (port, virtual channel), the buffers at the outputs; empty if the architecture has none.
     buffers: Vec<Buffer>,
     /// The depth of each of them in bytes.
@@ -79,7 +77,6 @@ impl Switched {
             input_sides: vec![InputSide::default(); ports],
             ages: vec![0; if arbitration == Arbitration::OldestFirst { queues } else { 0 }],
             requests: Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift),
-            output_sides: vec![OutputSide::default(); ports],
             buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
             depth: fabric.plan.inner_depth,
             speedup: u64::from(speedup.unwrap_or(1)),
@@ -107,7 +104,7 @@ impl Routers for Switched {
     #[inline(always)]
     fn side_woken(&mut self, fabric: &mut Fabric, port: usize, side: u32) {
         if side == wake::OUTPUT_SIDE {
-            self.output_sides[port].waking = false;
+            self.requests.side_mut(port).waking = false;
             fabric.mark_owner(port);
         } else {
             self.input_freed(fabric, port);
@@ -145,9 +142,8 @@ impl Switched {
     fn bytes(size: &NetworkSize, arbitration: Arbitration) -> u64 {
         bytes_of::<Fifo>(size.inputs())
             + bytes_of::<InputSide>(size.ports)
-            + bytes_of::<OutputSide>(size.ports)
             + bytes_of::<u64>(if arbitration == Arbitration::OldestFirst { size.inputs() } else { 0 })
-            + Requests::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<OutputSide>::bytes(size.ports, size.max_ports << size.vc_shift)
             + bytes_of::<u16>(size.routers)
     }
 }

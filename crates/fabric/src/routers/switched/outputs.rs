@@ -5,7 +5,7 @@
 use engine::Bits;
 
 use super::Switched;
-use crate::fabric::{Fabric, Outgoing};
+use crate::fabric::{Fabric, Outgoing, QUEUED};
 use crate::packet::{NONE, Queue};
 
 /// The buffer of an output and virtual channel.
@@ -33,9 +33,6 @@ pub(super) struct OutputSide {
     pub waking: bool,
 }
 
-/// A packet that crosses: its size, and the virtual channel on which it leaves.
-pub(super) type Parcel = Outgoing;
-
 impl Switched {
     /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the one whose
     /// buffer has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
@@ -46,7 +43,7 @@ impl Switched {
         if self.buffers.is_empty() {
             return fabric.ready_vc(output, fifo.queue.head(), (class, bytes));
         }
-        let side = &self.output_sides[output];
+        let side = self.requests.side(output).0;
         let port = &fabric.outputs[output];
         let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
@@ -83,13 +80,15 @@ impl Switched {
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.
     #[inline(always)]
-    pub(super) fn put_out(&mut self, fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
-        let Parcel { packet, bytes, vc } = parcel;
-        let is_free = || self.output_sides[output].filled == 0 && fabric.outputs[output].free_at <= now;
-        if self.buffers.is_empty() || (is_free() && fabric.has_credit(output, vc, bytes)) {
-            return self.send_off(fabric, output, parcel, now);
+    pub(super) fn put_out(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing, now: u64) {
+        let Outgoing { packet, bytes, vc } = crossed;
+        let side = self.requests.side_mut(output);
+        if self.buffers.is_empty() || (side.filled == 0 && fabric.can_send(output, (vc, bytes), now)) {
+            (side.leaving, side.last_vc) = (bytes, vc);
+            fabric.transmit::<QUEUED>(output, crossed, now);
+            return;
         }
-        self.output_sides[output].filled |= 1 << vc;
+        side.filled |= 1 << vc;
         let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
         fabric.pool.entry_mut(packet).next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
@@ -103,7 +102,7 @@ impl Switched {
         if free_at > now {
             return fabric.wake_at(output, free_at);
         }
-        let OutputSide { filled, last_vc, .. } = self.output_sides[output];
+        let (&OutputSide { filled, last_vc, .. }, is_asked) = self.requests.side(output);
         // Turned so that the virtual channel whose turn it is comes lowest.
         let turn = (u32::from(last_vc) + 1) & 63;
         let first = output << self.vc_shift;
@@ -118,24 +117,15 @@ impl Switched {
             buffer.queue.pop(&fabric.pool);
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
-            self.output_sides[output].filled = left;
-            self.send_off(fabric, output, Parcel { packet, bytes, vc: vc as u8 }, now);
+            let side = self.requests.side_mut(output);
+            (side.filled, side.leaving, side.last_vc) = (left, bytes, vc as u8);
+            let sent = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
-            if left != 0 || self.requests.any(output) {
-                let free_at = fabric.outputs[output].free_at;
-                fabric.wake_at(output, free_at);
+            if left != 0 || is_asked {
+                fabric.wake_at(output, now + sent.time);
             }
             return;
         }
         fabric.block(output);
-    }
-
-    /// Puts a packet on a link that is free and has credit.
-    #[inline(always)]
-    fn send_off(&mut self, fabric: &mut Fabric, output: usize, parcel: Parcel, now: u64) {
-        let side = &mut self.output_sides[output];
-        (side.leaving, side.last_vc) = (parcel.bytes, parcel.vc);
-        fabric.outputs[output].queued -= u64::from(parcel.bytes);
-        fabric.transmit(output, parcel, now);
     }
 }

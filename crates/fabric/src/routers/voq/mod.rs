@@ -10,7 +10,7 @@ mod islip;
 mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
-use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, Space, wake};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space, wake};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
@@ -93,8 +93,7 @@ impl VirtualOutputQueued {
         let packet = self.queues.pop(fabric, input, out);
         let bytes = fabric.pool.entry(packet).bytes;
         self.wanted[output] -= 1;
-        fabric.outputs[output].queued -= u64::from(bytes);
-        let time = fabric.transmit(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, .. } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
         let space = Space { input: input as u32, part: 0 };
         fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
