@@ -17,7 +17,7 @@ use topology::{ChannelClass, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use crate::Routing;
-use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk};
+use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
 
 /// Whom a node sends to, and how much to each: fractions of its injection link's bandwidth at offered load 1.0. They
 /// sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection and its
@@ -78,10 +78,12 @@ pub fn follow_packets(
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
     let sources = Sources::new(topology, routing);
+    let wiring = Wiring::new(topology);
     let mut flows = Flows {
         routing,
-        walk: Walk::new(topology, routing),
-        load: vec![0.0; Channels::new(topology).count() as usize],
+        wiring: &wiring,
+        walk: Walk::new(&wiring, routing),
+        load: vec![0.0; wiring.channels.count() as usize],
         flow: Vec::new(),
         pending: Vec::new(),
         ready: Vec::new(),
@@ -162,6 +164,7 @@ pub trait OutputLoads {
 
 struct Flows<'a> {
     routing: &'a dyn Routing,
+    wiring: &'a Wiring,
     walk: Walk<'a>,
     load: Vec<f64>,
     /// By stop: what comes to it.
@@ -179,7 +182,7 @@ impl Flows<'_> {
         let groups = sources.groups.len();
         let mut table = vec![0.0; groups * dsts.len()];
         for (node, &group) in (0..).map(NodeId).zip(&sources.of_node) {
-            let injection = self.walk.channels().injection(node).index();
+            let injection = self.wiring.channels.injection(node).index();
             for (dst, weight) in traffic(node) {
                 if dsts.contains(&dst.0) {
                     table[(dst.0 - dsts.start) as usize * groups + group as usize] += weight;

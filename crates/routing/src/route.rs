@@ -178,6 +178,22 @@ pub trait Routing: Debug + Send + Sync {
         vec![RouteState::default()]
     }
 
+    // --- representatives -------------------------------------------------------------------------------------------
+    // Large networks have too many pairs of routers and destinations to follow them all. A routing may state which
+    // packets stand for all others at a router; the deadlock check is then linear in routers. What a routing states
+    // is not trusted: see `dependency_cycle`.
+
+    /// Packets at a router (destination and state) that stand for all in what they do next; none if the routing does not
+    /// know.
+    ///
+    /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more), and
+    /// from each router that it comes to next by the same ports and class again. More may be listed, even packets that
+    /// cannot be there, as long as the check finds no cycle. Only for routings without waypoints and without
+    /// `uses_input_port`.
+    fn representatives(&self, _at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        None
+    }
+
     // --- analysis -------------------------------------------------------------------------------------------------
 
     /// The algorithm's own method for its exact channel loads, if it has one.

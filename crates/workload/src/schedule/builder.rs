@@ -89,7 +89,7 @@ impl ScheduleBuilder {
     ///
     /// # Errors
     /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that differ,
-    /// operations that wait in a circle (messages taken as sent without waiting for their receivers), too many of them.
+    /// operations that wait in a cycle (messages taken as sent without waiting for their receivers), too many of them.
     pub fn build(mut self) -> Result<Schedule, ScheduleError> {
         if let Some(error) = self.error {
             return Err(error);

@@ -108,7 +108,9 @@ pub enum ScheduleError {
         received: u64,
     },
     /// An operation that waits, by way of others, for itself.
-    #[error("operation {index} of rank {rank} ({what}) would never end: it waits in a circle, or for what does")]
+    #[error(
+        "operation {index} of rank {rank} ({what}) would never end: it waits in a cycle, or for an operation that does"
+    )]
     Circle {
         /// The rank.
         rank: u32,
