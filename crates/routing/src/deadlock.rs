@@ -8,8 +8,10 @@
 //! channel may wait for everything that any of its packets may wait for.
 //!
 //! For an oblivious routing a cycle means that traffic exists which deadlocks. For an adaptive one this graph holds all
-//! moves that are allowed, so that its freedom from cycles is sufficient, not necessary: Duato's condition, which asks
-//! for it of an escape subset only, would accept more. It is not implemented, since no routing here needs it.
+//! hops that packets may wait for, so that its freedom from cycles is sufficient, not necessary. Where a route has an
+//! escape (`Choice::Escape`), packets take the adaptive ports only if their credit is certain, and wait for escape channels
+//! only; the graph then has these alone, of all routers and destinations that packets can reach by any hops (Duato's
+//! condition for cut-through, IEEE TPDS 7, 1996).
 //!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. Where packets go by
 //! way of waypoints their paths are divided there (`legs`). Destinations are followed side by side by all threads.
@@ -33,11 +35,17 @@ use units::{ChannelId, NodeId, RouterId, VcClass};
 
 use crate::Routing;
 use crate::walk::{RoutingContractError, Wiring};
-use follow::{add_destinations, add_representatives, check_destinations, destinations};
+use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
 use graph::DependencyGraph;
 
-/// Up to so many pairs of routers and destinations are all followed: about half a second.
-const EXHAUSTIVE: u64 = 1 << 22;
+/// Up to so many pairs of routers and destinations are all followed: about a quarter of a second.
+const EXHAUSTIVE: u64 = 1 << 20;
+
+/// Beyond, so many pairs are followed as a sample.
+const SAMPLE: u64 = 1 << 20;
+
+/// Where packets go by way of waypoints: destinations of the sample, and sources of each.
+const BY_WAYPOINTS: (u64, u32) = (8, 4);
 
 /// A class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,17 +116,19 @@ fn by_representatives<'a>(
 ) -> Result<Option<DependencyGraph<'a>>, RoutingContractError> {
     let nodes = destinations(topology, routing);
     let (routers, all) = (u64::from(topology.routers()), nodes.len() as u64);
-    let stated = !routing.uses_input_port() && routing.waypoints() == 0;
-    if routers * all <= limit || !stated || routing.representatives(RouterId(0)).is_none() {
+    let stated = !routing.uses_input_port() && routing.representatives(RouterId(0)).is_some();
+    if routers * all <= limit || !stated {
         return Ok(None);
     }
     let graph = DependencyGraph::new(wiring, routing);
     add_representatives(&graph, routing)?;
-    let sample = (limit / routers).max(2);
-    // The odd step keeps clear of sizes that are powers of two.
-    let step = (all / sample | 1) as usize;
-    let some: Vec<NodeId> = nodes.into_iter().step_by(step).collect();
-    check_destinations(&graph, (topology, routing), &some)?;
+    let (sample, sources) = match routing.waypoints() {
+        0 => ((SAMPLE / routers).max(2), u32::MAX),
+        // From each source by way of every waypoint.
+        _ => (BY_WAYPOINTS.0, BY_WAYPOINTS.1),
+    };
+    let some: Vec<NodeId> = nodes.iter().copied().step_by(spread(nodes.len(), sample as usize)).collect();
+    check_destinations(&graph, (topology, routing), (&some, sources))?;
     Ok(Some(graph))
 }
 

@@ -73,8 +73,10 @@ pub(crate) struct Move {
     pub vc_class: VcClass,
     /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
     pub to: u32,
-    /// The part of the packets that go this way, if choices are even.
+    /// The part of the packets that take it, if choices are even; 0 of an escape.
     pub share: f64,
+    /// Whether packets wait for it: not for the adaptive ports of `Choice::Escape`.
+    pub waited: bool,
 }
 
 impl Move {
@@ -244,10 +246,14 @@ impl<'a> Walk<'a> {
         let hop = Hop { dst: self.dst, state, in_port, vc_class };
         let mut taken = hop;
         let route = self.routing.route(router, &mut taken);
-        if route.choice == Choice::Ugal {
-            self.weigh(stop, &hop)?;
-        } else {
-            self.follow(stop, &route, &taken, 1.0)?;
+        match route.choice {
+            Choice::Ugal => self.weigh(stop, &hop)?,
+            Choice::Escape => {
+                self.follow(stop, &route, &taken, 1.0)?;
+                let (port, vc_class) = self.routing.escape(router, &hop);
+                self.follow(stop, &Route::only(port, vc_class), &taken, 0.0)?;
+            }
+            Choice::Random | Choice::LeastLoaded => self.follow(stop, &route, &taken, 1.0)?,
         }
         self.stops[stop].moves = (first, self.moves.len() as u32);
         Ok(())
@@ -287,7 +293,8 @@ impl<'a> Walk<'a> {
                 // Refused above.
                 Endpoint::Unconnected => continue,
             };
-            self.moves.push(Move { channel, vc_class: route.vc_class, to, share });
+            let waited = route.choice != Choice::Escape;
+            self.moves.push(Move { channel, vc_class: route.vc_class, to, share, waited });
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ struct Leg {
 type Place = u64;
 
 #[derive(Debug)]
-struct DimensionOrder {
+pub(super) struct DimensionOrder {
     torus: Torus,
     split: bool,
     /// The dimensions in the order of travel.
@@ -77,6 +77,11 @@ impl DimensionOrderSpec {
     /// # Errors
     /// If `order` does not name each dimension once.
     pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+        self.bind(torus)
+    }
+
+    /// The same, for the routings that build on it.
+    pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, RoutingError> {
         let order = self.order_for(torus.dims().len() as u32)?;
         let legs = legs(torus, &order);
         let mut leg_of_bit = [Leg::default(); 64];
@@ -153,6 +158,15 @@ impl DimensionOrder {
         // Counts through the subsets of the bits.
         let next = move |&bits: &u32| (bits != tied).then(|| (bits | !tied).wrapping_add(1) & tied);
         std::iter::successors(Some(0), next).map(RouteState)
+    }
+
+    /// The directions that lead nearer, two bits for each dimension: plus, and minus. Both where it is equally far.
+    #[inline]
+    pub fn directions(&self, at: RouterId, dst: NodeId) -> u32 {
+        let (here, there) = (self.routers[at.index()], self.nodes[dst.index()]);
+        let wraps = self.torus.wraps();
+        let nearer = |leg: &Leg| leg.nearer(leg.coordinate(here), leg.coordinate(there), wraps) << leg.plus;
+        self.legs.iter().fold(0, |directions, leg| directions | nearer(leg))
     }
 
     /// Whether two coordinates of a dimension are neighbours.
@@ -255,6 +269,19 @@ impl Leg {
     #[inline]
     fn coordinate(&self, place: Place) -> u32 {
         (place >> self.shift) as u32 & self.mask
+    }
+
+    /// The directions that lead nearer: bit 0 for plus, bit 1 for minus.
+    #[inline]
+    fn nearer(&self, here: u32, there: u32, wraps: bool) -> u32 {
+        if here == there {
+            return 0;
+        }
+        if !wraps {
+            return if there > here { 1 } else { 2 };
+        }
+        let ahead = if there > here { there - here } else { there + self.size - here };
+        u32::from(2 * ahead <= self.size) | u32::from(2 * ahead >= self.size) << 1
     }
 
     /// The next hop within a dimension, between two different coordinates.

@@ -5,11 +5,16 @@ use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::graph::DependencyGraph;
-use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk};
-use crate::{Choice, Hop, RouteState, Routing};
+use crate::walk::{Aim, RoutingContractError, Sources, Walk};
+use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// Destinations that a thread takes at least, so that its arrays are worth their making.
 const LEAST: usize = 8;
+
+/// The step by which to take about so many of a number of things. It is odd, to keep clear of sizes that are powers of two.
+pub(super) fn spread(all: usize, wanted: usize) -> usize {
+    if wanted >= all { 1 } else { (all / wanted.max(1)) | 1 }
+}
 
 /// The nodes that stand for all destinations.
 pub(super) fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
@@ -26,22 +31,22 @@ pub(super) fn add_destinations(
     (topology, routing): (&dyn Topology, &dyn Routing),
     nodes: &[NodeId],
 ) -> Result<(), RoutingContractError> {
-    visit_destinations(graph, (topology, routing), nodes, |walk, masks| {
+    visit_destinations(graph, (topology, routing), (nodes, u32::MAX), |walk, masks| {
         graph.wanted(walk, masks);
         graph.add(walk, masks);
         Ok(())
     })
 }
 
-/// Checks that the dependencies of all packets for some destinations, from every source, are known.
+/// Checks that the dependencies of packets for some destinations, from about so many routers, are known.
 pub(super) fn check_destinations(
     graph: &DependencyGraph<'_>,
     (topology, routing): (&dyn Topology, &dyn Routing),
-    nodes: &[NodeId],
+    (nodes, sources): (&[NodeId], u32),
 ) -> Result<(), RoutingContractError> {
-    visit_destinations(graph, (topology, routing), nodes, |walk, masks| {
+    visit_destinations(graph, (topology, routing), (nodes, sources), |walk, masks| {
         graph.wanted(walk, masks);
-        for step in walk.all_moves().iter().filter(|step| step.to != Move::DELIVERED) {
+        for step in DependencyGraph::held(walk) {
             let known = graph.rows.row(graph.vertex(step.channel, step.vc_class));
             let mask = &masks[step.to as usize * graph.words..][..graph.words];
             let left_out =
@@ -64,18 +69,19 @@ fn unrepresented(graph: &DependencyGraph<'_>, walk: &Walk<'_>, stop: usize, bit:
     }
 }
 
-/// Follows the packets of every source to each destination, many destinations side by side. The error is that of the first
+/// Follows the packets of about so many sources to each destination, many destinations side by side. The error is that of the first
 /// destination that has one, whichever thread comes first.
 fn visit_destinations(
     graph: &DependencyGraph<'_>,
     (topology, routing): (&dyn Topology, &dyn Routing),
-    nodes: &[NodeId],
+    (nodes, most_sources): (&[NodeId], u32),
     visit: impl Fn(&Walk<'_>, &mut Vec<u64>) -> Result<(), RoutingContractError> + Sync,
 ) -> Result<(), RoutingContractError> {
-    let sources = Sources::new(topology, routing);
+    let sources = Sources::new(topology, routing).groups;
+    let step = spread(sources.len(), most_sources as usize);
     let follow = |(walk, masks): &mut (Walk<'_>, Vec<u64>), &dst: &NodeId| {
         walk.begin(Aim::Node(dst));
-        for &(src, router, port) in &sources.groups {
+        for &(src, router, port) in sources.iter().step_by(step) {
             for (state, _) in routing.initial_distribution(src, dst) {
                 walk.enter(router, port, state);
             }
@@ -111,22 +117,54 @@ impl TwoHops<'_> {
     /// Adds the dependencies of a packet at a router: the channels that it may take from there wait for those that it may
     /// take next.
     fn add(&self, at: RouterId, (dst, state): (NodeId, RouteState)) -> Result<(), RoutingContractError> {
-        let wiring = self.graph.wiring;
-        let mut hop = Hop { dst, state, in_port: PortId(0), vc_class: VcClass(0) };
-        let route = self.routing.route(at, &mut hop);
-        debug_assert_ne!(route.choice, Choice::Ugal, "representatives do not choose");
-        self.check_class(at, dst, route.vc_class)?;
-        for port in route.ports(self.routing.port_lists()) {
-            let (channel, end) = wiring.output(dst, at, port)?;
-            let Endpoint::Router(next, in_port) = end else { continue };
-            let held = self.graph.vertex(channel, route.vc_class);
-            let mut hop = Hop { in_port, vc_class: route.vc_class, ..hop };
-            let onward = self.routing.route(next, &mut hop);
-            self.check_class(next, dst, onward.vc_class)?;
-            for port in onward.ports(self.routing.port_lists()) {
-                let (wanted, _) = wiring.output(dst, next, port)?;
-                self.graph.rows.set(held, self.graph.bit(next, wanted, onward.vc_class));
+        let hop = Hop { dst, state, in_port: PortId(0), vc_class: VcClass(0) };
+        self.each_route(at, hop, |route, taken| {
+            for port in route.ports(self.routing.port_lists()) {
+                let (channel, end) = self.graph.wiring.output(dst, at, port)?;
+                let Endpoint::Router(next, in_port) = end else { continue };
+                let held = self.graph.vertex(channel, route.vc_class);
+                self.wait(held, next, Hop { in_port, vc_class: route.vc_class, ..taken })?;
             }
+            Ok(())
+        })
+    }
+
+    /// Adds what a packet at a router may wait for, while it holds a channel's class.
+    fn wait(&self, held: usize, at: RouterId, hop: Hop) -> Result<(), RoutingContractError> {
+        self.each_route(at, hop, |route, taken| {
+            for port in route.ports(self.routing.port_lists()) {
+                let (wanted, _) = self.graph.wiring.output(taken.dst, at, port)?;
+                self.graph.rows.set(held, self.graph.bit(at, wanted, route.vc_class));
+            }
+            Ok(())
+        })
+    }
+
+    /// The route that a packet waits for, or both of those between which it chooses, with what the packet carries on it.
+    fn each_route(
+        &self,
+        at: RouterId,
+        hop: Hop,
+        mut visit: impl FnMut(Route, Hop) -> Result<(), RoutingContractError>,
+    ) -> Result<(), RoutingContractError> {
+        let mut taken = hop;
+        let route = self.routing.route(at, &mut taken);
+        if route.choice != Choice::Ugal {
+            let waited = match route.choice {
+                Choice::Escape => {
+                    let (port, vc_class) = self.routing.escape(at, &hop);
+                    Route::only(port, vc_class)
+                }
+                _ => route,
+            };
+            self.check_class(at, hop.dst, waited.vc_class)?;
+            return visit(waited, taken);
+        }
+        for option in self.routing.candidates(at, &hop) {
+            let mut taken = Hop { state: option.state, ..hop };
+            let route = self.routing.route(at, &mut taken);
+            self.check_class(at, hop.dst, route.vc_class)?;
+            visit(route, taken)?;
         }
         Ok(())
     }

@@ -102,12 +102,19 @@ impl<'a> DependencyGraph<'a> {
         self.wiring.channels.output(router, PortId(0)).index() * self.classes
     }
 
+    /// The moves of a walk over channels that packets wait for, and at whose end they may wait again.
+    ///
+    /// A channel that nobody waits for (an adaptive one) lies on no cycle, whatever its packets wait for.
+    pub fn held<'w>(walk: &'w Walk<'_>) -> impl Iterator<Item = &'w Move> {
+        walk.all_moves().iter().filter(|step| step.waited && step.to != Move::DELIVERED)
+    }
+
     /// By stop of a walk, the moves that are waited for there, as rows of bits, one after the other.
     pub fn wanted(&self, walk: &Walk<'_>, masks: &mut Vec<u64>) {
         masks.clear();
         masks.resize(walk.stops.len() * self.words, 0);
         for (stop, mask) in masks.chunks_exact_mut(self.words).enumerate() {
-            for step in walk.moves(stop) {
+            for step in walk.moves(stop).iter().filter(|step| step.waited) {
                 let bit = self.bit(walk.stops[stop].router, step.channel, step.vc_class);
                 mask[bit / 64] |= 1 << (bit % 64);
             }
@@ -116,7 +123,7 @@ impl<'a> DependencyGraph<'a> {
 
     /// Adds what a walk has found: whoever comes to a stop may wait for every move from it. `masks` are those of `wanted`.
     pub fn add(&self, walk: &Walk<'_>, masks: &[u64]) {
-        for step in walk.all_moves().iter().filter(|step| step.to != Move::DELIVERED) {
+        for step in Self::held(walk) {
             let mask = &masks[step.to as usize * self.words..][..self.words];
             self.rows.merge(self.vertex(step.channel, step.vc_class), mask);
         }
@@ -134,10 +141,10 @@ impl<'a> DependencyGraph<'a> {
     /// The channels of a cycle, if there is one.
     pub fn cycle(&self, topology: &dyn Topology) -> Option<Vec<HeldChannel>> {
         let cycle = find_cycle(self.vertices, |vertex| self.successors(vertex))?;
-        Some(cycle.into_iter().map(|vertex| self.held(topology, vertex)).collect())
+        Some(cycle.into_iter().map(|vertex| self.named(topology, vertex)).collect())
     }
 
-    fn held(&self, topology: &dyn Topology, vertex: usize) -> HeldChannel {
+    fn named(&self, topology: &dyn Topology, vertex: usize) -> HeldChannel {
         let (channel, vc_class) = (ChannelId((vertex / self.classes) as u32), VcClass((vertex % self.classes) as u8));
         let name =
             format!("{}, virtual-channel class {vc_class},", channel_name(topology, &self.wiring.channels, channel));

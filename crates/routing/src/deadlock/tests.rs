@@ -6,7 +6,7 @@ use std::sync::Arc;
 use topology::TopologySpec;
 
 use super::*;
-use crate::{Hop, Route, RouteState, RoutingSpec};
+use crate::{Hop, PathOption, Route, RouteState, RoutingSpec};
 
 fn network(shorthand: &str) -> Arc<dyn Topology> {
     let spec: TopologySpec = shorthand.parse().expect("a shorthand");
@@ -20,6 +20,11 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
         r#"{"kind": "dimension-order", "ties": "positive"}"#,
         r#"{"kind": "dimension-order", "order": [1, 0]}"#,
         r#"{"kind": "dimension-order", "order": [2, 0, 1]}"#,
+        r#"{"kind": "valiant-group", "intra_group": "valiant", "exclude_source_group": false}"#,
+        r#"{"kind": "valiant-node", "intra_group": "valiant", "exclude_destination_group": false}"#,
+        r#"{"kind": "ugal-l", "detour": "group"}"#,
+        r#"{"kind": "par", "intra_group": "valiant", "exclude_source_group": false}"#,
+        r#"{"kind": "par", "detour": "group", "intra_group": "valiant", "exclude_source_group": false}"#,
     ] {
         specs.push(serde_json::from_str(text).expect("a routing"));
     }
@@ -28,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 21] = [
+const NETWORKS: [&str; 28] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -50,6 +55,13 @@ const NETWORKS: [&str; 21] = [
     "mesh:2x4",
     "mesh:3x4x2",
     "mesh:4x3,nodes_per_router=2",
+    "dragonfly:h=1",
+    "dragonfly:h=2",
+    "dragonfly:p=1,a=3,h=2,g=4",
+    "dragonfly:p=2,a=4,h=1,g=2",
+    "dragonfly:p=1,a=4,h=2,g=3,arrangement=absolute",
+    "dragonfly:p=1,a=6,h=1,group=flattened-butterfly",
+    "dragonfly:p=1,a=6,h=1,g=4,group=flattened-butterfly,group_dims=2x3",
 ];
 
 /// The edges between channels from router to router.
@@ -158,6 +170,24 @@ impl Routing for OneClass {
             packets = packets.into_iter().enumerate().filter(|(i, _)| i % 3 > 0).map(|(_, packet)| packet).collect();
         }
         Some(packets)
+    }
+    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
+        self.0.candidates(at, hop)
+    }
+    fn waypoints(&self) -> u32 {
+        self.0.waypoints()
+    }
+    fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
+        self.0.current_waypoint(at, state)
+    }
+    fn with_waypoint(&self, state: RouteState, waypoint: u32) -> RouteState {
+        self.0.with_waypoint(state, waypoint)
+    }
+    fn initial_states(&self) -> Vec<RouteState> {
+        self.0.initial_states()
+    }
+    fn escape(&self, at: RouterId, hop: &Hop) -> (units::PortId, VcClass) {
+        (self.0.escape(at, hop).0, VcClass(0))
     }
     fn minimal(&self) -> bool {
         self.0.minimal()

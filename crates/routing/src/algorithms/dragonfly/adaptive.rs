@@ -22,6 +22,7 @@ use units::{Draw, NodeId, PortId, RouterId, Time};
 
 use super::candidates::Ways;
 use super::minimal::MinimalSpec;
+use super::representatives::Representatives;
 use super::valiant::{Detours, IntraGroup, Rule, ValiantGroupSpec, ValiantNodeSpec, Waypoints};
 use super::{Memory, Phase};
 use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
@@ -333,6 +334,15 @@ impl Routing for Choosing {
 
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), Self::open(0)]
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = Representatives::new(&self.detours.ways, at);
+        packets.valiant(&self.detours);
+        if self.sight == Sight::Progressive {
+            packets.undecided(&self.detours);
+        }
+        Some(packets.packets())
     }
 
     fn options(&self) -> Vec<Arc<dyn Routing>> {

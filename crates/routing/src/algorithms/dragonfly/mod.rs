@@ -21,6 +21,7 @@ mod candidates;
 mod loads;
 mod minimal;
 mod model;
+mod representatives;
 mod valiant;
 
 pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};

@@ -14,6 +14,7 @@ use topology::{ChannelClass, Topology};
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 use super::candidates::{Classes, Ways};
+use super::representatives::Representatives;
 use super::{Memory, Phase, loads};
 use crate::loads::{OutputLoads, RouterTraffic};
 use crate::{Hop, Route, RouteState, Routing, RoutingError};
@@ -358,6 +359,12 @@ impl Routing for Valiant {
 
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), self.detours.with_waypoint(0).state()]
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = Representatives::new(&self.detours.ways, at);
+        packets.valiant(&self.detours);
+        Some(packets.packets())
     }
 
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
