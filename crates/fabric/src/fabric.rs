@@ -169,6 +169,10 @@ pub struct Fabric {
     pub(crate) dirty_nodes: Marks,
     /// How congested the output channels of all routers were at the last snapshot, if the routing asks for them.
     snapshot: Arc<Vec<u32>>,
+    /// The class of packets whose credit is promised when they arrive (`Choice::Escape`), if the routing has one.
+    adaptive_class: Option<u8>,
+    /// By output: packets in this router whose credit there is promised; empty without such a class.
+    promised: Vec<u32>,
     /// By output: packets wait, and none of them has credit.
     blocked: Vec<bool>,
     /// The thread's, while this partition is being moved on.
@@ -323,6 +327,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
         let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
+        if !self.promised.is_empty() {
+            self.keep_promise(index, packet);
+        }
         let output = &mut self.outputs[index];
         debug_assert!(output.free_at <= now, "two packets on a link");
         output.free_at = now + time;

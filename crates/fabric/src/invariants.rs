@@ -24,6 +24,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
+        if !fabric.all_promises_kept() {
+            return Err("credit is still promised".into());
+        }
         let depth = fabric.plan.depth as i32;
         let short = |output: &usize| {
             let vcs = fabric.plan.vcs as usize;

@@ -45,7 +45,7 @@ const EXHAUSTIVE: u64 = 1 << 20;
 const SAMPLE: u64 = 1 << 20;
 
 /// Where packets go by way of waypoints: destinations of the sample, and sources of each.
-const BY_WAYPOINTS: (u64, u32) = (8, 4);
+const BY_WAYPOINTS: (u64, u32) = (4, 2);
 
 /// A class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,8 @@ impl Fabric {
             snapshot: Arc::default(),
             exceeds_cache: outputs.len() > SPREAD,
             sent_before: vec![0; outputs.len()],
+            adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
+            promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
             blocked: vec![false; outputs.len()],
             context: WorkerContext::default(),
             routers,

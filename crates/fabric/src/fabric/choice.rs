@@ -43,6 +43,9 @@ impl Fabric {
             arrival.out = std::mem::replace(&mut place.out, UNDECIDED);
             return;
         }
+        if route.choice == Choice::Escape {
+            return self.choose_or_escape(arrival, &route, &Hop { state: before, ..hop });
+        }
         if route.count == 1 {
             (place.out, arrival.out) = (route.first.0, route.first.0);
             return;
@@ -125,6 +128,35 @@ impl Fabric {
             }
         }
         route.first.0 + best.trailing_zeros() as u16
+    }
+
+    /// Takes the least congested of the adaptive ports on which a packet never waits for credit, ties at random, and promises
+    /// it the credit; or the escape channel, if there is none.
+    ///
+    /// A promise holds until the packet leaves. So packets wait for the credit of escape channels only.
+    #[inline(never)]
+    fn choose_or_escape(&mut self, arrival: &mut Arrival, route: &Route, hop: &Hop) {
+        let plan = Arc::clone(&self.plan);
+        let (base, now, full) = (arrival.base as usize, self.now(), self.full_bytes);
+        let class = route.vc_class.0;
+        let open = || route.ports(plan.routing.port_lists()).map(|port| port.0);
+        let load = |fabric: &Self, out: u16| {
+            let output = base + out as usize;
+            fabric.has_unpromised_slot(output, class).then(|| fabric.outputs[output].congestion(now, full))
+        };
+        let least = open().filter_map(|out| load(self, out)).min();
+        if least.is_some() {
+            let ties = open().filter(|&out| load(self, out) == least).count() as u32;
+            let pick = if ties > 1 { self.streams[arrival.router].below(ties) } else { 0 };
+            let best = open().filter(|&out| load(self, out) == least).nth(pick as usize);
+            arrival.out = best.unwrap_or(route.first.0);
+            self.promised[base + arrival.out as usize] += 1;
+        } else {
+            let (port, vc_class) = plan.routing.escape(arrival.id, hop);
+            (arrival.out, arrival.class) = (port.0, vc_class.0);
+        }
+        let place = &mut self.pool[arrival.packet];
+        (place.out, place.class) = (arrival.out, arrival.class);
     }
 
     /// The least loaded of any ports, ties at random.

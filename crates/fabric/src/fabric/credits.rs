@@ -73,6 +73,40 @@ impl Fabric {
             || self.credits[output << self.credit_shift | vc as usize] >= bytes as i32
     }
 
+    /// Whether an output has credit for one more packet of the largest size on a class than it has promised. Slots of whole
+    /// packets count, virtual channel by virtual channel: a packet of any size takes at most one of them, on the virtual
+    /// channel with the most credit, so that a promise can always be kept.
+    pub(crate) fn has_unpromised_slot(&self, output: usize, class: u8) -> bool {
+        let (base, vcs_per_class) = (output << self.credit_shift, self.vcs_per_class(output));
+        let vcs = base + usize::from(class * vcs_per_class)..base + usize::from((class + 1) * vcs_per_class);
+        let slots = |&credit: &i32| credit.max(0) as u32 / self.full_bytes;
+        self.credits[vcs].iter().map(slots).sum::<u32>() > self.promised[output]
+    }
+
+    /// A packet leaves: if its credit was promised, the promise is kept now.
+    pub(crate) fn keep_promise(&mut self, output: usize, packet: u32) {
+        if self.adaptive_class == Some(self.pool[packet].class) {
+            debug_assert!(self.promised[output] > 0, "an adaptive channel without a promise");
+            self.promised[output] -= 1;
+        }
+    }
+
+    /// Whether no credit is promised any more.
+    pub(crate) fn all_promises_kept(&self) -> bool {
+        self.promised.iter().all(|&promised| promised == 0)
+    }
+
+    /// Whether packets of a class leave by promise, on several virtual channels. Then a packet may go to an output's buffer
+    /// only for a virtual channel whose credit covers it after all that waits there already; there is one.
+    pub(crate) fn promises_lanes(&self, output: usize, class: u8) -> bool {
+        self.adaptive_class == Some(class) && self.vcs_per_class(output) > 1
+    }
+
+    /// The credit of an output's virtual channel.
+    pub(crate) fn credit(&self, output: usize, vc: u8) -> u32 {
+        self.credits[output << self.credit_shift | vc as usize].max(0) as u32
+    }
+
     /// Of a class's virtual channels with room the one with the most credit.
     fn best_vc(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
         let (base, vcs_per_class) = (output << self.credit_shift, self.vcs_per_class(output));

@@ -59,6 +59,9 @@ impl Switched {
         let vcs_per_class = fabric.vcs_per_class(output);
         let first = class * vcs_per_class;
         let sending = near.free_at > now;
+        if fabric.promises_lanes(output, class) {
+            return self.promised_lane(fabric, (output, first), head_size(fabric, fifo), now);
+        }
         if !sending && near.filled == 0 {
             return Some(first);
         }
@@ -68,6 +71,20 @@ impl Switched {
         };
         let vc = if vcs_per_class == 1 { first } else { (first..first + vcs_per_class).min_by_key(|&vc| held(vc))? };
         (held(vc) + head_size(fabric, fifo) <= buffers.depth).then_some(vc)
+    }
+
+    /// The virtual channel for a packet whose credit is promised: of those whose credit covers it after what is in their
+    /// buffers, the one with the most room, if that is enough.
+    #[cold]
+    fn promised_lane(&self, fabric: &Fabric, (output, first): (usize, u8), bytes: u32, now: u64) -> Option<u8> {
+        let buffers = self.buffers.as_ref()?;
+        let near = &fabric.outputs[output];
+        let queued = |vc: u8| buffers.buffers[output << self.vc_shift | vc as usize].queued;
+        let leaving = |vc: u8| if near.free_at > now && vc == near.last_vc { near.leaving } else { 0 };
+        let vcs = first..first + fabric.vcs_per_class(output);
+        let covered = vcs.filter(|&vc| fabric.credit(output, vc) >= queued(vc) + bytes);
+        let vc = covered.min_by_key(|&vc| queued(vc))?;
+        (queued(vc) + leaving(vc) + bytes <= buffers.depth).then_some(vc)
     }
 
     /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
