@@ -93,7 +93,7 @@ fn find_dependency_cycle(
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let wiring = Wiring::new(topology);
     if let Some(graph) = by_representatives(&wiring, (topology, routing), limit)? {
-        if graph.cycle(topology).is_none() {
+        if graph.cycle().is_none() {
             return Ok(None);
         }
         // Representatives may do more than packets can: whether the cycle is real is for the enumeration to say.
@@ -104,7 +104,11 @@ fn find_dependency_cycle(
     } else {
         add_destinations(&graph, (topology, routing), &destinations(topology, routing))?;
     }
-    Ok(graph.cycle(topology).map(|channels| DependencyCycle { channels }))
+    let named = |(channel, vc_class)| {
+        let name = format!("{}, virtual-channel class {vc_class},", channel_name(topology, &wiring.channels, channel));
+        HeldChannel { channel, vc_class, name }
+    };
+    Ok(graph.cycle().map(|channels| DependencyCycle { channels: channels.into_iter().map(named).collect() }))
 }
 
 /// The graph by representatives, if the network is large and the routing states them; checked against a sample of

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use topology::ChannelClass;
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
-use crate::loads::OutputLoads;
+use crate::traffic::OutputLoads;
 
 /// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use topology::{Endpoint, Topology};
+use topology::Endpoint;
 use units::cycle::find_cycle;
 use units::{ChannelId, PortId, RouterId, VcClass};
 
-use super::{HeldChannel, channel_name};
 use crate::Routing;
 use crate::walk::{Move, Walk, Wiring};
 
@@ -138,16 +137,10 @@ impl<'a> DependencyGraph<'a> {
         self.rows.set_in(vertex).map(move |bit| base + bit)
     }
 
-    /// The channels of a cycle, if there is one.
-    pub fn cycle(&self, topology: &dyn Topology) -> Option<Vec<HeldChannel>> {
+    /// The channels of a cycle and their classes, each of which waits for the next, if there is one.
+    pub fn cycle(&self) -> Option<Vec<(ChannelId, VcClass)>> {
         let cycle = find_cycle(self.vertices, |vertex| self.successors(vertex))?;
-        Some(cycle.into_iter().map(|vertex| self.named(topology, vertex)).collect())
-    }
-
-    fn named(&self, topology: &dyn Topology, vertex: usize) -> HeldChannel {
-        let (channel, vc_class) = (ChannelId((vertex / self.classes) as u32), VcClass((vertex % self.classes) as u8));
-        let name =
-            format!("{}, virtual-channel class {vc_class},", channel_name(topology, &self.wiring.channels, channel));
-        HeldChannel { channel, vc_class, name }
+        let held = |vertex| (ChannelId((vertex / self.classes) as u32), VcClass((vertex % self.classes) as u8));
+        Some(cycle.into_iter().map(held).collect())
     }
 }

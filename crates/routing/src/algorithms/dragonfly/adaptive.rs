@@ -21,10 +21,11 @@ use topology::{ChannelClass, Channels};
 use units::{Draw, NodeId, PortId, RouterId, Time};
 
 use super::candidates::Ways;
+use super::detours::{Detours, IntraGroup, Rule, Waypoints};
+use super::memory::{Memory, Phase};
 use super::minimal::MinimalSpec;
 use super::representatives::Representatives;
-use super::valiant::{Detours, IntraGroup, Rule, ValiantGroupSpec, ValiantNodeSpec, Waypoints};
-use super::{Memory, Phase};
+use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
 
 /// Detours of choosing routings.

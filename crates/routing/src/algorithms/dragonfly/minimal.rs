@@ -6,12 +6,12 @@ use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use super::Memory;
 use super::candidates::{Classes, Ways};
 use super::loads;
+use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::loads::{OutputLoads, RouterTraffic};
 use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{OutputLoads, RouterTraffic};
 
 /// Classes of virtual channels on local channels.
 const LOCAL: u8 = 2;

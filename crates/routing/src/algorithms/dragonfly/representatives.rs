@@ -8,8 +8,8 @@ use topology::families::dragonfly::Dragonfly;
 use units::{NodeId, RouterId};
 
 use super::candidates::Ways;
-use super::valiant::{Detours, Waypoints};
-use super::{Memory, Phase};
+use super::detours::{Detours, Waypoints};
+use super::memory::{Memory, Phase};
 use crate::RouteState;
 
 /// Collects the packets at one router.
