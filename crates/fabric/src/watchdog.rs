@@ -29,7 +29,8 @@ pub struct WaitingPacket {
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
-    /// Every packet at the front of a queue of this partition.
+    /// Every packet at the front of a queue of this partition, but those whose credit is promised: they wait for a link, not
+    /// for a buffer.
     pub fn waiting_packets(&self) -> Vec<WaitingPacket> {
         let fabric = self.fabric();
         let vc_shift = fabric.plan.vc_shift;
@@ -52,7 +53,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 dst: NodeId(packet.dst),
             })
         };
-        self.routers().waiting(fabric).into_iter().filter_map(describe).collect()
+        let waiting = self.routers().waiting(fabric).into_iter();
+        waiting.filter(|waiting| !fabric.is_promised(waiting.packet)).filter_map(describe).collect()
     }
 }
 

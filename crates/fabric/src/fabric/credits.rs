@@ -85,10 +85,15 @@ impl Fabric {
 
     /// A packet leaves: if its credit was promised, the promise is kept now.
     pub(crate) fn keep_promise(&mut self, output: usize, packet: u32) {
-        if self.adaptive_class == Some(self.pool[packet].class) {
+        if self.is_promised(packet) {
             debug_assert!(self.promised[output] > 0, "an adaptive channel without a promise");
             self.promised[output] -= 1;
         }
+    }
+
+    /// Whether a packet's credit is promised, so that it waits for the link only.
+    pub(crate) fn is_promised(&self, packet: u32) -> bool {
+        self.adaptive_class == Some(self.pool[packet].class)
     }
 
     /// Whether no credit is promised any more.
