@@ -92,11 +92,10 @@ fn find_dependency_cycle(
     limit: u64,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    if let Some(graph) = by_representatives(&wiring, (topology, routing), limit)? {
-        if graph.cycle().is_none() {
-            return Ok(None);
-        }
-        // Representatives may do more than packets can: whether the cycle is real is for the enumeration to say.
+    // Representatives may do more than packets can: whether a cycle among them is real is for the enumeration to decide.
+    let by_few = by_representatives(&wiring, (topology, routing), limit)?;
+    if by_few.is_some_and(|graph| graph.cycle().is_none()) {
+        return Ok(None);
     }
     let graph = DependencyGraph::new(&wiring, routing);
     if graph.vertices > 0 && routing.waypoints() > 0 {

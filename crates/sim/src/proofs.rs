@@ -13,9 +13,12 @@ use crate::system::{System, SystemError};
 /// Each pair is checked once: points that run side by side wait for the one that came first, whose check uses all
 /// threads. (They wait in threads of their own, never in one of the pool that the check runs on.)
 #[derive(Clone, Debug, Default)]
-pub struct Proofs(Arc<Mutex<Vec<(Pair, Arc<Mutex<Option<Verdict>>>)>>>);
+pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
 type Pair = (TopologySpec, Option<RoutingSpec>);
+
+/// The verdict on a pair, once it is found; locked while it is sought.
+type Entry = Arc<Mutex<Option<Verdict>>>;
 
 /// A cycle of channel dependencies if there is one, or why none can be sought.
 type Verdict = Result<Option<DependencyCycle>, SystemError>;
@@ -45,7 +48,7 @@ impl Proofs {
     }
 
     /// Where the verdict on a system's topology and routing is, or will be.
-    fn entry(&self, ExperimentSpec { topology, routing, .. }: &ExperimentSpec) -> Arc<Mutex<Option<Verdict>>> {
+    fn entry(&self, ExperimentSpec { topology, routing, .. }: &ExperimentSpec) -> Entry {
         let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, verdict)) = pairs.iter().find(|((t, r), _)| t == topology && r == routing) {
             return Arc::clone(verdict);
@@ -67,7 +70,10 @@ mod tests {
     const SWEEP: &str = r#"
         [topology]
         kind = "torus"
-        dims = [4, 4]
+        dims = [8]
+        [link]
+        bandwidth = "10 Gb/s"
+        delay = "20 ns"
         [routing]
         kind = "shortest-path"
         [workload]

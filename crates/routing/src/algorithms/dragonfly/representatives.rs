@@ -49,12 +49,13 @@ impl<'a> Representatives<'a> {
         self.direct(classes.behind_second - 1, 1, false);
         self.direct(classes.behind_second, 2, true);
         match detours.rule.waypoints {
-            Waypoints::Groups => self.to_groups(detours),
-            Waypoints::Routers => self.to_routers(detours),
+            Waypoints::Groups => self.by_groups(detours),
+            Waypoints::Routers => self.by_routers(detours),
         }
     }
 
-    fn to_groups(&mut self, detours: &Detours) {
+    /// Lists the packets on their way to a group.
+    fn by_groups(&mut self, detours: &Detours) {
         for waypoint in self.other_groups() {
             let state = detours.with_waypoint(waypoint).state();
             self.list(self.at, state);
@@ -68,7 +69,8 @@ impl<'a> Representatives<'a> {
         }
     }
 
-    fn to_routers(&mut self, detours: &Detours) {
+    /// Lists the packets on their way to a router.
+    fn by_routers(&mut self, detours: &Detours) {
         for waypoint in self.two_hops() {
             self.list(self.at, detours.with_waypoint(waypoint.0).state());
         }
