@@ -15,6 +15,7 @@ mod copies;
 mod credits;
 mod links;
 pub(crate) mod marks;
+mod promises;
 mod wakes;
 
 use std::sync::Arc;
@@ -120,6 +121,10 @@ pub struct Fabric {
     pub(crate) dirty_nodes: Marks,
     /// How congested the output channels of all routers were at the last snapshot, if the routing asks for them.
     snapshot: Arc<Vec<u64>>,
+    /// The class of packets whose credit is promised when they arrive (`Choice::Escape`), if the routing has one.
+    adaptive_class: Option<u8>,
+    /// By output: packets in this router whose credit there is promised; empty without such a class.
+    promised: Vec<u32>,
     /// The worker's, while this partition is being run.
     pub(crate) context: WorkerContext,
     rule: CreditRule,

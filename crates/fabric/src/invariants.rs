@@ -153,6 +153,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
+        if !fabric.all_promises_kept() {
+            return Err("credit is still promised".into());
+        }
         let mut ledger = Ledger::new(1);
         self.account(0, &Mail::default(), &mut ledger);
         self.check_credits(0, &ledger)

@@ -136,7 +136,7 @@ impl Plan {
             None => 1,
         });
         let vcs_per_class = vcs_per_class.collect();
-        if spec.routing.options().len() > 1
+        if (spec.routing.options().len() > 1 || spec.routing.adaptive_class().is_some())
             && matches!(&spec.router, RouterSpec::OutputQueued(s) if s.credits == CreditRule::PerCrosspoint)
         {
             return Err(FabricError::new(

@@ -12,6 +12,7 @@ use topology::families::torus::Torus;
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
@@ -28,6 +29,11 @@ pub enum RoutingSpec {
     DModK(DModKSpec),
     /// Tori and meshes: one dimension after the other, the shorter way round; two classes of virtual channels on a torus.
     DimensionOrder(DimensionOrderSpec),
+    /// Tori and meshes: by any port that leads nearer, with dimension order as the escape; three classes of virtual
+    /// channels on a torus, two on a mesh.
+    #[serde(alias = "adaptive")]
+    #[schemars(extend("x-aliases" = ["adaptive"]))]
+    MinimalAdaptive(MinimalAdaptiveSpec),
     /// Any topology: shortest paths from tables.
     ShortestPath(ShortestPathSpec),
     /// Dragonflies: the direct way, over at most one global channel.
@@ -60,6 +66,7 @@ impl RoutingSpec {
             Self::RandomUpDown(RandomUpDownSpec::default()),
             Self::DModK(DModKSpec::default()),
             Self::DimensionOrder(DimensionOrderSpec::default()),
+            Self::MinimalAdaptive(MinimalAdaptiveSpec::default()),
             Self::Minimal(MinimalSpec::default()),
             Self::ValiantGroup(ValiantGroupSpec::default()),
             Self::ValiantNode(ValiantNodeSpec::default()),
@@ -88,6 +95,7 @@ impl RoutingSpec {
             Self::RandomUpDown(_) => "random-up-down",
             Self::DModK(_) => "d-mod-k",
             Self::DimensionOrder(_) => "dimension-order",
+            Self::MinimalAdaptive(_) => "minimal-adaptive",
             Self::Minimal(_) => "minimal",
             Self::ValiantGroup(_) => "valiant-group",
             Self::ValiantNode(_) => "valiant-node",
@@ -103,7 +111,7 @@ impl RoutingSpec {
     pub fn families(&self) -> &'static [&'static str] {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
-            Self::DimensionOrder(_) => &["torus", "mesh"],
+            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => &["torus", "mesh"],
             Self::Minimal(_)
             | Self::ValiantGroup(_)
             | Self::ValiantNode(_)
@@ -121,6 +129,7 @@ impl RoutingSpec {
             | Self::RandomUpDown(_)
             | Self::DModK(_)
             | Self::DimensionOrder(_)
+            | Self::MinimalAdaptive(_)
             | Self::ShortestPath(_) => true,
             Self::Minimal(_)
             | Self::ValiantGroup(_)
@@ -166,6 +175,7 @@ impl RoutingSpec {
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
             Self::DimensionOrder(spec) => Arc::new(spec.build(torus()?)?),
+            Self::MinimalAdaptive(spec) => Arc::new(spec.build(torus()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
         })

@@ -1,4 +1,4 @@
-//! Which way a packet may go: routing algorithms, their virtual-channel rules, the proof that they cannot deadlock, and
+//! Where a packet may go next: routing algorithms, their virtual-channel rules, the proof that they cannot deadlock, and
 //! the exact load that they put on every channel.
 
 pub mod algorithms;
@@ -7,13 +7,13 @@ mod deadlock;
 mod lengths;
 mod loads;
 mod route;
+mod traffic;
 mod walk;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
 pub use lengths::PathLengths;
-pub use loads::{
-    ChannelLoads, ClassLoad, OutputLoads, RelativeCapacity, RouterTraffic, Traffic, channel_loads, follow_packets,
-};
+pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, channel_loads, follow_packets};
 pub use route::{Choice, Hop, PathOption, Route, RouteState, Routing, RoutingError};
+pub use traffic::{OutputLoads, RouterTraffic, Traffic};
 pub use walk::RoutingContractError;

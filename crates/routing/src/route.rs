@@ -7,7 +7,7 @@ use std::sync::Arc;
 use topology::ChannelClass;
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
-use crate::loads::OutputLoads;
+use crate::traffic::OutputLoads;
 
 /// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,9 @@ pub enum Choice {
     /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the way that is chosen, and what
     /// stands in the route is of no consequence.
     Ugal,
+    /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none, the
+    /// channel of `Routing::escape`: adaptive, and packets wait for escape channels only.
+    Escape,
 }
 
 /// One of the two ways between which a router chooses where a route says `Choice::Ugal`.
@@ -67,9 +70,9 @@ pub struct Route {
     pub count: u16,
     /// The class of virtual channels, below `Routing::classes`.
     pub vc_class: VcClass,
-    /// How one of several ports is chosen; of no consequence if `count` is 1.
+    /// How one of several ports is chosen; if `count` is 1, it matters for `Choice::Escape` only.
     pub choice: Choice,
-    /// `Route::CONSECUTIVE`, or where the ports begin in `Routing::port_lists` (only if `count` is above 1).
+    /// `Route::CONSECUTIVE`, or where the ports begin in `Routing::port_lists`.
     pub list: u32,
 }
 
@@ -125,7 +128,7 @@ pub trait Routing: Debug + Send + Sync {
     fn may_branch(&self) -> bool {
         true
     }
-    /// Whether its choices depend on congestion (`Choice::LeastLoaded` or `Choice::Ugal` occurs).
+    /// Whether its choices depend on congestion (any choice but `Choice::Random` occurs).
     fn adaptive(&self) -> bool;
     /// What a packet carries from its source, drawn from the source's stream.
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
@@ -141,6 +144,15 @@ pub trait Routing: Debug + Send + Sync {
     /// The two ways of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
         [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
+    }
+    /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function of the
+    /// router and the destination, and leads to the destination if a packet never takes anything else.
+    fn escape(&self, _at: RouterId, hop: &Hop) -> (PortId, VcClass) {
+        (hop.in_port, VcClass(0))
+    }
+    /// The class of the routes that say `Choice::Escape`: packets take it only where they need not wait for credit.
+    fn adaptive_class(&self) -> Option<VcClass> {
+        None
     }
     /// How often the snapshot of all channels' congestion is taken that `PathOption::probe` reads; none if nothing reads it.
     fn snapshot_period(&self) -> Option<Time> {
@@ -181,6 +193,21 @@ pub trait Routing: Debug + Send + Sync {
     /// The states in which packets start, waypoints apart.
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default()]
+    }
+
+    // --- representatives -------------------------------------------------------------------------------------------
+    // Large networks have too many pairs of routers and destinations to follow them all. A routing may state which
+    // packets stand for all others at a router; the deadlock check is then linear in routers. What a routing states
+    // is not trusted: see `dependency_cycle`.
+
+    /// Packets at a router (destination and state) that stand for all in what they do next; none if the routing does not
+    /// know.
+    ///
+    /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more), and
+    /// from each router that it comes to next by the same ports and class again. More may be listed, even packets that
+    /// cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
+    fn representatives(&self, _at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        None
     }
 
     // --- analysis -------------------------------------------------------------------------------------------------

@@ -39,6 +39,21 @@ pub enum RoutingContractError {
         /// Where it arrives.
         node: NodeId,
     },
+    /// A packet takes two hops that none of `Routing::representatives` takes.
+    #[error(
+        "a packet for node {dst} waits at router {router} for port {port} on class {vc_class}, which `representatives` \
+         leaves out"
+    )]
+    Unrepresented {
+        /// The packet's destination.
+        dst: NodeId,
+        /// Where the packet waits.
+        router: RouterId,
+        /// The port that it waits for.
+        port: PortId,
+        /// The class on which it will leave.
+        vc_class: VcClass,
+    },
     /// A packet can traverse more routers than `Routing::max_routers`, or circle for ever.
     #[error("a packet for node {dst} at router {router} can traverse more than {max_routers} routers")]
     Wanders {
@@ -51,15 +66,17 @@ pub enum RoutingContractError {
     },
 }
 
-/// A way on from a stop.
+/// A hop from a stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub channel: ChannelId,
     pub vc_class: VcClass,
     /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
     pub to: u32,
-    /// The part of the packets that go this way, if choices are even.
+    /// The part of the packets that take it, if choices are even; 0 of an escape.
     pub share: f64,
+    /// Whether packets wait for it: not for the adaptive ports of `Choice::Escape`.
+    pub waited: bool,
 }
 
 impl Move {
@@ -92,12 +109,54 @@ pub(crate) enum Aim {
     Waypoint,
 }
 
+/// The channels of a topology and what they lead to, in flat arrays: what all walks read.
+pub(crate) struct Wiring {
+    pub channels: Channels,
+    /// By output channel.
+    ends: Vec<Endpoint>,
+    /// By router.
+    pub ports: Vec<u16>,
+}
+
+impl Wiring {
+    pub fn new(topology: &dyn Topology) -> Self {
+        let ports: Vec<u16> = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).collect();
+        let ends = (0..)
+            .map(RouterId)
+            .zip(&ports)
+            .flat_map(|(router, &ports)| (0..ports).map(move |port| topology.endpoint(router, PortId(port))));
+        Self { channels: Channels::new(topology), ends: ends.collect(), ports }
+    }
+
+    /// What an output channel leads to.
+    pub fn end(&self, channel: ChannelId) -> Endpoint {
+        self.ends[channel.index()]
+    }
+
+    /// The channel that leaves a router by a port, and what it leads to; an error for a packet's destination if it leads
+    /// nowhere.
+    pub fn output(
+        &self,
+        dst: NodeId,
+        router: RouterId,
+        port: PortId,
+    ) -> Result<(ChannelId, Endpoint), RoutingContractError> {
+        let dead_end = RoutingContractError::DeadEnd { dst, router, port };
+        if port.0 >= self.ports[router.index()] {
+            return Err(dead_end);
+        }
+        let channel = self.channels.output(router, port);
+        match self.end(channel) {
+            Endpoint::Unconnected => Err(dead_end),
+            end => Ok((channel, end)),
+        }
+    }
+}
+
 /// The walk of the packets for one destination or waypoint. Its arrays are reused from one destination to the next.
 pub(crate) struct Walk<'a> {
     routing: &'a dyn Routing,
-    channels: Channels,
-    wiring: Vec<Endpoint>,
-    ports: Vec<u16>,
+    wiring: &'a Wiring,
     merge: bool,
     aim: Aim,
     dst: NodeId,
@@ -109,40 +168,34 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(topology: &dyn Topology, routing: &'a dyn Routing) -> Self {
-        let ports: Vec<u16> = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).collect();
-        let wiring = (0..topology.routers()).flat_map(|router| {
-            let router = RouterId(router);
-            (0..topology.ports(router)).map(move |port| topology.endpoint(router, PortId(port)))
-        });
+    pub fn new(wiring: &'a Wiring, routing: &'a dyn Routing) -> Self {
         Self {
             routing,
-            channels: Channels::new(topology),
-            wiring: wiring.collect(),
+            wiring,
             merge: !routing.uses_input_port(),
             aim: Aim::Waypoint,
             dst: NodeId(0),
             stops: Vec::new(),
             moves: Vec::new(),
             turns: Vec::new(),
-            first_stop: vec![NONE; ports.len()],
-            ports,
+            first_stop: vec![NONE; wiring.ports.len()],
         }
-    }
-
-    pub fn channels(&self) -> &Channels {
-        &self.channels
-    }
-
-    /// What a channel that leaves a router leads to.
-    pub fn end(&self, channel: ChannelId) -> Endpoint {
-        self.wiring[channel.index()]
     }
 
     /// The moves from a stop.
     pub fn moves(&self, stop: usize) -> &[Move] {
         let (first, end) = self.stops[stop].moves;
         &self.moves[first as usize..end as usize]
+    }
+
+    /// All moves, from whatever stop.
+    pub fn all_moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// The destination of the packets; of no consequence for a waypoint.
+    pub fn destination(&self) -> NodeId {
+        self.dst
     }
 
     /// Forgets everything and turns to other packets.
@@ -193,16 +246,20 @@ impl<'a> Walk<'a> {
         let hop = Hop { dst: self.dst, state, in_port, vc_class };
         let mut taken = hop;
         let route = self.routing.route(router, &mut taken);
-        if route.choice == Choice::Ugal {
-            self.weigh(stop, &hop)?;
-        } else {
-            self.follow(stop, &route, &taken, 1.0)?;
+        match route.choice {
+            Choice::Ugal => self.weigh(stop, &hop)?,
+            Choice::Escape => {
+                self.follow(stop, &route, &taken, 1.0)?;
+                let (port, vc_class) = self.routing.escape(router, &hop);
+                self.follow(stop, &Route::only(port, vc_class), &taken, 0.0)?;
+            }
+            Choice::Random | Choice::LeastLoaded => self.follow(stop, &route, &taken, 1.0)?,
         }
         self.stops[stop].moves = (first, self.moves.len() as u32);
         Ok(())
     }
 
-    /// Follows both ways of packets that choose.
+    /// Follows both candidates of packets that choose.
     fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RoutingContractError> {
         let router = self.stops[stop].router;
         for way in self.routing.candidates(router, hop) {
@@ -226,30 +283,24 @@ impl<'a> Walk<'a> {
         }
         let share = part / f64::from(route.count);
         for port in route.ports(self.routing.port_lists()) {
-            let (channel, end) = self.end_of(router, port)?;
+            let (channel, end) = self.wiring.output(self.dst, router, port)?;
             let to = match end {
                 Endpoint::Router(next, in_port) => {
                     self.stop(next, Hop { in_port, vc_class: route.vc_class, ..*hop }, routers + 1)
                 }
                 Endpoint::Node(node) if node == self.dst => Move::DELIVERED,
                 Endpoint::Node(node) => return Err(RoutingContractError::Misdelivered { dst: self.dst, node }),
-                Endpoint::Unconnected => return Err(RoutingContractError::DeadEnd { dst: self.dst, router, port }),
+                // Refused above.
+                Endpoint::Unconnected => continue,
             };
-            self.moves.push(Move { channel, vc_class: route.vc_class, to, share });
+            let waited = route.choice != Choice::Escape;
+            self.moves.push(Move { channel, vc_class: route.vc_class, to, share, waited });
         }
         Ok(())
     }
 
     pub fn wanders(&self, router: RouterId) -> RoutingContractError {
         RoutingContractError::Wanders { dst: self.dst, router, max_routers: self.routing.max_routers() }
-    }
-
-    fn end_of(&self, router: RouterId, port: PortId) -> Result<(ChannelId, Endpoint), RoutingContractError> {
-        if port.0 >= self.ports[router.index()] {
-            return Err(RoutingContractError::DeadEnd { dst: self.dst, router, port });
-        }
-        let channel = self.channels.output(router, port);
-        Ok((channel, self.wiring[channel.index()]))
     }
 
     /// The stop of these packets: the one that exists, or a new one.

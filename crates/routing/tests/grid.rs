@@ -3,10 +3,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{OnOneClass, assert_near, bound, build, check_all, loads, max_load, mesh, torus};
 use proptest::prelude::*;
 use routing::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
-use routing::{Hop, RouteState, RoutingSpec, dependency_cycle};
+use routing::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
+use routing::{Choice, Hop, Route, RouteState, Routing, RoutingSpec, dependency_cycle};
 use testkit::routing::{permutation, uniform};
 use units::{NodeId, PortId, RouterId, VcClass};
 
@@ -37,6 +40,99 @@ fn the_contract_holds_and_the_oracles_agree() {
             check_all(&*grid, &*build(in_order(&backwards), &*grid));
         }
     }
+}
+
+fn minimal_adaptive() -> RoutingSpec {
+    RoutingSpec::MinimalAdaptive(MinimalAdaptiveSpec::default())
+}
+
+/// Minimal adaptive routing whose packets wait for the adaptive ports instead of escaping.
+#[derive(Debug)]
+struct WithoutEscape(Arc<dyn Routing>);
+
+impl Routing for WithoutEscape {
+    fn kind(&self) -> &'static str {
+        "without-escape"
+    }
+    fn classes(&self) -> u8 {
+        self.0.classes()
+    }
+    fn adaptive(&self) -> bool {
+        true
+    }
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let route = self.0.route(at, hop);
+        let choice = if route.choice == Choice::Escape { Choice::LeastLoaded } else { route.choice };
+        Route { choice, ..route }
+    }
+    fn port_lists(&self) -> &[PortId] {
+        self.0.port_lists()
+    }
+    fn minimal(&self) -> bool {
+        true
+    }
+    fn max_routers(&self) -> u32 {
+        self.0.max_routers()
+    }
+}
+
+#[test]
+fn adaptive_routing_keeps_the_contract_and_needs_its_escape() {
+    // Would catch a port that leads no nearer, an escape that is not dimension order, an escape class that depends on the
+    // packet's past (the naive graph enters the escape network anywhere), and a check that does not see who waits for what.
+    for dims in [&[2][..], &[3], &[4], &[7], &[8], &[2, 2], &[4, 4], &[3, 5], &[2, 3, 2]] {
+        for grid in [torus(dims, 1), mesh(dims, 1), torus(dims, 2)] {
+            let routing = build(minimal_adaptive(), &*grid);
+            check_all(&*grid, &*routing);
+            let without_escape = dependency_cycle(&*grid, &WithoutEscape(Arc::clone(&routing))).unwrap();
+            // On a line, or a ring of 2 or 3 (one hop each), nobody waits in a cycle; elsewhere packets may turn any way.
+            let is_line = dims.len() == 1 && (grid.kind() == "mesh" || dims[0] <= 3);
+            assert_eq!(without_escape.is_none(), is_line, "{} {dims:?}", grid.kind());
+        }
+    }
+    let ring = torus(&[8], 1);
+    let one_escape_class = OnOneClass(build(minimal_adaptive(), &*ring));
+    assert_eq!(dependency_cycle(&*ring, &one_escape_class).unwrap().unwrap().channels.len(), 8);
+}
+
+#[test]
+fn adaptive_routing_offers_what_leads_nearer() {
+    // From (0, 0) of an 8 x 8 torus to (2, 6): plus in dim0, minus in dim1; to (4, 0), either way round, the escape always
+    // in the plus direction; to (0, 7), minus only, over the dateline of which class 0 is.
+    let torus = torus(&[8, 8], 1);
+    let routing = build(minimal_adaptive(), &*torus);
+    let offers = |dst| {
+        let mut hop = Hop { dst: NodeId(dst), state: RouteState::default(), in_port: PortId(4), vc_class: VcClass(0) };
+        let escape = routing.escape(RouterId(0), &hop);
+        let route = routing.route(RouterId(0), &mut hop);
+        assert_eq!((route.choice, route.vc_class), (Choice::Escape, VcClass(2)));
+        (route.ports(routing.port_lists()).map(|port| port.0).collect::<Vec<_>>(), (escape.0.0, escape.1.0))
+    };
+    assert_eq!(offers(2 + 8 * 6), (vec![0, 3], (0, 1)));
+    assert_eq!(offers(4), (vec![0, 1], (0, 1)));
+    assert_eq!(offers(8 * 7), (vec![3], (3, 0)));
+    let home = routing.route(
+        RouterId(9),
+        &mut Hop { dst: NodeId(9), state: RouteState::default(), in_port: PortId(0), vc_class: VcClass(2) },
+    );
+    assert_eq!(home, Route::only(PortId(4), VcClass(0)));
+}
+
+#[test]
+fn adaptive_routing_spreads_transpose_over_its_quadrants() {
+    // Dimension order turns all at the diagonal: 1/7 on a mesh and 2/7 on a torus of 8 x 8. Even choices do better.
+    let transpose = permutation(|src| (src % 8) * 8 + src / 8);
+    for (grid, in_order) in [(mesh(&[8, 8], 1), 1.0 / 7.0), (torus(&[8, 8], 1), 2.0 / 7.0)] {
+        let adaptive = bound(&*grid, &*build(minimal_adaptive(), &*grid), &transpose);
+        assert!(adaptive > 1.2 * in_order, "{adaptive} on a {}", grid.kind());
+    }
+}
+
+#[test]
+fn too_many_dimensions_for_adaptive_routing_are_refused() {
+    let error = minimal_adaptive().build(&*mesh(&[2; 9], 1)).unwrap_err();
+    assert_eq!(error.key, "kind");
+    assert!(error.message.contains("up to 8 dimensions; this mesh has 9"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fabric::Grain;
 use routing::algorithms::dragonfly::ImbalanceModel;
-use routing::{ChannelLoads, Routing, channel_loads, channel_name};
+use routing::{ChannelLoads, DependencyCycle, Routing, channel_loads, channel_name};
 use serde::Serialize;
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, ChannelSource};
@@ -252,13 +252,17 @@ pub struct Check {
 /// # Errors
 /// If the routing breaks its contract.
 pub fn check(system: &System) -> Result<Check, SystemError> {
+    Ok(describe(system, system.dependency_cycle()?))
+}
+
+/// Describes a system whose channel dependencies have this cycle, or none.
+pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check {
     let (topology, plan) = (&*system.topology, &*system.plan);
-    let cycle = system.dependency_cycle()?;
     let senders = (0..topology.nodes()).filter(|&node| system.pattern.sends(units::NodeId(node))).count() as u32;
     let slot_us = system.picoseconds(system.slot()) as f64 / 1e6;
     let packets = system.packets().message.div_ceil(u64::from(system.packets().packet)) as f64;
     let window = division(system, 2, Grain::Fine).window();
-    Ok(Check {
+    Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
         nodes: topology.nodes(),
@@ -280,7 +284,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         memory_bytes: memory::of_system(system),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
-    })
+    }
 }
 
 /// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.

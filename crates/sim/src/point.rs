@@ -38,7 +38,8 @@ fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> Exper
 /// What is wrong with the experiment, with file, line and key.
 pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, ExperimentError> {
     let system = build(experiment, point)?;
-    analysis::check(&system).map_err(|error| located(experiment, point, &error))
+    let cycle = experiment.proofs().dependency_cycle(&system);
+    Ok(analysis::describe(&system, cycle.map_err(|error| located(experiment, point, &error))?))
 }
 
 /// Exact channel loads of a point.

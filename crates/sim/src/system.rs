@@ -232,18 +232,21 @@ impl System {
     /// # Errors
     /// The cycle of channels that wait for one another.
     pub fn refuse_deadlock(&self) -> Result<(), SystemError> {
-        match self.dependency_cycle()? {
-            None => Ok(()),
-            Some(cycle) => Err(SystemError::new(
-                "routing",
-                format!(
-                    "`{}` on this {} can deadlock: {cycle}\ngive packets more classes of virtual channels (for \
-                     example vc_rule = \"hops\" for shortest-path) or another routing",
-                    self.routing.kind(),
-                    self.topology.kind(),
-                ),
-            )),
-        }
+        self.refuse_cycle(self.dependency_cycle()?)
+    }
+
+    /// Refuses a system for a cycle of channel dependencies, if there is one.
+    pub(crate) fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), SystemError> {
+        let Some(cycle) = cycle else { return Ok(()) };
+        Err(SystemError::new(
+            "routing",
+            format!(
+                "`{}` on this {} can deadlock: {cycle}\ngive packets more classes of virtual channels (for example \
+                 vc_rule = \"hops\" for shortest-path) or another routing",
+                self.routing.kind(),
+                self.topology.kind(),
+            ),
+        ))
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Path {
     pub probability: f64,
     /// The router, the port and the class of each hop; the last leads to the destination.
     pub hops: Vec<(RouterId, PortId, VcClass)>,
+    /// Hop by hop, whether a packet may wait for it: not for an adaptive port that has an escape.
+    pub waits: Vec<bool>,
 }
 
 /// Checks everything that the trait promises and that nothing can deadlock, and panics with what is broken.
@@ -85,7 +87,7 @@ fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst
 
 /// Every path from a node to another, checked hop by hop.
 pub fn paths(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> Vec<Path> {
-    let mut finder = PathFinder { topology, routing, hops: Vec::new(), found: Vec::new() };
+    let mut finder = PathFinder { topology, routing, hops: Vec::new(), waits: Vec::new(), found: Vec::new() };
     let (router, in_port) = topology.attachment(src);
     for (state, probability) in routing.initial_distribution(src, dst) {
         finder.follow(router, Hop { dst, state, in_port, vc_class: VcClass(0) }, probability);
@@ -97,6 +99,7 @@ struct PathFinder<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     hops: Vec<(RouterId, PortId, VcClass)>,
+    waits: Vec<bool>,
     found: Vec<Path>,
 }
 
@@ -114,6 +117,12 @@ impl PathFinder<'_> {
         } else {
             self.take(at, &hop, &route, probability);
         }
+        if route.choice == Choice::Escape {
+            // Possible always, and not counted among even choices.
+            let (port, vc_class) = self.routing.escape(at, &before);
+            assert!(Some(route.vc_class) == self.routing.adaptive_class() && route.vc_class != vc_class);
+            self.take(at, &hop, &Route::only(port, vc_class), 0.0);
+        }
     }
 
     /// Follows all candidates of a route.
@@ -129,6 +138,7 @@ impl PathFinder<'_> {
                 route.vc_class
             );
             self.hops.push((at, port, route.vc_class));
+            self.waits.push(route.choice != Choice::Escape);
             assert!(
                 self.hops.len() <= self.routing.max_routers() as usize,
                 "to {} by more than {} routers: {:?}",
@@ -143,11 +153,12 @@ impl PathFinder<'_> {
                 }
                 Endpoint::Node(node) => {
                     assert_eq!(node, hop.dst, "delivered to the wrong node: {:?}", self.hops);
-                    self.found.push(Path { probability, hops: self.hops.clone() });
+                    self.found.push(Path { probability, hops: self.hops.clone(), waits: self.waits.clone() });
                 }
                 Endpoint::Unconnected => panic!("port {port} of router {at} is not connected: {:?}", self.hops),
             }
             self.hops.pop();
+            self.waits.pop();
         }
     }
 
@@ -199,9 +210,11 @@ pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
         for dst in (0..topology.nodes()).map(NodeId) {
             for path in paths(topology, routing, src, dst) {
                 let mut held = (channels.injection(src), VcClass(0));
-                for (router, port, vc_class) in path.hops {
+                for ((router, port, vc_class), waits) in path.hops.into_iter().zip(path.waits) {
                     let wanted = (channels.output(router, port), vc_class);
-                    waits_for.entry(held).or_default().insert(wanted);
+                    if waits {
+                        waits_for.entry(held).or_default().insert(wanted);
+                    }
                     held = wanted;
                 }
             }

@@ -4,7 +4,10 @@
 //! quantities of different dimensions cannot be mixed and nothing is ever rounded silently. In an experiment file a
 //! quantity is a string with its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and
 //! `Ki` is 1024.
+//!
+//! Besides, what all crates need and none owns: the draw from a random stream, and the search for cycles.
 
+pub mod cycle;
 mod draw;
 mod ids;
 mod quantity;

@@ -53,6 +53,8 @@ impl Fabric {
             dirty_routers: Marks::new(routers.len()),
             dirty_nodes: Marks::new(nodes.len()),
             snapshot: Arc::default(),
+            adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
+            promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
             exceeds_cache: outputs.len() > CACHED_OUTPUTS,
             context: WorkerContext::default(),
             routers,

@@ -28,6 +28,8 @@ impl Fabric {
         if self.rule == CreditRule::PerCrosspoint {
             // The upstream router has chosen; the field is free for this router's own choice ahead.
             arrival.out = std::mem::replace(&mut place.ahead, UNDECIDED);
+        } else if route.choice == Choice::Escape {
+            self.choose_or_escape(arrival, &route, &Hop { state: before, ..hop });
         } else if route.count != 1 {
             self.choose_output(arrival, &route, Hop { state: before, ..hop });
         }
@@ -153,7 +155,7 @@ struct Weighed {
 impl OutputPort {
     /// How congested the channel is, for adaptive choices: bytes that wait for it, and one packet more while it sends.
     #[inline]
-    fn congestion(&self, now: u64, packet: u64) -> u64 {
+    pub(super) fn congestion(&self, now: u64, packet: u64) -> u64 {
         self.queued + if self.free_at > now { packet } else { 0 }
     }
 }

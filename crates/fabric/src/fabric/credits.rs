@@ -56,7 +56,7 @@ impl Fabric {
 
     /// Credits of an output in bytes.
     #[inline(always)]
-    fn credit(&self, output: usize, slot: u32) -> i32 {
+    pub(super) fn credit(&self, output: usize, slot: u32) -> i32 {
         if self.far_credits.is_empty() {
             self.outputs[output].credits[slot as usize]
         } else {

@@ -33,6 +33,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit<const WAITED: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
+        if !self.promised.is_empty() {
+            self.keep_promise(output, packet);
+        }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
         let mut time = if bytes == self.full_bytes { class.full } else { self.plan.serialization(port.class, bytes) };

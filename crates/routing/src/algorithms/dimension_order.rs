@@ -56,9 +56,11 @@ struct Leg {
 type Place = u64;
 
 #[derive(Debug)]
-struct DimensionOrder {
+pub(super) struct DimensionOrder {
     torus: Torus,
     split: bool,
+    /// The dimensions in the order of travel.
+    order: Vec<usize>,
     /// In the order of travel.
     legs: Vec<Leg>,
     /// The leg that each bit of a place belongs to.
@@ -75,6 +77,11 @@ impl DimensionOrderSpec {
     /// # Errors
     /// If `order` does not name each dimension once.
     pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+        self.bind(torus)
+    }
+
+    /// The same, for the routings that build on it.
+    pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, RoutingError> {
         let order = self.order_for(torus.dims().len() as u32)?;
         let legs = legs(torus, &order);
         let mut leg_of_bit = [Leg::default(); 64];
@@ -92,6 +99,7 @@ impl DimensionOrderSpec {
             routers: (0..torus.routers()).map(|router| place(RouterId(router))).collect(),
             nodes: (0..torus.nodes()).map(|node| place(torus.attachment(NodeId(node)).0)).collect(),
             torus: torus.clone(),
+            order: order.iter().map(|&dim| dim as usize).collect(),
             legs,
         })
     }
@@ -106,6 +114,12 @@ impl DimensionOrderSpec {
         let message = format!("`order` is {order:?}; it names each of the dimensions 0 to {} once", dims - 1);
         Err(RoutingError::new("order", message))
     }
+}
+
+/// The coordinates in a dimension but a router's own.
+fn others(torus: &Torus, at: RouterId, dim: usize) -> impl Iterator<Item = u32> + use<> {
+    let here = torus.coordinate(at, dim);
+    (0..torus.dims()[dim]).filter(move |&there| there != here)
 }
 
 /// The dimensions in the order of travel.
@@ -137,6 +151,29 @@ impl DimensionOrder {
         let tied = |leg: &&Leg| leg.mask != 0 && 2 * leg.coordinate(from).abs_diff(leg.coordinate(to)) == leg.size;
         self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
+
+    /// The states in which packets set out: all ways to break their ties.
+    fn tie_breaks(&self, src: NodeId, dst: NodeId) -> impl Iterator<Item = RouteState> + use<> {
+        let tied = self.tied(src, dst);
+        // Counts through the subsets of the bits.
+        let next = move |&bits: &u32| (bits != tied).then(|| (bits | !tied).wrapping_add(1) & tied);
+        std::iter::successors(Some(0), next).map(RouteState)
+    }
+
+    /// The directions that lead nearer, two bits for each dimension: plus, and minus. Both where it is equally far.
+    #[inline]
+    pub fn directions(&self, at: RouterId, dst: NodeId) -> u32 {
+        let (here, there) = (self.routers[at.index()], self.nodes[dst.index()]);
+        let wraps = self.torus.wraps();
+        let nearer = |leg: &Leg| leg.nearer(leg.coordinate(here), leg.coordinate(there), wraps) << leg.plus;
+        self.legs.iter().fold(0, |directions, leg| directions | nearer(leg))
+    }
+
+    /// Whether two coordinates of a dimension are neighbours.
+    fn is_next(&self, dim: usize, one: u32, other: u32) -> bool {
+        let straight = one.abs_diff(other);
+        straight == 1 || self.torus.wraps() && straight + 1 == self.torus.dims()[dim]
+    }
 }
 
 impl Routing for DimensionOrder {
@@ -164,11 +201,8 @@ impl Routing for DimensionOrder {
     }
 
     fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
-        let tied = self.tied(src, dst);
-        let probability = 1.0 / f64::from(1_u32 << tied.count_ones());
-        // Counts through the subsets of the bits.
-        let next = |&bits: &u32| (bits != tied).then(|| (bits | !tied).wrapping_add(1) & tied);
-        std::iter::successors(Some(0), next).map(|bits| (RouteState(bits), probability)).collect()
+        let probability = 1.0 / f64::from(1_u32 << self.tied(src, dst).count_ones());
+        self.tie_breaks(src, dst).map(|state| (state, probability)).collect()
     }
 
     #[inline]
@@ -190,6 +224,41 @@ impl Routing for DimensionOrder {
         false
     }
 
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
+    /// A hop depends on the first dimension in which the packet is not home, and on its coordinate there. So does the next,
+    /// in the same dimension, or in a later one if the hop ends this one.
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let (torus, from) = (&self.torus, NodeId(at.0 * u32::from(self.torus.nodes_per_router())));
+        let mut place = torus.coordinates(at);
+        let mut packets = Vec::new();
+        let mut list = |place: &[u32]| {
+            let Some(router) = torus.router_at(place) else { return };
+            let dst = NodeId(router.0 * u32::from(torus.nodes_per_router()));
+            packets.extend(self.tie_breaks(from, dst).map(|state| (dst, state)));
+        };
+        for (number, &dim) in self.order.iter().enumerate() {
+            for there in others(torus, at, dim) {
+                place[dim] = there;
+                list(&place);
+                if !self.is_next(dim, torus.coordinate(at, dim), there) {
+                    continue;
+                }
+                for &later in &self.order[number + 1..] {
+                    for beyond in others(torus, at, later) {
+                        place[later] = beyond;
+                        list(&place);
+                    }
+                    place[later] = torus.coordinate(at, later);
+                }
+            }
+            place[dim] = torus.coordinate(at, dim);
+        }
+        Some(packets)
+    }
+
     fn minimal(&self) -> bool {
         true
     }
@@ -204,6 +273,19 @@ impl Leg {
     #[inline]
     fn coordinate(&self, place: Place) -> u32 {
         (place >> self.shift) as u32 & self.mask
+    }
+
+    /// The directions that lead nearer: bit 0 for plus, bit 1 for minus.
+    #[inline]
+    fn nearer(&self, here: u32, there: u32, wraps: bool) -> u32 {
+        if here == there {
+            return 0;
+        }
+        if !wraps {
+            return if there > here { 1 } else { 2 };
+        }
+        let ahead = if there > here { there - here } else { there + self.size - here };
+        u32::from(2 * ahead <= self.size) | u32::from(2 * ahead >= self.size) << 1
     }
 
     /// The next hop within a dimension, between two different coordinates.

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::fat_tree::FatTree;
-use units::{PortId, RouterId, VcClass};
+use units::{NodeId, PortId, RouterId, VcClass};
 
-use crate::{Choice, Hop, Route, Routing};
+use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// Fat-trees, up by the least congested port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +81,14 @@ impl Routing for AnyUpPort {
         false
     }
 
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        Some(representatives(&self.tree, at, false))
+    }
+
     fn minimal(&self) -> bool {
         true
     }
@@ -126,6 +134,10 @@ impl Routing for DModK {
         false
     }
 
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        Some(representatives(&self.tree, at, true))
+    }
+
     fn minimal(&self) -> bool {
         true
     }
@@ -133,4 +145,33 @@ impl Routing for DModK {
     fn max_routers(&self) -> u32 {
         self.tree.diameter() + 1
     }
+}
+
+/// Packets that stand for all at a switch of level l. Down it is digits l and l - 1 of the destination that name the next
+/// two ports. Up, it is whether the next switch is an ancestor and digit l + 1, its down port; if up ports follow digits
+/// (`by_digit`), also digit l, the port to the next switch.
+fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<(NodeId, RouteState)> {
+    let (k, nodes) = (u64::from(tree.k()), u64::from(tree.nodes()));
+    let level = u32::from(tree.level(at));
+    // Nodes below a switch of this level, of one lower and of one higher.
+    let (below, lower, higher) = (k.pow(level + 1), k.pow(level), k.pow(level + 2));
+    let index = u64::from(tree.coordinates(at)[1]);
+    let first = index / lower * below;
+    let mut found: Vec<u64> = Vec::new();
+    for digit in 0..k {
+        // Digit l - 1 of the leaf level's packets does not exist.
+        found.extend((0..k).map(|next| first + digit * lower + next * (lower / k)));
+    }
+    let ports = if by_digit { k } else { 1 };
+    if below < nodes {
+        let around = first / higher * higher;
+        let up = (0..k).flat_map(|digit| (0..ports).map(move |port| digit * below + port * lower));
+        found.extend(up.clone().map(|place| around + place).filter(|node| node / below != first / below));
+        // And those that are not below the next switch either.
+        let beyond = (around + higher) % nodes;
+        found.extend(up.map(|place| beyond + place).filter(|_| higher < nodes));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|node| (NodeId(node as u32), RouteState::default())).collect()
 }

@@ -150,6 +150,10 @@ impl Routing for ShortestPath {
         false
     }
 
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
     fn minimal(&self) -> bool {
         true
     }

@@ -156,6 +156,10 @@ impl Routing for UpDown {
         false
     }
 
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
     fn minimal(&self) -> bool {
         false
     }

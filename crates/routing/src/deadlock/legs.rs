@@ -8,14 +8,17 @@
 //! may wait for whatever anyone at the joint may wait for. That is more than what can happen (a waypoint may be excluded
 //! for a pair of source and destination), which makes the check stricter, never laxer.
 
+use rayon::prelude::*;
 use topology::{Endpoint, Topology};
-use units::{ChannelId, PortId, RouterId};
+use units::{NodeId, PortId, RouterId};
 
-use super::{DependencyGraph, destinations, merge, set_bits};
-use crate::walk::{Aim, Move, RoutingContractError};
+use super::follow::destinations;
+use super::graph::{BitRows, DependencyGraph, set_bits};
+use crate::walk::{Aim, Move, RoutingContractError, Walk};
 use crate::{RouteState, Routing};
 
 /// Where packets go over from one leg to another.
+#[derive(Clone, Copy)]
 struct Joint {
     router: RouterId,
     /// What one of them carries.
@@ -30,14 +33,14 @@ struct Joints<'a> {
     routers: usize,
     words: usize,
     all: Vec<Joint>,
-    /// What tells joints of a router apart: the next leg, and the state, waypoints apart.
+    /// What distinguishes joints of a router: the next leg, and the state, waypoints apart.
     kinds: Vec<(bool, RouteState)>,
     /// By kind and router, the joint; or `NONE`.
     index: Vec<u32>,
     /// By joint: the inputs (port and class) by which packets come, as bits.
     held: Vec<u64>,
     /// By joint: the outputs (port and class) that they may wait for.
-    wanted: Vec<u64>,
+    wanted: BitRows,
     /// Joints at which packets go over to another at once.
     passages: Vec<(u32, u32)>,
 }
@@ -47,47 +50,29 @@ const NONE: u32 = u32::MAX;
 /// As many passages are kept before those that are listed twice are sought.
 const PASSAGES: usize = 1 << 20;
 
+/// So many legs are followed before what they end at is noted: enough for many threads, few enough to hold.
+const AT_ONCE: usize = 64;
+
 /// Adds the dependencies of all packets.
 pub(super) fn add(
-    graph: &mut DependencyGraph<'_>,
+    graph: &DependencyGraph<'_>,
     topology: &dyn Topology,
     routing: &dyn Routing,
 ) -> Result<(), RoutingContractError> {
-    let mut joints = Joints {
-        routing,
-        routers: topology.routers() as usize,
-        words: graph.words,
-        all: Vec::new(),
-        kinds: Vec::new(),
-        index: Vec::new(),
-        held: Vec::new(),
-        wanted: Vec::new(),
-        passages: Vec::new(),
-    };
     let nodes = destinations(topology, routing);
-    for state in routing.initial_states() {
-        for &node in &nodes {
-            let router = topology.attachment(node).0;
-            // Where the waypoint is the router itself the next leg is another; any that is not tells.
-            let to_waypoint =
-                (0..2).any(|w| routing.current_waypoint(router, routing.with_waypoint(state, w)).is_some());
-            joints.at(router, state, to_waypoint);
-        }
-    }
+    let mut joints = Joints::at_sources(graph, (topology, routing), &nodes);
     let mut done = 0;
     while done < joints.all.len() {
         let new = done..joints.all.len();
         done = new.end;
         let (ahead, straight): (Vec<usize>, Vec<usize>) = new.partition(|&joint| joints.all[joint].to_waypoint);
         if !ahead.is_empty() {
-            for waypoint in 0..routing.waypoints() {
-                joints.follow(graph, &ahead, Aim::Waypoint, waypoint)?;
-            }
+            let waypoints: Vec<Goal> = (0..routing.waypoints()).map(Goal::Waypoint).collect();
+            joints.follow_all(graph, &ahead, &waypoints)?;
         }
         if !straight.is_empty() {
-            for &node in &nodes {
-                joints.follow(graph, &straight, Aim::Straight(node), 0)?;
-            }
+            let goals: Vec<Goal> = nodes.iter().copied().map(Goal::Node).collect();
+            joints.follow_all(graph, &straight, &goals)?;
         }
     }
     joints.pass_on();
@@ -95,21 +80,67 @@ pub(super) fn add(
     Ok(())
 }
 
-impl Joints<'_> {
-    /// The joint of packets at a router in a state.
-    fn at(&mut self, router: RouterId, state: RouteState, to_waypoint: bool) -> u32 {
-        let kind = (to_waypoint, self.routing.with_waypoint(state, 0));
+/// What a leg leads to.
+#[derive(Clone, Copy)]
+enum Goal {
+    Waypoint(u32),
+    Node(NodeId),
+}
+
+/// Where the packets of a leg have gone over to another.
+#[derive(Default)]
+struct LegEnds {
+    /// Router, state, and whether the next leg is to a waypoint.
+    ends: Vec<Joint>,
+    /// By end, the inputs by which they had come, as bits.
+    held: Vec<u64>,
+    /// Joints at which packets go over to an end at once.
+    passages: Vec<(u32, u32)>,
+}
+
+impl<'a> Joints<'a> {
+    /// The joints at which packets start.
+    fn at_sources(
+        graph: &DependencyGraph<'_>,
+        (topology, routing): (&dyn Topology, &'a dyn Routing),
+        nodes: &[NodeId],
+    ) -> Self {
+        let mut joints = Self {
+            routing,
+            routers: topology.routers() as usize,
+            words: graph.words,
+            all: Vec::new(),
+            kinds: Vec::new(),
+            index: Vec::new(),
+            held: Vec::new(),
+            wanted: BitRows::new(0, graph.words),
+            passages: Vec::new(),
+        };
+        for state in routing.initial_states() {
+            for &node in nodes {
+                let router = topology.attachment(node).0;
+                // Where the waypoint is the router itself the next leg is another; any that is not says so.
+                let to_waypoint =
+                    (0..2).any(|w| routing.current_waypoint(router, routing.with_waypoint(state, w)).is_some());
+                joints.at(Joint { router, state, to_waypoint });
+            }
+        }
+        joints
+    }
+
+    /// The number of a joint, known or new.
+    fn at(&mut self, joint: Joint) -> u32 {
+        let kind = (joint.to_waypoint, self.routing.with_waypoint(joint.state, 0));
         let number = self.kinds.iter().position(|&known| known == kind).unwrap_or_else(|| {
             self.kinds.push(kind);
             self.index.resize(self.kinds.len() * self.routers, NONE);
             self.kinds.len() - 1
         });
-        let place = number * self.routers + router.index();
+        let place = number * self.routers + joint.router.index();
         if self.index[place] == NONE {
             self.index[place] = self.all.len() as u32;
-            self.all.push(Joint { router, state, to_waypoint });
+            self.all.push(joint);
             self.held.resize(self.all.len() * self.words, 0);
-            self.wanted.resize(self.all.len() * self.words, 0);
         }
         self.index[place]
     }
@@ -118,65 +149,103 @@ impl Joints<'_> {
         joint * self.words..(joint + 1) * self.words
     }
 
-    /// Follows the packets of some joints for a waypoint or a destination.
-    fn follow(
+    /// Follows the packets of some joints for each of the goals, many goals side by side; what they end at is noted in the
+    /// order of the goals.
+    fn follow_all(
         &mut self,
-        graph: &mut DependencyGraph<'_>,
+        graph: &DependencyGraph<'_>,
         joints: &[usize],
-        aim: Aim,
-        waypoint: u32,
+        goals: &[Goal],
     ) -> Result<(), RoutingContractError> {
-        graph.walk.begin(aim);
-        let mut entered = Vec::with_capacity(joints.len());
-        for &joint in joints {
-            let Joint { router, state, to_waypoint } = self.all[joint];
-            let state = if to_waypoint { self.routing.with_waypoint(state, waypoint) } else { state };
-            entered.push((joint, graph.walk.enter(router, PortId(0), state)));
+        self.wanted.grow(self.all.len());
+        for some in goals.chunks(AT_ONCE) {
+            let start = || (Walk::new(graph.wiring, self.routing), Vec::new());
+            let follow = |(walk, masks): &mut (Walk<'_>, Vec<u64>), &goal: &Goal| {
+                self.follow(graph, (walk, masks), joints, goal)
+            };
+            let ends: Vec<_> = some.par_iter().with_min_len(4).map_init(start, follow).collect();
+            for ends in ends {
+                self.note(&ends?);
+            }
         }
-        graph.walk.explore()?;
-        let masks = graph.add_dependencies();
-        for &(joint, stop) in &entered {
-            let row = self.row(joint);
-            merge(&mut self.wanted[row], &masks[stop as usize * self.words..][..self.words]);
-        }
-        self.note_ends(graph, &entered);
         Ok(())
     }
 
-    /// Notes where packets have gone over to another leg, and by which channels they had come.
-    fn note_ends(&mut self, graph: &DependencyGraph<'_>, entered: &[(usize, u32)]) {
-        let mut ends: Vec<(u32, u32)> = Vec::new();
-        for (number, stop) in (0..).zip(&graph.walk.stops) {
-            if graph.walk.ends_at(stop) {
-                ends.push((number, self.at(stop.router, stop.state, false)));
-            }
+    /// Follows the packets of some joints for a goal.
+    fn follow(
+        &self,
+        graph: &DependencyGraph<'_>,
+        (walk, masks): (&mut Walk<'_>, &mut Vec<u64>),
+        joints: &[usize],
+        goal: Goal,
+    ) -> Result<LegEnds, RoutingContractError> {
+        walk.begin(match goal {
+            Goal::Waypoint(_) => Aim::Waypoint,
+            Goal::Node(node) => Aim::Straight(node),
+        });
+        let mut entered = Vec::with_capacity(joints.len());
+        for &joint in joints {
+            let Joint { router, state, .. } = self.all[joint];
+            let state = match goal {
+                Goal::Waypoint(waypoint) => self.routing.with_waypoint(state, waypoint),
+                Goal::Node(_) => state,
+            };
+            entered.push((joint, walk.enter(router, PortId(0), state)));
         }
-        for &(stop, state) in &graph.walk.turns {
-            ends.push((stop, self.at(graph.walk.stops[stop as usize].router, state, true)));
+        walk.explore()?;
+        graph.wanted(walk, masks);
+        graph.add(walk, masks);
+        for &(joint, stop) in &entered {
+            self.wanted.merge(joint, &masks[stop as usize * self.words..][..self.words]);
         }
-        if ends.is_empty() {
-            return;
+        Ok(self.ends(graph, walk, &entered))
+    }
+
+    /// Where packets have gone over to another leg, and by which channels they had come.
+    fn ends(&self, graph: &DependencyGraph<'_>, walk: &Walk<'_>, entered: &[(usize, u32)]) -> LegEnds {
+        let mut found = LegEnds::default();
+        let mut at: Vec<(u32, u32)> = Vec::new();
+        for (number, stop) in (0..).zip(&walk.stops).filter(|(_, stop)| walk.ends_at(stop)) {
+            at.push((number, found.ends.len() as u32));
+            found.ends.push(Joint { router: stop.router, state: stop.state, to_waypoint: false });
         }
-        ends.sort_unstable();
+        for &(stop, state) in &walk.turns {
+            at.push((stop, found.ends.len() as u32));
+            found.ends.push(Joint { router: walk.stops[stop as usize].router, state, to_waypoint: true });
+        }
+        if at.is_empty() {
+            return found;
+        }
+        at.sort_unstable();
         let of_stop = |stop: u32| {
-            let first = ends.partition_point(|&(end, _)| end < stop);
-            ends[first..].iter().take_while(move |&&(end, _)| end == stop).map(|&(_, joint)| joint)
+            let first = at.partition_point(|&(end, _)| end < stop);
+            at[first..].iter().take_while(move |&&(end, _)| end == stop).map(|&(_, end)| end)
         };
         for &(joint, stop) in entered {
-            self.passages.extend(of_stop(stop).map(|end| (joint as u32, end)));
+            found.passages.extend(of_stop(stop).map(|end| (joint as u32, end)));
         }
+        found.held.resize(found.ends.len() * self.words, 0);
+        for step in walk.all_moves().iter().filter(|step| step.to != Move::DELIVERED) {
+            let Endpoint::Router(_, port) = graph.wiring.end(step.channel) else { continue };
+            let bit = usize::from(port.0) * graph.classes + usize::from(step.vc_class.0);
+            for end in of_stop(step.to) {
+                found.held[end as usize * self.words + bit / 64] |= 1 << (bit % 64);
+            }
+        }
+        found
+    }
+
+    /// Notes where the packets of a leg have gone over to another.
+    fn note(&mut self, found: &LegEnds) {
+        let joints: Vec<u32> = found.ends.iter().map(|&end| self.at(end)).collect();
+        for (&joint, held) in joints.iter().zip(found.held.chunks_exact(self.words.max(1))) {
+            let row = self.row(joint as usize);
+            merge(&mut self.held[row], held);
+        }
+        self.passages.extend(found.passages.iter().map(|&(joint, end)| (joint, joints[end as usize])));
         if self.passages.len() > PASSAGES {
             self.passages.sort_unstable();
             self.passages.dedup();
-        }
-        for stop in 0..graph.walk.stops.len() {
-            for step in graph.walk.moves(stop).iter().filter(|step| step.to != Move::DELIVERED) {
-                let Endpoint::Router(_, port) = graph.walk.end(step.channel) else { continue };
-                let bit = usize::from(port.0) * graph.classes + usize::from(step.vc_class.0);
-                for joint in of_stop(step.to) {
-                    self.held[joint as usize * self.words + bit / 64] |= 1 << (bit % 64);
-                }
-            }
         }
     }
 
@@ -198,17 +267,24 @@ impl Joints<'_> {
     }
 
     /// Whoever comes to a joint may wait for all that anyone there may wait for.
-    fn join(&self, graph: &mut DependencyGraph<'_>, topology: &dyn Topology) {
+    fn join(&mut self, graph: &DependencyGraph<'_>, topology: &dyn Topology) {
+        self.wanted.grow(self.all.len());
         for (number, joint) in self.all.iter().enumerate() {
-            let base = number * self.words;
+            let wanted: Vec<u64> = self.wanted.row(number).collect();
             let held = self.held[self.row(number)].iter().enumerate();
             for bit in held.flat_map(|(word, &bits)| set_bits(bits).map(move |bit| word * 64 + bit)) {
                 let port = PortId((bit / graph.classes) as u16);
                 let Endpoint::Router(from, out) = topology.endpoint(joint.router, port) else { continue };
-                let channel: ChannelId = graph.walk.channels().output(from, out);
-                let row = (channel.index() * graph.classes + bit % graph.classes) * self.words;
-                merge(&mut graph.rows[row..row + self.words], &self.wanted[base..base + self.words]);
+                let channel = graph.wiring.channels.output(from, out);
+                graph.rows.merge(channel.index() * graph.classes + bit % graph.classes, &wanted);
             }
         }
+    }
+}
+
+/// Adds bits to a row.
+fn merge(row: &mut [u64], more: &[u64]) {
+    for (held, wanted) in row.iter_mut().zip(more) {
+        *held |= wanted;
     }
 }

@@ -108,6 +108,9 @@ impl Routing for OnOneClass {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         Route { vc_class: VcClass(0), ..self.0.route(at, hop) }
     }
+    fn escape(&self, at: RouterId, hop: &Hop) -> (units::PortId, VcClass) {
+        (self.0.escape(at, hop).0, VcClass(0))
+    }
     fn port_lists(&self) -> &[units::PortId] {
         self.0.port_lists()
     }

@@ -1,5 +1,7 @@
 //! Whether every operation of a schedule ends.
 
+use units::cycle::resolve;
+
 use super::{OpKind, Schedule, ScheduleError};
 
 impl Schedule {
@@ -11,31 +13,23 @@ impl Schedule {
     /// # Errors
     /// An operation that waits in a cycle, or for one that does.
     pub fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
-        let operations = self.len() as u32;
         let waits_for_receiver = |send: u32| eager_limit.is_some_and(|limit| self.size(send) > limit);
-        // What still has to happen before a start, and before an end.
-        let mut before_start = self.waits().to_vec();
-        let mut before_end: Vec<u32> = (0..operations)
-            .map(|op| match self.kind(op) {
+        // Operation o starts as vertex 2o and ends as 2o + 1.
+        let mut waits = Vec::with_capacity(2 * self.len());
+        for (op, &before_start) in (0..).zip(self.waits()) {
+            let before_end = match self.kind(op) {
                 OpKind::Calc => 1,
                 OpKind::Recv => 2,
                 OpKind::Send => 1 + u32::from(waits_for_receiver(op)),
-            })
-            .collect();
-        let mut ready: Vec<(u32, bool)> =
-            (0..operations).filter(|&op| before_start[op as usize] == 0).map(|op| (op, false)).collect();
-        let mut ended = 0;
-        while let Some((op, is_end)) = ready.pop() {
+            };
+            waits.extend([before_start, before_end]);
+        }
+        resolve(&mut waits, |vertex, visit| {
+            let (op, is_end) = ((vertex / 2) as u32, vertex % 2 == 1);
             let followers = if is_end { self.after_end(op) } else { self.after_start(op) };
-            for &next in followers {
-                before_start[next as usize] -= 1;
-                if before_start[next as usize] == 0 {
-                    ready.push((next, false));
-                }
-            }
+            followers.iter().for_each(|&next| visit(2 * next as usize));
             if is_end {
-                ended += 1;
-                continue;
+                return;
             }
             let partner = self.partner(op);
             let other_end = match self.kind(op) {
@@ -43,17 +37,9 @@ impl Schedule {
                 OpKind::Recv => Some(partner).filter(|&send| waits_for_receiver(send)),
                 OpKind::Calc => None,
             };
-            for end in std::iter::once(op).chain(other_end) {
-                before_end[end as usize] -= 1;
-                if before_end[end as usize] == 0 {
-                    ready.push((end, true));
-                }
-            }
-        }
-        if ended == operations {
-            return Ok(());
-        }
-        let stuck = (0..operations).find(|&op| before_end[op as usize] > 0).unwrap_or(0);
+            std::iter::once(op).chain(other_end).for_each(|end| visit(2 * end as usize + 1));
+        });
+        let Some(stuck) = (0..self.len() as u32).find(|&op| waits[2 * op as usize + 1] > 0) else { return Ok(()) };
         let rank = self.rank(stuck);
         let what = match self.kind(stuck) {
             OpKind::Calc => "calculation".to_owned(),

@@ -48,6 +48,9 @@ impl Switched {
         let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
         let sending = port.free_at > now;
+        if fabric.promises_several_vcs(output, class) {
+            return self.promised_vc(fabric, (output, first), bytes, now);
+        }
         if !sending && side.filled == 0 {
             return Some(first);
         }
@@ -62,6 +65,22 @@ impl Switched {
         }
         let (held, vc) = best;
         (u64::from(held) + u64::from(bytes) <= u64::from(self.depth)).then_some(vc)
+    }
+
+    /// The virtual channel for a packet whose credit is promised: of those whose credit covers it after what is in their
+    /// buffers, the one with the most room, if that is enough.
+    #[cold]
+    fn promised_vc(&self, fabric: &Fabric, (output, first): (usize, u8), bytes: u32, now: u64) -> Option<u8> {
+        let side = self.requests.side(output).0;
+        let sending = fabric.outputs[output].free_at > now;
+        let queued = |vc: u8| self.buffers[output << self.vc_shift | usize::from(vc)].queued;
+        let leaving = |vc: u8| if sending && vc == side.last_vc { side.leaving } else { 0 };
+        let vcs = first..first + fabric.vcs_per_class(output);
+        let covered =
+            vcs.filter(|&vc| u64::from(fabric.credit_on(output, vc)) >= u64::from(queued(vc)) + u64::from(bytes));
+        let vc = covered.min_by_key(|&vc| queued(vc))?;
+        let held = [queued(vc), leaving(vc), bytes].map(u64::from).iter().sum::<u64>();
+        (held <= u64::from(self.depth)).then_some(vc)
     }
 
     /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then

@@ -21,9 +21,11 @@ use topology::{ChannelClass, Channels};
 use units::{Draw, NodeId, PortId, RouterId, Time};
 
 use super::candidates::Ways;
+use super::detours::{Detours, IntraGroup, Rule, Waypoints};
+use super::memory::{Memory, Phase};
 use super::minimal::MinimalSpec;
-use super::valiant::{Detours, IntraGroup, Rule, ValiantGroupSpec, ValiantNodeSpec, Waypoints};
-use super::{Memory, Phase};
+use super::representatives::Representatives;
+use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
 
 /// Detours of choosing routings.
@@ -333,6 +335,15 @@ impl Routing for Choosing {
 
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), Self::open(0)]
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = Representatives::new(&self.detours.ways, at);
+        packets.valiant(&self.detours);
+        if self.sight == Sight::Progressive {
+            packets.undecided(&self.detours);
+        }
+        Some(packets.packets())
     }
 
     fn options(&self) -> Vec<Arc<dyn Routing>> {

@@ -4,7 +4,7 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use super::Memory;
+use super::memory::Memory;
 use crate::{Choice, Route, RoutingError};
 
 /// The most entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use topology::{Channels, Topology};
 use units::RouterId;
 
-use super::Memory;
 use super::candidates::Ways;
-use super::valiant::{Detours, Excluded, Waypoints};
+use super::detours::{Detours, Excluded, Waypoints};
+use super::memory::Memory;
 
 /// What routers send to one another: by source, destinations and amounts.
 type Rows = [Vec<(RouterId, f64)>];

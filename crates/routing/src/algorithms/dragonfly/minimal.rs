@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{PortId, RouterId, VcClass};
+use units::{NodeId, PortId, RouterId, VcClass};
 
-use super::Memory;
 use super::candidates::{Classes, Ways};
 use super::loads;
-use crate::loads::{OutputLoads, RouterTraffic};
-use crate::{Hop, Route, Routing, RoutingError};
+use super::memory::Memory;
+use super::representatives::Representatives;
+use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{OutputLoads, RouterTraffic};
 
 /// Classes of virtual channels on local channels.
 const LOCAL: u8 = 2;
@@ -80,6 +81,13 @@ impl Routing for Minimal {
 
     fn same_for_router(&self) -> bool {
         true
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = Representatives::new(&self.ways, at);
+        packets.direct(0, 0, false);
+        packets.direct(self.ways.classes.behind_first, 1, true);
+        Some(packets.packets())
     }
 
     fn output_loads(&self) -> Option<&dyn OutputLoads> {

@@ -9,14 +9,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use topology::{ChannelClass, Topology};
-use units::{Draw, NodeId, PortId, RouterId, VcClass};
+use units::{Draw, NodeId, PortId, RouterId};
 
-use super::candidates::{Classes, Ways};
-use super::{Memory, Phase, loads};
-use crate::loads::{OutputLoads, RouterTraffic};
+use super::candidates::Ways;
+use super::detours::IntraGroup;
+use super::detours::{Detours, Rule, Waypoints};
+use super::loads;
+use super::memory::Memory;
+use super::representatives::Representatives;
 use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{OutputLoads, RouterTraffic};
 
 /// Dragonflies: by way of a random group, left from the first router reached there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,17 +46,6 @@ pub struct ValiantNodeSpec {
     pub intra_group: IntraGroup,
 }
 
-/// How packets go whose destination is in their source's group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntraGroup {
-    /// The direct way.
-    #[default]
-    Minimal,
-    /// By way of a waypoint, as all others.
-    Valiant,
-}
-
 impl Default for ValiantGroupSpec {
     fn default() -> Self {
         Self { exclude_source_group: true, exclude_destination_group: true, intra_group: IntraGroup::Minimal }
@@ -63,22 +56,6 @@ impl Default for ValiantNodeSpec {
     fn default() -> Self {
         Self { exclude_source_group: true, exclude_destination_group: true, intra_group: IntraGroup::Minimal }
     }
-}
-
-/// What is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waypoints {
-    Groups,
-    Routers,
-}
-
-/// Which waypoints a packet may be sent by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
-    pub waypoints: Waypoints,
-    exclude_source: bool,
-    exclude_destination: bool,
-    intra_group: IntraGroup,
 }
 
 impl From<&ValiantGroupSpec> for Rule {
@@ -100,176 +77,6 @@ impl From<&ValiantNodeSpec> for Rule {
             exclude_destination: spec.exclude_destination_group,
             intra_group: spec.intra_group,
         }
-    }
-}
-
-impl Rule {
-    /// The groups that a packet between two groups may not be sent by, in ascending order; none of them if packets go
-    /// directly.
-    pub fn excluded(self, groups: u32, from: u32, to: u32) -> Option<Excluded> {
-        if from == to && self.intra_group == IntraGroup::Minimal {
-            return None;
-        }
-        let excluded = Excluded::new(self.exclude_source.then_some(from), self.exclude_destination.then_some(to));
-        (excluded.count() < groups).then_some(excluded)
-    }
-}
-
-/// At most two groups, in ascending order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Excluded([u32; 2]);
-
-impl Excluded {
-    const NONE: u32 = u32::MAX;
-
-    fn new(one: Option<u32>, other: Option<u32>) -> Self {
-        let (one, other) = (one.unwrap_or(Self::NONE), other.unwrap_or(Self::NONE));
-        let other = if other == one { Self::NONE } else { other };
-        Self([one.min(other), one.max(other)])
-    }
-
-    pub fn count(self) -> u32 {
-        self.0.iter().filter(|&&group| group != Self::NONE).count() as u32
-    }
-
-    pub fn has(self, group: u32) -> bool {
-        self.0.contains(&group)
-    }
-
-    /// The group of a rank among those that are not excluded.
-    #[inline]
-    fn other(self, rank: u32) -> u32 {
-        let group = rank + u32::from(rank >= self.0[0]);
-        group + u32::from(group >= self.0[1])
-    }
-}
-
-/// Draws waypoints and routes by way of them; what Valiant routing and the choosing ones share.
-#[derive(Debug)]
-pub(super) struct Detours {
-    pub ways: Ways,
-    pub rule: Rule,
-    /// Classes of local channels before the detour begins: 1 where packets may turn to it on their way.
-    before: u8,
-}
-
-impl Detours {
-    /// Detours by waypoints of a rule; `before` local classes are for packets that have not turned to it.
-    ///
-    /// # Errors
-    /// If the tables would be larger than 1 GiB.
-    pub fn new(topology: &Dragonfly, rule: Rule, before: u8) -> Result<Self, RoutingError> {
-        let behind_first = before + 1;
-        let behind_second = before + 1 + if rule.waypoints == Waypoints::Groups { 1 } else { 2 };
-        Ok(Self { ways: Ways::new(topology, Classes { behind_first, behind_second })?, rule, before })
-    }
-
-    /// Classes on local channels.
-    pub fn local_classes(&self) -> u8 {
-        self.ways.classes.behind_second + 1
-    }
-
-    /// Classes on global channels.
-    pub const GLOBAL_CLASSES: u8 = 2;
-
-    /// The number of waypoints.
-    pub fn waypoints(&self) -> u32 {
-        match self.rule.waypoints {
-            Waypoints::Groups => self.ways.topology.size().g,
-            Waypoints::Routers => self.ways.topology.routers(),
-        }
-    }
-
-    fn groups(&self, src: NodeId, dst: NodeId) -> (u32, u32) {
-        let group = |node| self.ways.topology.place(self.ways.home(node).0).0;
-        (group(src), group(dst))
-    }
-
-    /// Whether a waypoint is drawn for a packet, and the groups that it does not lie in.
-    fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
-        let (from, to) = self.groups(src, dst);
-        self.rule.excluded(self.ways.topology.size().g, from, to)
-    }
-
-    /// Draws a waypoint; none if the packet goes directly.
-    pub fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
-        let excluded = self.excluded(src, dst)?;
-        let size = self.ways.topology.size();
-        let groups = size.g - excluded.count();
-        match self.rule.waypoints {
-            Waypoints::Groups => Some(excluded.other(draw.below(groups))),
-            Waypoints::Routers => {
-                let rank = draw.below(groups * size.a);
-                Some(excluded.other(rank / size.a) * size.a + rank % size.a)
-            }
-        }
-    }
-
-    /// All waypoints that may be drawn, each as likely as any; none if the packet goes directly.
-    pub fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
-        let excluded = self.excluded(src, dst)?;
-        let a = self.ways.topology.size().a;
-        let group_of = |waypoint: &u32| match self.rule.waypoints {
-            Waypoints::Groups => *waypoint,
-            Waypoints::Routers => waypoint / a,
-        };
-        Some((0..self.waypoints()).filter(|waypoint| !excluded.has(group_of(waypoint))).collect())
-    }
-
-    /// What a packet carries that sets out for a waypoint.
-    pub fn with_waypoint(&self, waypoint: u32) -> Memory {
-        Memory { waypoint, phase: Phase::Detour, local: self.before, global: 0 }
-    }
-
-    /// Whether a packet is at its waypoint.
-    #[inline]
-    pub fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
-        match self.rule.waypoints {
-            Waypoints::Groups => self.ways.topology.place(at).0 == waypoint,
-            Waypoints::Routers => at.0 == waypoint,
-        }
-    }
-
-    /// What a packet carries that has reached its waypoint.
-    #[inline]
-    fn behind_waypoint(&self) -> Memory {
-        Memory { waypoint: 0, phase: Phase::Direct, local: self.ways.classes.behind_second - 1, global: 1 }
-    }
-
-    /// The next hop of a packet that goes directly or has a waypoint.
-    #[inline]
-    pub fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let mut memory = Memory::of(hop.state);
-        let route = if memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint) {
-            match self.rule.waypoints {
-                Waypoints::Groups => self.ways.to_group(at, memory.waypoint, &mut memory),
-                Waypoints::Routers => self.ways.to_router(at, RouterId(memory.waypoint), &mut memory),
-            }
-        } else {
-            if memory.phase == Phase::Detour {
-                memory = self.behind_waypoint();
-            }
-            let (home, port) = self.ways.home(hop.dst);
-            if home == at { Route::only(port, VcClass(0)) } else { self.ways.to_router(at, home, &mut memory) }
-        };
-        hop.state = memory.state();
-        route
-    }
-
-    /// The waypoint that a packet is on its way to.
-    pub fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
-        let memory = Memory::of(state);
-        (memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint)).then_some(memory.waypoint)
-    }
-
-    /// The most routers that a packet can traverse, if it sets out for its waypoint after so many channels.
-    pub fn max_routers(&self, before: u32) -> u32 {
-        let (out, inside) = (self.ways.longest_exit(), self.ways.topology.group().diameter());
-        let to_waypoint = match self.rule.waypoints {
-            Waypoints::Groups => out,
-            Waypoints::Routers => out + inside,
-        };
-        before + to_waypoint + out + inside + 1
     }
 }
 
@@ -362,6 +169,12 @@ impl Routing for Valiant {
 
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), self.detours.with_waypoint(0).state()]
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = Representatives::new(&self.detours.ways, at);
+        packets.valiant(&self.detours);
+        Some(packets.packets())
     }
 
     fn output_loads(&self) -> Option<&dyn OutputLoads> {

@@ -1,0 +1,78 @@
+//! Promised credit: adaptive routing with escape channels (`Choice::Escape`, Duato 1993).
+//!
+//! A packet may take a channel of the adaptive class only if the credit there, less what is promised already, covers it. The
+//! promise holds until the packet leaves, so that packets wait for the credit of escape channels only.
+
+use routing::{Hop, Route};
+use units::Draw;
+
+use super::{Arrival, Fabric};
+
+impl Fabric {
+    /// Takes the least congested of the adaptive ports on which a packet never waits for credit, ties at random, and promises
+    /// it the credit; or the escape channel, if there is none.
+    #[inline(never)]
+    pub(super) fn choose_or_escape(&mut self, arrival: &mut Arrival, route: &Route, hop: &Hop) {
+        let base = arrival.base as usize;
+        let open = |fabric: &Self| fabric.open_ports(base, route).map(|(_, load)| load).min();
+        let Some(least) = open(self) else {
+            let (port, vc_class) = self.routing.escape(arrival.id, hop);
+            (arrival.out, arrival.class) = (port.0, vc_class.0);
+            return;
+        };
+        let ties = self.open_ports(base, route).filter(|&(_, load)| load == least).count() as u32;
+        let pick = if ties > 1 { self.streams[arrival.router as usize].below(ties) } else { 0 };
+        let mut best = self.open_ports(base, route).filter(|&(_, load)| load == least);
+        arrival.out = best.nth(pick as usize).map_or(route.first.0, |(out, _)| out);
+        drop(best);
+        self.promised[base + usize::from(arrival.out)] += 1;
+    }
+
+    /// The ports of a route on which credit is left to be promised, and how congested they are.
+    fn open_ports<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
+        let (now, full, class) = (self.now(), u64::from(self.full_bytes), route.vc_class.0);
+        let ports = route.ports(self.routing.port_lists()).map(move |port| (port.0, base + usize::from(port.0)));
+        let open = ports.filter(move |&(_, output)| self.has_unpromised_slot(output, class));
+        open.map(move |(out, output)| (out, self.outputs[output].congestion(now, full)))
+    }
+
+    /// Whether an output has credit for one more packet of the largest size on a class than it has promised. Slots of whole
+    /// packets count, virtual channel by virtual channel: a packet of any size takes at most one of them, on the virtual
+    /// channel with the most credit, so that a promise can always be kept.
+    fn has_unpromised_slot(&self, output: usize, class: u8) -> bool {
+        let vcs_per_class = self.vcs_per_class(output);
+        let vcs = class * vcs_per_class..(class + 1) * vcs_per_class;
+        let slots = vcs.map(|vc| self.credit_on(output, vc) / self.full_bytes).sum::<u32>();
+        slots > self.promised[output]
+    }
+
+    /// A packet leaves: if its credit was promised, the promise is kept now.
+    pub(super) fn keep_promise(&mut self, output: usize, packet: u32) {
+        if self.is_promised(packet) {
+            debug_assert!(self.promised[output] > 0, "an adaptive channel without a promise");
+            self.promised[output] -= 1;
+        }
+    }
+
+    /// Whether a packet's credit is promised, so that it waits for the link only.
+    pub(crate) fn is_promised(&self, packet: u32) -> bool {
+        self.adaptive_class == Some(self.pool.entry(packet).class)
+    }
+
+    /// Whether no credit is promised any more.
+    pub(crate) fn all_promises_kept(&self) -> bool {
+        self.promised.iter().all(|&promised| promised == 0)
+    }
+
+    /// Whether packets of a class leave by promise, on several virtual channels. Then a packet may go to an output's buffer
+    /// only for a virtual channel whose credit covers it after all that waits there already; there is one.
+    #[inline(always)]
+    pub(crate) fn promises_several_vcs(&self, output: usize, class: u8) -> bool {
+        self.adaptive_class == Some(class) && self.vcs_per_class(output) > 1
+    }
+
+    /// The credit of an output's virtual channel, in bytes.
+    pub(crate) fn credit_on(&self, output: usize, vc: u8) -> u32 {
+        self.credit(output, u32::from(vc)).max(0) as u32
+    }
+}

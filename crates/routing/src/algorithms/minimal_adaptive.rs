@@ -1,0 +1,135 @@
+//! Minimal adaptive routing on tori and meshes, with an escape class (Duato, IEEE TPDS 4, 1993; the adaptive mode of Blue
+//! Gene's torus: Adiga et al., IBM Journal of Research and Development 49, 2005).
+//!
+//! A packet may leave by any port that leads nearer to its destination, on the adaptive class, the last one; or by the
+//! port of dimension order, on its classes, the escape classes. A router takes the least congested adaptive port that has
+//! room for the packet, and none of its credit promised to another; where no port has, the packet takes the escape port
+//! and waits there. So packets wait for escape channels only. Dimension order is connected and free of cycles from
+//! wherever a packet enters it: its class is a function of the packet's router and its destination (the dateline is
+//! ahead or not), and ties go to higher coordinates. That is Duato's condition for cut-through (IEEE TPDS 7, 1996), with no
+//! dependency from escape to escape by way of adaptive channels, since a packet that has moved on holds only the buffer it
+//! is in.
+//!
+//! In a torus packets may go either way round to a router that is just opposite.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::torus::Torus;
+use units::{NodeId, PortId, RouterId, VcClass};
+
+use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
+use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+
+/// The most dimensions: the sets of ports are listed, up to 4^8.
+const MOST_DIMENSIONS: usize = 8;
+
+/// Tori and meshes, by any port that leads nearer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MinimalAdaptiveSpec {
+    /// The dimensions in the order in which the escape channels are travelled, each once; without it, ascending.
+    pub order: Option<Vec<u32>>,
+}
+
+/// The ports that lead nearer in some directions: where they begin in the list, and how many they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct PortSet {
+    list: u32,
+    count: u16,
+}
+
+#[derive(Debug)]
+struct MinimalAdaptive {
+    escape: DimensionOrder,
+    /// The adaptive class.
+    class: VcClass,
+    /// By the directions in each dimension, two bits each: plus and minus.
+    sets: Vec<PortSet>,
+    lists: Vec<PortId>,
+}
+
+impl MinimalAdaptiveSpec {
+    /// The routing on a torus or mesh.
+    ///
+    /// # Errors
+    /// If `order` does not name each dimension once, or if there are more than 8 dimensions.
+    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+        let dims = torus.dims().len();
+        if dims > MOST_DIMENSIONS {
+            let message = format!(
+                "minimal-adaptive is for up to {MOST_DIMENSIONS} dimensions; this {} has {dims}: use \
+                 \"dimension-order\"",
+                torus.kind()
+            );
+            return Err(RoutingError::new("kind", message));
+        }
+        let spec = DimensionOrderSpec { order: self.order.clone(), ties: RingTies::Positive };
+        let escape = spec.bind(torus)?;
+        let (mut sets, mut lists) = (Vec::with_capacity(1 << (2 * dims)), Vec::new());
+        for directions in 0..1_u32 << (2 * dims) {
+            let list = lists.len() as u32;
+            lists.extend((0..2 * dims).filter(|bit| directions >> bit & 1 != 0).map(|bit| PortId(bit as u16)));
+            sets.push(PortSet { list, count: directions.count_ones() as u16 });
+        }
+        Ok(MinimalAdaptive { class: VcClass(escape.classes()), escape, sets, lists })
+    }
+}
+
+impl Routing for MinimalAdaptive {
+    fn kind(&self) -> &'static str {
+        "minimal-adaptive"
+    }
+
+    fn classes(&self) -> u8 {
+        self.class.0 + 1
+    }
+
+    fn adaptive(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let directions = self.escape.directions(at, hop.dst);
+        if directions == 0 {
+            return self.escape.route(at, hop);
+        }
+        let PortSet { list, count } = self.sets[directions as usize];
+        Route { first: PortId(0), count, vc_class: self.class, choice: Choice::Escape, list }
+    }
+
+    #[inline]
+    fn escape(&self, at: RouterId, hop: &Hop) -> (PortId, VcClass) {
+        let route = self.escape.route(at, &mut hop.clone());
+        (route.first, route.vc_class)
+    }
+
+    fn adaptive_class(&self) -> Option<VcClass> {
+        Some(self.class)
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        &self.lists
+    }
+
+    fn uses_input_port(&self) -> bool {
+        false
+    }
+
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        self.escape.representatives(at)
+    }
+
+    fn minimal(&self) -> bool {
+        true
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.escape.max_routers()
+    }
+}

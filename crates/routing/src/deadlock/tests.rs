@@ -1,0 +1,198 @@
+//! The graph by representatives against the enumeration of every packet, network by network.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use topology::TopologySpec;
+
+use super::*;
+use crate::{Hop, PathOption, Route, RouteState, RoutingSpec};
+
+fn network(shorthand: &str) -> Arc<dyn Topology> {
+    let spec: TopologySpec = shorthand.parse().expect("a shorthand");
+    spec.build(Path::new(".")).expect("a topology")
+}
+
+/// Every routing of a network that states representatives, its keys included.
+fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
+    let mut specs = RoutingSpec::all();
+    for text in [
+        r#"{"kind": "dimension-order", "ties": "positive"}"#,
+        r#"{"kind": "dimension-order", "order": [1, 0]}"#,
+        r#"{"kind": "dimension-order", "order": [2, 0, 1]}"#,
+        r#"{"kind": "valiant-group", "intra_group": "valiant", "exclude_source_group": false}"#,
+        r#"{"kind": "valiant-node", "intra_group": "valiant", "exclude_destination_group": false}"#,
+        r#"{"kind": "ugal-l", "detour": "group"}"#,
+        r#"{"kind": "par", "intra_group": "valiant", "exclude_source_group": false}"#,
+        r#"{"kind": "par", "detour": "group", "intra_group": "valiant", "exclude_source_group": false}"#,
+    ] {
+        specs.push(serde_json::from_str(text).expect("a routing"));
+    }
+    let built = specs.iter().filter_map(|spec| spec.build(topology).ok());
+    built.filter(|routing| routing.representatives(RouterId(0)).is_some()).collect()
+}
+
+/// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
+const NETWORKS: [&str; 28] = [
+    "fat-tree:k=2,n=1",
+    "fat-tree:k=2,n=2",
+    "fat-tree:k=2,n=3",
+    "fat-tree:k=2,n=5",
+    "fat-tree:k=3,n=2",
+    "fat-tree:k=3,n=3",
+    "fat-tree:k=4,n=3",
+    "fat-tree:k=5,n=2",
+    "torus:2",
+    "torus:3",
+    "torus:8",
+    "torus:2x2",
+    "torus:4x4",
+    "torus:5x4x3",
+    "torus:2x3x4x2",
+    "torus:4x5,nodes_per_router=3",
+    "mesh:2",
+    "mesh:7",
+    "mesh:2x4",
+    "mesh:3x4x2",
+    "mesh:4x3,nodes_per_router=2",
+    "dragonfly:h=1",
+    "dragonfly:h=2",
+    "dragonfly:p=1,a=3,h=2,g=4",
+    "dragonfly:p=2,a=4,h=1,g=2",
+    "dragonfly:p=1,a=4,h=2,g=3,arrangement=absolute",
+    "dragonfly:p=1,a=6,h=1,group=flattened-butterfly",
+    "dragonfly:p=1,a=6,h=1,g=4,group=flattened-butterfly,group_dims=2x3",
+];
+
+/// The edges between channels from router to router.
+fn edges(graph: &DependencyGraph<'_>) -> Vec<(usize, usize)> {
+    let is_link = |vertex: usize| {
+        let channel = ChannelId((vertex / graph.classes) as u32);
+        matches!(graph.wiring.end(channel), Endpoint::Router(..))
+    };
+    let links: Vec<usize> = (0..graph.vertices).filter(|&vertex| is_link(vertex)).collect();
+    links.iter().flat_map(|&from| graph.successors(from).filter(|&to| is_link(to)).map(move |to| (from, to))).collect()
+}
+
+#[test]
+fn representatives_find_the_dependencies_of_all_packets() {
+    // Would catch a destination that is left out, a state that is left out, a hop that is taken for the other's. In grids
+    // the graphs are equal: every packet starts at every router. In trees there may be more, since a representative may
+    // stand where no packet comes.
+    for shorthand in NETWORKS {
+        let topology = network(shorthand);
+        let wiring = Wiring::new(&*topology);
+        for routing in stating(&*topology) {
+            let (all, few) = (DependencyGraph::new(&wiring, &*routing), DependencyGraph::new(&wiring, &*routing));
+            add_destinations(&all, (&*topology, &*routing), &destinations(&*topology, &*routing)).expect("contract");
+            add_representatives(&few, &*routing).expect("contract");
+            let (all, few) = (edges(&all), edges(&few));
+            if topology.grid().is_some() {
+                assert_eq!(all, few, "{shorthand}, {routing:?}");
+            }
+            assert!(all.iter().all(|edge| few.binary_search(edge).is_ok()), "{shorthand}, {routing:?}");
+        }
+    }
+}
+
+#[test]
+fn networks_beyond_the_limit_have_the_verdict_of_the_enumeration() {
+    for shorthand in NETWORKS {
+        let topology = network(shorthand);
+        for routing in stating(&*topology) {
+            for routing in [Arc::clone(&routing), Arc::new(OneClass(routing, true)) as Arc<dyn Routing>] {
+                let all = dependency_cycle(&*topology, &*routing).expect("contract");
+                let few = find_dependency_cycle(&*topology, &*routing, 0).expect("contract");
+                assert_eq!(all, few, "{shorthand}, {routing:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rings_on_one_class_deadlock_however_they_are_checked() {
+    // Would catch a check by representatives that finds nothing, and a cycle that is none.
+    let ring = network("torus:8x4");
+    let routing = RoutingSpec::DimensionOrder(Default::default()).build(&*ring).expect("a routing");
+    let one_class = OneClass(routing, true);
+    let wiring = Wiring::new(&*ring);
+    let graph = by_representatives(&wiring, (&*ring, &one_class), 0).expect("contract").expect("representatives");
+    let channels = graph.cycle().expect("a ring");
+    assert!([4, 8].contains(&channels.len()), "{channels:?}");
+    for (held, wanted) in channels.iter().zip(channels.iter().cycle().skip(1)) {
+        let Endpoint::Router(router, _) = wiring.end(held.0) else { panic!("{held:?}") };
+        assert!(matches!(wiring.channels.source(wanted.0), ChannelSource::Router(at, _) if at == router));
+    }
+}
+
+#[test]
+fn representatives_that_leave_something_out_are_found() {
+    // Would catch a check that trusts what a routing states.
+    let grid = network("torus:6x5");
+    let routing = RoutingSpec::DimensionOrder(Default::default()).build(&*grid).expect("a routing");
+    let fault = find_dependency_cycle(&*grid, &OneClass(routing, false), 0).expect_err("a dependency is missing");
+    assert!(matches!(fault, RoutingContractError::Unrepresented { .. }), "{fault}");
+    assert!(fault.to_string().contains("`representatives` leaves out"), "{fault}");
+}
+
+/// A routing on one class of virtual channels, which states its representatives or leaves out every third.
+#[derive(Debug)]
+struct OneClass(Arc<dyn Routing>, bool);
+
+impl Routing for OneClass {
+    fn kind(&self) -> &'static str {
+        "one-class"
+    }
+    fn classes(&self) -> u8 {
+        1
+    }
+    fn adaptive(&self) -> bool {
+        self.0.adaptive()
+    }
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+        self.0.initial_distribution(src, dst)
+    }
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        Route { vc_class: VcClass(0), ..self.0.route(at, hop) }
+    }
+    fn port_lists(&self) -> &[units::PortId] {
+        self.0.port_lists()
+    }
+    fn uses_input_port(&self) -> bool {
+        false
+    }
+    fn same_for_router(&self) -> bool {
+        self.0.same_for_router()
+    }
+    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+        let mut packets = self.0.representatives(at)?;
+        if !self.1 {
+            packets = packets.into_iter().enumerate().filter(|(i, _)| i % 3 > 0).map(|(_, packet)| packet).collect();
+        }
+        Some(packets)
+    }
+    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
+        self.0.candidates(at, hop)
+    }
+    fn waypoints(&self) -> u32 {
+        self.0.waypoints()
+    }
+    fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
+        self.0.current_waypoint(at, state)
+    }
+    fn with_waypoint(&self, state: RouteState, waypoint: u32) -> RouteState {
+        self.0.with_waypoint(state, waypoint)
+    }
+    fn initial_states(&self) -> Vec<RouteState> {
+        self.0.initial_states()
+    }
+    fn escape(&self, at: RouterId, hop: &Hop) -> (units::PortId, VcClass) {
+        (self.0.escape(at, hop).0, VcClass(0))
+    }
+    fn minimal(&self) -> bool {
+        self.0.minimal()
+    }
+    fn max_routers(&self) -> u32 {
+        self.0.max_routers()
+    }
+}
