@@ -96,6 +96,23 @@ fn representatives_find_the_dependencies_of_all_packets() {
 }
 
 #[test]
+fn nodes_of_one_router_depend_alike() {
+    // Would catch a routing that says `same_for_router` and is not.
+    for shorthand in NETWORKS {
+        let topology = network(shorthand);
+        let wiring = Wiring::new(&*topology);
+        let built = RoutingSpec::all().into_iter().filter_map(|spec| spec.build(&*topology).ok());
+        for routing in built.filter(|routing| routing.same_for_router()) {
+            let (all, few) = (DependencyGraph::new(&wiring, &*routing), DependencyGraph::new(&wiring, &*routing));
+            let nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+            add_destinations(&all, (&*topology, &*routing), &nodes).expect("contract");
+            add_destinations(&few, (&*topology, &*routing), &destinations(&*topology, &*routing)).expect("contract");
+            assert_eq!(edges(&all), edges(&few), "{shorthand}, {routing:?}");
+        }
+    }
+}
+
+#[test]
 fn networks_beyond_the_limit_have_the_verdict_of_the_enumeration() {
     for shorthand in NETWORKS {
         let topology = network(shorthand);
