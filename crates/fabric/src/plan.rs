@@ -276,6 +276,7 @@ impl Plan {
     pub(crate) fn depth_beyond(&self, end: FarEnd) -> i32 {
         match (end, self.receive_buffer) {
             (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
+            (FarEnd::Node, _) => i32::MAX,
             _ => self.depth as i32,
         }
     }

@@ -76,7 +76,7 @@ impl Fabric {
             routing: Arc::clone(&plan.routing),
             plan,
         };
-        fabric.fill_station_credits();
+        fabric.fill_node_credits();
         fabric
     }
 }

@@ -95,13 +95,17 @@ impl Fabric {
         self.far_end(output).map_or(0, |(router, _)| self.plan.topology.ports(router))
     }
 
-    /// Gives the outputs that lead to stations as much credit as those have room.
-    pub(super) fn fill_station_credits(&mut self) {
+    /// Gives the outputs that lead to nodes as much credit as those have room: without end, but for stations.
+    pub(super) fn fill_node_credits(&mut self) {
         for output in 0..self.outputs.len() {
-            if matches!(self.outputs[output].far_end, FarEnd::Station(_)) {
-                let depth = self.plan.depth_beyond(self.outputs[output].far_end);
-                let credit = self.credit(output, 0);
-                self.add_credit(output, 0, depth - credit);
+            let end = self.outputs[output].far_end;
+            if matches!(end, FarEnd::Node | FarEnd::Station(_)) {
+                for slot in 0..1 << self.credit_shift {
+                    if usize::from(self.plan.vcs) > slot as usize || !self.far_credits.is_empty() {
+                        let credit = self.credit(output, slot);
+                        self.add_credit(output, slot, self.plan.depth_beyond(end) - credit);
+                    }
+                }
             }
         }
     }
@@ -197,10 +201,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn slot_of(&self, space: Space) -> u32 {
         let vc = space.input & ((1 << self.vc_shift) - 1);
-        match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | space.part,
-            _ => vc,
-        }
+        vc << self.ahead_shift | space.part & ((1 << self.ahead_shift) - 1)
     }
 
     /// Returns credit for an input's buffer to the upstream output.
@@ -225,11 +226,7 @@ impl Fabric {
         if !self.has_simple_credits {
             return self.ready_vc_of_class(output, packet, (class, bytes));
         }
-        let port = &self.outputs[output];
-        if port.far_end == FarEnd::Node {
-            return Some(0);
-        }
-        (port.credits[usize::from(class)] >= bytes as i32).then_some(class)
+        (self.outputs[output].credits[usize::from(class)] >= bytes as i32).then_some(class)
     }
 
     /// The same where a class has several virtual channels, credits are counted for each crosspoint, or nodes have credits.
@@ -248,15 +245,14 @@ impl Fabric {
     /// Whether a virtual channel has credit for so many bytes.
     #[inline(always)]
     pub(crate) fn has_credit(&self, output: usize, vc: u8, bytes: u32) -> bool {
-        let port = &self.outputs[output];
-        let slot = match port.far_end {
-            FarEnd::Node => return true,
-            FarEnd::Station(_) => 0,
-            _ => vc,
-        };
-        let near = self.far_credits.is_empty();
-        let credit = if near { port.credits[usize::from(slot)] } else { self.credit(output, u32::from(slot)) };
-        credit >= bytes as i32
+        let slot = if self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
+        self.credit(output, u32::from(slot)) >= bytes as i32
+    }
+
+    /// The counter of a virtual channel of an output where some lead to stations, whose buffer is one for all.
+    #[inline(never)]
+    fn slot_beyond(&self, output: usize, vc: u8) -> u8 {
+        if matches!(self.outputs[output].far_end, FarEnd::Station(_)) { 0 } else { vc }
     }
 
     /// Whether an output's link is free and a virtual channel has credit for so many bytes.

@@ -54,6 +54,14 @@ pub(crate) struct Turn {
     pub output: usize,
 }
 
+impl<S> Line<S> {
+    /// Whether anybody asks, of those in the near words.
+    #[inline(always)]
+    fn asks(&self) -> bool {
+        self.near[0] | self.near[1] != 0
+    }
+}
+
 impl<S: Copy + Default> Requests<S> {
     /// No requests, for so many outputs and candidates of each.
     pub fn new(outputs: usize, candidates: usize) -> Self {
@@ -113,14 +121,15 @@ impl<S: Copy + Default> Requests<S> {
         let line = &mut self.lines[output];
         line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
         line.last = candidate as u32;
-        (&mut line.side, line.near != [0; 2])
+        let any = line.asks();
+        (&mut line.side, any)
     }
 
     /// What the architecture keeps of an output, and whether anybody asks for it.
     #[inline(always)]
     pub fn side(&self, output: usize) -> (&S, bool) {
         let line = &self.lines[output];
-        let any = if self.words > 2 { self.any(output) } else { line.near != [0; 2] };
+        let any = if self.words > 2 { self.any(output) } else { line.asks() };
         (&line.side, any)
     }
 
@@ -142,7 +151,7 @@ impl<S: Copy + Default> Requests<S> {
     #[inline(always)]
     pub fn any(&self, output: usize) -> bool {
         match self.words {
-            1 | 2 => self.lines[output].near != [0; 2],
+            1 | 2 => self.lines[output].asks(),
             words => self.wide[output * words..(output + 1) * words].iter().any(|&word| word != 0),
         }
     }
