@@ -10,4 +10,4 @@ mod windows;
 
 pub use stream::{Owner, Stream};
 pub use wheel::{Event, Instant, Wheel};
-pub use windows::{SpinBarrier, run_windows};
+pub use windows::{Pool, SpinBarrier};

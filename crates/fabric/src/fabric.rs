@@ -19,6 +19,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
 use crate::context::{Mail, WorkerContext};
+use crate::counters::FLOW_BITS;
 use crate::packet::{Packet, Pool};
 use crate::plan::Plan;
 use crate::routers::Arrival;
@@ -148,6 +149,9 @@ pub struct Fabric {
     classes: Vec<Class>,
     /// Bytes sent over each channel beyond what its output counts: multiples of 2^32.
     sent_before: Vec<u32>,
+    /// By output and job, bytes sent since the job's counts were cleared; empty if there is only one job.
+    sent_by_job: Vec<u64>,
+    jobs: usize,
     /// Credits in bytes: by output and virtual channel (and the next router's output, where the rule counts those).
     credits: Vec<i32>,
     /// Bits of an index into `credits` below the output's.
@@ -323,6 +327,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
         let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
+        if !self.sent_by_job.is_empty() {
+            self.count_for_job(index, packet, bytes);
+        }
         let output = &mut self.outputs[index];
         debug_assert!(output.free_at <= now, "two packets on a link");
         output.free_at = now + time;
@@ -413,13 +420,31 @@ impl Fabric {
         self.classes[self.outputs[output].class.0 as usize].vcs_per_class
     }
 
-    /// Bytes sent over an output's channel since the counts were cleared.
-    pub(crate) fn sent(&self, output: usize) -> u64 {
-        u64::from(self.sent_before[output]) << 32 | u64::from(self.outputs[output].sent)
+    /// Counts bytes on channels by job from now on, if there is more than one.
+    pub(crate) fn count_jobs(&mut self, jobs: usize) {
+        self.jobs = jobs;
+        self.sent_by_job = if jobs > 1 { vec![0; jobs * self.outputs.len()] } else { Vec::new() };
     }
 
-    /// Starts the counts of bytes on each channel anew.
-    pub(crate) fn clear_sent(&mut self) {
+    #[inline(never)]
+    fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
+        let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;
+        self.sent_by_job[output * self.jobs + job] += u64::from(bytes);
+    }
+
+    /// Bytes of a job sent over an output's channel since the counts were cleared.
+    pub(crate) fn sent(&self, output: usize, job: usize) -> u64 {
+        if self.sent_by_job.is_empty() {
+            return u64::from(self.sent_before[output]) << 32 | u64::from(self.outputs[output].sent);
+        }
+        self.sent_by_job[output * self.jobs + job]
+    }
+
+    /// Starts the counts of a job's bytes on each channel anew.
+    pub(crate) fn clear_sent(&mut self, job: usize) {
+        if !self.sent_by_job.is_empty() {
+            return self.sent_by_job.iter_mut().skip(job).step_by(self.jobs).for_each(|sent| *sent = 0);
+        }
         self.sent_before.fill(0);
         for output in &mut self.outputs {
             output.sent = 0;

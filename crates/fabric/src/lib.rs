@@ -16,7 +16,7 @@ pub mod routers;
 mod watchdog;
 
 pub use context::{Mail, WorkerContext};
-pub use counters::{Batch, Counters};
+pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
 pub use fabric::Fabric;
 pub use partition::{Actions, Demand, Partition, Traffic, TrafficEvent};
 pub use partition_map::{Grain, PartitionMap};

@@ -5,7 +5,8 @@ use fabric::catalogue::RouterSpec;
 use topology::Topology;
 use units::RouterId;
 
-use crate::system::{System, SystemError};
+use crate::error::SystemError;
+use crate::system::System;
 
 /// What the memory of a run depends on.
 struct Size<'a> {
@@ -39,7 +40,7 @@ fn packets_in_flight(nodes: u64, size: &Size<'_>) -> u64 {
 
 /// The same of a system that is built.
 pub(crate) fn of_system(system: &System) -> u64 {
-    let (topology, routing) = (&*system.topology, &*system.routing);
+    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
     estimate(&Size {
         topology,
         classes: routing.classes(),

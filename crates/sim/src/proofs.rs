@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use routing::RoutingSpec;
 use topology::TopologySpec;
 
+use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
-use crate::system::{System, SystemError};
+use crate::system::System;
 
 /// The pairs of a topology and a routing that are known not to deadlock. Clones share what they know.
 #[derive(Clone, Debug, Default)]

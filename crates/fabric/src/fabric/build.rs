@@ -50,6 +50,8 @@ impl Fabric {
             snapshot: Arc::default(),
             exceeds_cache: outputs.len() > SPREAD,
             sent_before: vec![0; outputs.len()],
+            sent_by_job: Vec::new(),
+            jobs: 1,
             blocked: vec![false; outputs.len()],
             context: WorkerContext::default(),
             routers,

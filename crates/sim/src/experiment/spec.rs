@@ -61,6 +61,14 @@ impl ExperimentSpec {
                 format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
             ));
         }
+        if let (WarmUp::Fixed(warm_up), Some(max)) = (self.measure.warm_up, max_time)
+            && warm_up >= *max
+        {
+            let message = format!(
+                "`measure.warm_up` ({warm_up}) leaves no time to measure: the run ends at `measure.max_time` ({max})"
+            );
+            return Some(("measure.warm_up", message));
+        }
         let NicSpec::Ideal(nic) = &self.nic;
         if nic.eager_limit.is_some() && !matches!(self.workload, WorkloadSpec::Benchmark(_)) {
             let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
