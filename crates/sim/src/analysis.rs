@@ -10,10 +10,10 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
-use crate::run::division;
-use crate::memory;
 use crate::error::SystemError;
+use crate::memory;
 use crate::results::MappingFigures;
+use crate::run::division;
 use crate::system::System;
 
 /// How many binding channels are named; all are counted.
@@ -271,9 +271,8 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
         tick_ps: plan.tick().0,
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
-        memory_bytes: memory::of_system(system),
-        packet_hops_per_us: f64::from(senders) * system.load() * packets / slot_us
-            * f64::from(topology.diameter() + 1),
+        memory_bytes: memory::of_network(&system.network, &system.spec.router),
+        packet_hops_per_us: f64::from(senders) * system.load() * packets / slot_us * f64::from(topology.diameter() + 1),
     })
 }
 

@@ -3,6 +3,7 @@
 //! `Experiment` reads a file and gives its points; `System::build` makes one of them into a topology, a routing, a
 //! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
+mod allocation;
 mod analysis;
 mod clock;
 mod error;
@@ -31,7 +32,7 @@ pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,
     PairResult, PhaseResult, PointResult,
 };
-pub use run::outcome::{RunError, RunOptions, SATURATED_BELOW};
+pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
 pub use system::{Job, System};
-pub use workloads::{Counts, Course, Setting, State, Totals, Workload};
+pub use workloads::{Counts, Course, SATURATED_BELOW, Setting, State, Totals, Workload};

@@ -10,9 +10,7 @@ use fabric::routers::Routers;
 use fabric::routers::output_queued::OutputQueued;
 use fabric::routers::switched::Switched;
 use fabric::routers::voq::VirtualOutputQueued;
-use fabric::{
-    Actions, Batch, Counters, Fabric, Mail, Partition, PartitionMap, Plan, WaitingPacket, WorkerContext,
-};
+use fabric::{Actions, Batch, Counters, Fabric, Mail, Partition, PartitionMap, Plan, WaitingPacket, WorkerContext};
 use topology::ChannelSource;
 
 use crate::timeline::{Global, Timeline};
@@ -178,7 +176,8 @@ impl<R: Routers + 'static> Parts<R> {
     /// Shows all partitions how congested the channels of all are now.
     fn take_snapshot(&mut self) {
         self.congestion.swap(0, 1);
-        // Nobody but this machine holds the snapshot before the last one.
+        // Nobody but this machine holds the snapshot before the last one: nothing is copied.
+        debug_assert_eq!(Arc::strong_count(&self.congestion[0]), 1);
         let snapshot = Arc::make_mut(&mut self.congestion[0]);
         snapshot.clear();
         snapshot.resize(self.channels, 0);

@@ -6,7 +6,7 @@ use topology::Topology;
 use units::RouterId;
 
 use crate::error::SystemError;
-use crate::system::System;
+use crate::network::Network;
 
 /// What the memory of a run depends on.
 struct Size<'a> {
@@ -39,14 +39,9 @@ fn packets_in_flight(nodes: u64, size: &Size<'_>) -> u64 {
 }
 
 /// The same of a system that is built.
-pub(crate) fn of_system(system: &System) -> u64 {
-    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-    estimate(&Size {
-        topology,
-        classes: routing.classes(),
-        longest: routing.max_routers(),
-        router: &system.spec.router,
-    })
+pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
+    let (topology, routing) = (&*network.topology, &*network.routing);
+    estimate(&Size { topology, classes: routing.classes(), longest: routing.max_routers(), router })
 }
 
 /// Refuses a system that this machine has no memory for.

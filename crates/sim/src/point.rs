@@ -1,9 +1,9 @@
 //! Points of an experiment, with errors at the lines of its file.
 
 use crate::analysis::{self, Analysis, Check};
+use crate::error::SystemError;
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
 use crate::progress::Phase;
-use crate::error::SystemError;
 use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
@@ -58,7 +58,8 @@ pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis,
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     let system = build(experiment, point)?;
     options.progress.set(Phase::Setup, 0.0);
-    let proven = experiment.proofs().refuse_deadlock(&system).map_err(RunError::from);
+    let (topology, routing) = (&point.spec.topology, point.spec.routing.as_ref());
+    let proven = experiment.proofs().once(topology, routing, || system.refuse_deadlock()).map_err(RunError::from);
     let result = proven.and_then(|()| match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),

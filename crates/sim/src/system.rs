@@ -6,10 +6,11 @@ use std::sync::Arc;
 use fabric::{FabricSpec, LinkParameters, Plan};
 use routing::{DependencyCycle, Routing, RoutingSpec};
 use topology::Topology;
-use units::{Bytes, NodeId};
+use units::{Bytes, NodeId, Time};
 
+use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, NicSpec};
+use crate::experiment::{ExperimentSpec, JobSpec, NicSpec};
 use crate::network::{Network, Packets};
 use crate::traffic::Span;
 use crate::workloads::{self, Setting, Site, Workload};
@@ -51,12 +52,13 @@ impl System {
             .build(base)
             .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
         let routing = build_routing(spec, &*topology)?;
-        let jobs = build_jobs(spec, &topology, base)?;
+        let jobs = draft_jobs(spec, &topology, base)?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
         let network = Network { topology, routing, plan: Arc::new(plan), packet };
+        let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
         Ok(Self { spec: spec.clone(), network, jobs })
     }
 
@@ -114,6 +116,11 @@ impl System {
         }
     }
 
+    /// The same system with one of its jobs only, in the same places.
+    pub(crate) fn alone(&self, job: usize) -> Self {
+        Self { jobs: vec![Job { background: false, ..self.jobs[job].clone() }], ..self.clone() }
+    }
+
     /// Ticks in picoseconds.
     pub fn picoseconds(&self, ticks: u64) -> u64 {
         self.network.picoseconds(ticks)
@@ -164,29 +171,70 @@ fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<d
     kind.build(topology).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
 }
 
+/// A job about to be built: all but its span in ticks.
+struct Draft {
+    name: String,
+    workload: Arc<dyn Workload>,
+    start: Time,
+    end: Option<Time>,
+    background: bool,
+    seed: u64,
+}
+
+impl Draft {
+    /// The job on a network of a tick: start and end are multiples of it.
+    fn finish(self, tick: Time) -> Job {
+        let Self { name, workload, start, end, background, seed } = self;
+        let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
+        Job { name, workload, span, background, seed }
+    }
+}
+
 /// The jobs of a point.
-fn build_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Job>, SystemError> {
-    let site = Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, seed: spec.seed, base };
-    let workload = workloads::build(&spec.workload, &site)?;
-    let job = Job { name: String::new(), workload, span: 0..u64::MAX, background: false, seed: spec.seed };
-    Ok(vec![job])
+fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+    if let Some(workload) = &spec.workload {
+        let site = Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, seed: spec.seed, base };
+        let workload = workloads::build(workload, &site)?;
+        let (name, seed) = (String::new(), spec.seed);
+        return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed }]);
+    }
+    if spec.jobs.is_empty() {
+        return Err(SystemError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
+    }
+    let mut allocator = Allocator::new(topology, spec.seed, base);
+    let draft = |(number, job): (usize, &JobSpec)| {
+        // What is wrong with the whole machine is not the job's.
+        let at = |error: SystemError| match error.key.split('.').next() {
+            Some("workload" | "placement" | "nodes" | "node_count") => error.below(&format!("job.{}.", job.name)),
+            _ => error,
+        };
+        let (nodes, place) = allocator.next(job).map_err(at)?;
+        // A stream of its own for each job at a node; the first has those of a single workload.
+        let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let site = Site { topology, place: &place, nodes: nodes.as_deref(), nic: &spec.nic, seed, base };
+        let workload = workloads::build(&job.workload, &site).map_err(at)?;
+        let JobSpec { name, start, end, background, .. } = job.clone();
+        Ok(Draft { name, workload, start, end, background, seed })
+    };
+    spec.jobs.iter().enumerate().map(draft).collect()
 }
 
 fn fabric_spec(
     spec: &ExperimentSpec,
     packet: u32,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    jobs: &[Job],
+    jobs: &[Draft],
 ) -> FabricSpec {
     let link = |class: &str| {
         let (bandwidth, delay) = spec.link.of_class(class);
         LinkParameters { bandwidth, delay }
     };
-    let sizes = |job: &Job| job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]);
+    let sizes = |job: &Draft| job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]);
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let others = sizes.into_iter().filter(|&size| size > 0 && size != u64::from(packet));
+    let times = |job: &Draft| job.workload.host_times().into_iter().chain([job.start]).chain(job.end);
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),
@@ -194,7 +242,7 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        other_times: jobs.iter().flat_map(|job| job.workload.host_times()).collect(),
+        other_times: jobs.iter().flat_map(times).collect(),
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,
     }

@@ -34,7 +34,7 @@ pub(crate) struct Control<'a> {
     /// By job, packets times the routers that they have traversed.
     pub packet_hops: Vec<u64>,
     in_flight: i64,
-    /// Batches without a packet delivered, with packets in the network, and how many of them are a standstill.
+    /// Ticks without a packet delivered, with packets in the network, and how many batches' of them are a standstill.
     still: u64,
     patience: u64,
 }
@@ -125,7 +125,7 @@ impl<'a> Control<'a> {
 
     /// Moves on to a time, and checks whether anything still moves: by job, the counts of each batch.
     fn advance(&mut self, until: u64) -> Result<Vec<Vec<Batch>>, RunError> {
-        let counts = self.machine.advance(until, self.batch);
+        let (mut begin, counts) = (self.now, self.machine.advance(until, self.batch));
         self.now = until;
         for (hops, counts) in self.packet_hops.iter_mut().zip(&counts) {
             *hops += counts.iter().map(|batch| batch.hops).sum::<u64>();
@@ -137,9 +137,12 @@ impl<'a> Control<'a> {
                 delivered += counts.packets;
             }
             self.in_flight += entered as i64 - delivered as i64;
-            self.still = if delivered == 0 && self.in_flight > 0 { self.still + 1 } else { 0 };
+            // A stop between two batches cuts one short.
+            let end = until.min(begin.saturating_add(self.batch));
+            self.still = if delivered == 0 && self.in_flight > 0 { self.still + (end - begin) } else { 0 };
+            begin = end;
         }
-        if self.still > self.patience {
+        if self.still > self.patience.saturating_mul(self.batch) {
             return Err(self.deadlock());
         }
         Ok(counts)

@@ -1,6 +1,7 @@
 //! One run: builds the machine, has the control move it on, and gathers what its jobs have measured.
 
 mod control;
+mod jobs;
 pub(crate) mod outcome;
 mod search;
 
@@ -47,17 +48,38 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
             break end;
         }
     };
-    report_done(&options.progress);
-    let result = |(runner, packet_hops): (Runner, u64)| {
-        runner.course.result(&Totals { packet_hops, end, wall_s: seconds })
-    };
+    let result =
+        |(runner, packet_hops): (Runner, u64)| runner.course.result(&Totals { packet_hops, end, wall_s: seconds });
     let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
-    Ok(points.remove(0))
+    let point = match &points[..] {
+        [_] => points.remove(0),
+        _ => together(system, options, points, &Totals { packet_hops: 0, end, wall_s: seconds })?,
+    };
+    report_done(&options.progress);
+    Ok(point)
+}
+
+/// The result of several jobs, each compared with itself alone if that is asked for.
+fn together(
+    system: &System,
+    options: &RunOptions,
+    points: Vec<PointResult>,
+    totals: &Totals,
+) -> Result<PointResult, RunError> {
+    let mut all = jobs::sum(system, &points, totals);
+    for (number, (job, point)) in system.jobs.iter().zip(points).enumerate() {
+        let slowdown = match system.spec.measure.compare_alone && !job.background {
+            true => jobs::slowdown(&point, &simulate(&system.alone(number), options)?),
+            false => None,
+        };
+        all.jobs.push(jobs::of(system, job, slowdown, point));
+    }
+    Ok(all)
 }
 
 fn runner(system: &System, job: usize, batch: u64) -> Runner {
     let course = system.jobs[job].workload.course(&system.setting(job, batch));
-    Runner { course, foreground: true }
+    Runner { course, foreground: !system.jobs[job].background }
 }
 
 /// The machine of a system at time 0, divided over threads.
@@ -120,6 +142,23 @@ mod tests {
             let links = cycle.matches("holds the buffer of router").count();
             assert!(links == 8, "a ring of 8 routers has a cycle of 8: {cycle}");
         }
+    }
+
+    #[test]
+    fn the_watchdog_sees_jobs_stand_still_and_names_their_nodes() {
+        // Would catch a watchdog that takes one job's packets for all of them, and a sender that is not found behind the number
+        // of its job.
+        let (rest, _) = RING.split_once("workload = ").unwrap();
+        let job = |name: &str| {
+            format!(
+                "[[job]]\nname = \"{name}\"\nworkload = {{ kind = \"traffic\", load = 0.6, pattern = \"tornado\" }}\n"
+            )
+        };
+        let text = format!("{rest}\n{}{}", job("one"), job("two"));
+        let error = simulate(&system(&text), &RunOptions::default()).unwrap_err();
+        let RunError::Deadlock { in_flight, cycle, .. } = &error else { panic!("{error}") };
+        assert!(*in_flight > 0);
+        assert_eq!(cycle.matches("holds the buffer of router").count(), 8, "{cycle}");
     }
 
     #[test]

@@ -5,9 +5,6 @@ use fabric::Grain;
 use crate::error::SystemError;
 use crate::progress::Progress;
 
-/// Below this share of its offered load a source counts as held back.
-pub const SATURATED_BELOW: f64 = 0.97;
-
 /// Why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {

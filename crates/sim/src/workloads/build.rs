@@ -26,6 +26,9 @@ const LARGEST_VOLUME: u64 = 1 << 40;
 /// The longest overhead of a network interface: a second.
 const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000);
 
+/// The most operations of all ranks: a packet is known by an operation and a part of it, beside the number of its job.
+const MOST_OPERATIONS: usize = 1 << (fabric::FLOW_BITS - 2);
+
 /// The longest computation of a step, in picoseconds: a thousand seconds.
 const LONGEST_COMPUTATION: f64 = 1e15;
 
@@ -138,6 +141,11 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     }
     let benchmark = spec.benchmark.build(shape.tasks, site.seed);
     let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    if benchmark.schedule.len() > MOST_OPERATIONS {
+        let message =
+            format!("it has {} operations; at most {MOST_OPERATIONS} are supported", benchmark.schedule.len());
+        return Err(wrong("workload.benchmark", message));
+    }
     let progress = benchmark.schedule.check_progress(nic.eager_limit.map(|limit| limit.0));
     progress.map_err(|error| wrong("nic.eager_limit", error))?;
     let packet = check_size("packet_size", spec.packet_size)?;

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
-use workload::{Pattern, Placement};
 use workload::schedule::Schedule;
+use workload::{Pattern, Placement};
 
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
@@ -33,6 +33,7 @@ pub(crate) use build::build;
 pub(crate) use open::Open;
 pub(crate) use ranks::Ranks;
 pub(crate) use site::Site;
+pub use sources::SATURATED_BELOW;
 pub(crate) use volumes::Volumes;
 
 /// What a job sends. The one place where kinds differ; `build` makes one from its section of the file.

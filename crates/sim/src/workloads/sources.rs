@@ -2,7 +2,8 @@
 
 use engine::statistics;
 
-use crate::run::outcome::SATURATED_BELOW;
+/// Below this share of its offered load a source counts as held back.
+pub const SATURATED_BELOW: f64 = 0.97;
 
 /// The progress of the sources: the bytes delivered of each, and how fast each advances in what it generates.
 ///

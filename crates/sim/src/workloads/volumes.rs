@@ -207,7 +207,7 @@ impl VolumesCourse {
 
     /// Ends a phase whose bytes have been delivered, and one whose time is up.
     fn check_phase(&mut self, now: u64, machine: &mut dyn Machine) {
-        while !self.ended && self.delivered >= self.volume || now >= self.longest && !self.ended {
+        while !self.ended && (self.delivered >= self.volume || now >= self.longest) {
             let goes_on = self.setting.shared && self.delivered >= self.volume && !self.is_last();
             self.close_phase(machine);
             if !goes_on {
@@ -253,11 +253,11 @@ impl Course for VolumesCourse {
             return self.longest.min(now.saturating_add(*batch));
         }
         let end = self.longest.max(now + 1).min(self.setting.end_of_batch(now));
-        if self.is_last() || now < self.begun {
+        if self.is_last() {
             return end;
         }
         let soon = network.plan.link_delay(ChannelClass::EJECTION).max(1);
-        end.min(now + soon.max(self.least_left()))
+        end.min(now.max(self.begun).saturating_add(soon.max(self.least_left())))
     }
 
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
@@ -307,7 +307,8 @@ impl Course for VolumesCourse {
         };
         let time = compute + done.iter().map(|phase| phase.time).sum::<u64>() * tick;
         let finished = done.len() == volumes.count() && done.iter().all(|phase| phase.finished);
-        let of_node = |node: NodeId| compute + tick * done.iter().map(|phase| phase.arrivals[node.index()]).sum::<u64>();
+        let of_node =
+            |node: NodeId| compute + tick * done.iter().map(|phase| phase.arrivals[node.index()]).sum::<u64>();
         let of_phase = |(number, phase): (usize, &PhaseCounts)| {
             let (dimension, name) = volumes.phase(number);
             let time_ns = phase.finished.then(|| network.ns(phase.time));

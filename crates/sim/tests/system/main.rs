@@ -8,6 +8,7 @@ mod bounds;
 mod common;
 mod determinism;
 mod dragonfly;
+mod jobs;
 mod product;
 mod seeds;
 mod theory;

@@ -171,6 +171,63 @@ fn closed_workloads_end_on_every_topology_and_router() {
     closed_cells().par_iter().for_each(check);
 }
 
+/// Every closed workload beside traffic on the same nodes and a job on nodes of its own, on every topology and router.
+fn job_cells() -> Vec<String> {
+    let mut cells = Vec::new();
+    for (topology, keys) in TOPOLOGIES {
+        for router in kinds("router").iter().map(kind) {
+            for (workload, settings) in CLOSED {
+                let start = ["0 ns", "1 us"][cells.len() % 2];
+                let strategy = ["contiguous", "random"][cells.len() / 2 % 2];
+                cells.push(format!(
+                    r#"
+                    topology = {{ kind = "{topology}", {keys} }}
+                    link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+                    router = {{ kind = "{router}" }}
+                    measure = {{ compare_alone = true }}
+                    [[job]]
+                    name = "closed"
+                    start = "{start}"
+                    workload = {{ kind = "{workload}", {settings} }}
+                    placement = {{ strategy = "{strategy}" }}
+                    [[job]]
+                    name = "own"
+                    node_count = 4
+                    workload = {{ kind = "exchange", volume = "1 KiB" }}
+                    placement = {{ strategy = "{strategy}" }}
+                    [[job]]
+                    name = "background"
+                    background = true
+                    workload = {{ kind = "traffic", load = {LOAD} }}
+                    "#
+                ));
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn jobs_end_beside_others_on_every_topology_and_router() {
+    // Would catch a job that waits for ever for another one, loses packets to it, or is faster than alone.
+    let check = |text: &String| {
+        let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
+        let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let [closed, own, background] = &point.jobs[..] else { panic!("{text}\n{point:?}") };
+        for (job, found) in system.jobs.iter().zip([closed, own]) {
+            // Not far below 1: who meets whom among its own messages changes too.
+            assert!(found.point.drained && found.slowdown > Some(0.75), "{text}\n{found:?}");
+            let packets = |schedule: &Schedule| schedule.messages().count() as u64 * 3;
+            let phases = found.point.closed.as_ref().unwrap().phases.len();
+            let flows = || (0..phases).map(|phase| self::packets(&job.workload.flows(phase))).sum::<u64>();
+            assert_eq!(found.point.packets, job.workload.schedule().map_or_else(flows, packets), "{text}\n{found:?}");
+        }
+        assert!(background.background && background.slowdown.is_none(), "{text}");
+    };
+    job_cells().par_iter().for_each(check);
+}
+
 /// Packets of 256 bytes that flows are cut into.
 fn packets(flows: &[Vec<sim::traffic::Flow>]) -> u64 {
     flows.iter().flatten().map(|flow| flow.left.div_ceil(256)).sum()

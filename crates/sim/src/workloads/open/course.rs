@@ -1,13 +1,4 @@
-//! Open traffic: nodes generate messages at a rate, whatever the network does with them.
-//!
-//! Time is cut into batches of a fixed length. A run warms up until MSER-5 finds the end of the transient in the batches'
-//! latencies and accepted loads (or for as long as the experiment says), then measures until the confidence interval of
-//! the mean latency is narrow enough, then lets the packets that were generated in the measured interval arrive, with the
-//! load kept up behind them.
-//!
-//! *Saturated*: the accepted load of some source is below 0.97 of what it has offered in the same time, by more than its
-//! confidence interval at a level shared among all sources (Bonferroni). Past saturation source queues grow without end;
-//! the latency is then that of the packets delivered in the interval, and the run ends when the accepted load is known.
+//! One run of open traffic: warm up, measure, drain.
 
 use std::sync::Arc;
 
@@ -15,100 +6,24 @@ use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
 use fabric::Batch;
 use topology::ChannelSource;
 use units::NodeId;
-use workload::{InjectionSpec, Pattern, Placement};
+use workload::InjectionSpec;
 
-use super::sources::Sources;
-use super::{Counts, Course, Setting, State, Totals, Workload, weights};
-use crate::experiment::{MeasureSpec, TrafficSpec, WarmUp};
+use super::{FEWEST_BATCHES, Open};
+use crate::experiment::WarmUp;
 use crate::machine::Machine;
-use crate::network::{Network, Packets};
+use crate::network::Network;
 use crate::progress::Phase;
 use crate::results::{Latencies, PointResult, channels};
-use crate::run::outcome::SATURATED_BELOW;
 use crate::traffic::{NodeTraffic, OpenTraffic, OpenTrafficSpec};
+use crate::workloads::sources::{SATURATED_BELOW, Sources};
+use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
 
-/// Batches before the warm-up may end, and before measuring may.
-const FEWEST_BATCHES: usize = 64;
 /// Batches after which the warm-up ends even if no steady state was found.
 const LONGEST_WARM_UP: usize = 400;
 /// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
 const LONGEST_MEASURE: usize = 4096;
-/// Packets that a batch should hold on average.
-const PACKETS_A_BATCH: f64 = 2048.0;
 /// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
 const BATCHES_AN_OBSERVATION: usize = 8;
-
-/// Synthetic traffic of a pattern.
-#[derive(Clone, Debug)]
-pub(crate) struct Open {
-    pub traffic: TrafficSpec,
-    pub pattern: Arc<dyn Pattern>,
-    pub placement: Arc<Placement>,
-}
-
-impl Workload for Open {
-    fn pattern(&self) -> &Arc<dyn Pattern> {
-        &self.pattern
-    }
-
-    fn placement(&self) -> &Arc<Placement> {
-        &self.placement
-    }
-
-    /// A backlogged source has no rate to scale: it sends as fast as its injection channel takes it, or not at all.
-    fn weight(&self, node: NodeId) -> f64 {
-        let weight = self.pattern.weight(node);
-        if self.traffic.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
-    }
-
-    fn load(&self) -> f64 {
-        self.traffic.load
-    }
-
-    fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
-        self.traffic.injection.check(load).map_err(|error| error.to_string())?;
-        let mut other = self.clone();
-        other.traffic.load = load;
-        Ok(Arc::new(other))
-    }
-
-    fn packets(&self) -> Packets {
-        Packets { message: self.traffic.message().0, packet: self.traffic.packet_size.0 as u32 }
-    }
-
-    fn rests(&self) -> Vec<u64> {
-        vec![self.traffic.message().0 % self.traffic.packet_size.0]
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    fn is_continuous(&self) -> bool {
-        matches!(self.traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic)
-    }
-
-    /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
-    /// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
-    fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64 {
-        let slot = network.slot(self.packets());
-        let rate = f64::from(network.topology.nodes()) * self.traffic.load;
-        let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
-        let wanted = slot * slots.div_ceil(self.packets().count()).max(1);
-        let wanted = wanted.max(network.longest_path()).next_multiple_of(slot);
-        let Some(end) = measure.max_time else { return wanted };
-        let warm_up = match measure.warm_up {
-            WarmUp::Fixed(time) => time.0,
-            WarmUp::Auto => end.0 / 2,
-        };
-        let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
-        wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
-    }
-
-    fn course(&self, setting: &Setting) -> Box<dyn Course> {
-        Box::new(OpenCourse::new(self.clone(), setting.clone()))
-    }
-}
 
 /// What a course does, and when it decides next: numbers of batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,12 +35,14 @@ enum Stage {
 }
 
 /// One run of open traffic.
-struct OpenCourse {
+pub(super) struct OpenCourse {
     open: Open,
     setting: Setting,
     stage: Stage,
     /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
     capacity: f64,
+    /// Of a job among others, the batches of the warm-up: all that is known if the run ends during it.
+    warm: Vec<Batch>,
     /// By batch of the warm-up: mean latency, bytes accepted.
     latencies: Vec<f64>,
     accepted: Vec<f64>,
@@ -150,12 +67,13 @@ struct Found {
 }
 
 impl OpenCourse {
-    fn new(open: Open, setting: Setting) -> Self {
+    pub fn new(open: Open, setting: Setting) -> Self {
         let weights = weights(&open, setting.network.topology.nodes());
         let bytes = injection_bytes(&open, &setting);
         Self {
             stage: Stage::WarmUp { look: FEWEST_BATCHES },
             capacity: weights.iter().sum::<f64>() * bytes,
+            warm: Vec::new(),
             latencies: Vec::new(),
             accepted: Vec::new(),
             measured: (0, 0),
@@ -188,9 +106,11 @@ impl OpenCourse {
         Some(if self.setting.shared { end.next_multiple_of(self.setting.batch) } else { end })
     }
 
-    /// The time after so many batches more.
+    /// The time after so many batches more. Among other jobs the present may lie within a batch.
     fn after(&self, now: u64, batches: usize) -> u64 {
-        now.saturating_add(self.setting.batch.saturating_mul(batches as u64))
+        let batch = self.setting.batch;
+        let begin = if self.setting.shared { now - now % batch } else { now };
+        begin.saturating_add(batch.saturating_mul(batches as u64))
     }
 
     /// Whether a warm-up ends although no steady state was found.
@@ -212,6 +132,9 @@ impl OpenCourse {
     }
 
     fn warm_up(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
+        if self.setting.shared && now > self.setting.span.start {
+            self.warm.extend(counts);
+        }
         if let Some(end) = self.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
@@ -415,6 +338,13 @@ impl Course for OpenCourse {
     }
 
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        if let Stage::WarmUp { .. } = self.stage {
+            self.batches = std::mem::take(&mut self.warm);
+            self.measured = (now - (self.batches.len() as u64 * self.setting.batch).min(now), now);
+        } else if let Stage::Measure { .. } = self.stage {
+            self.measured.1 = now;
+            self.saturated = self.is_saturated();
+        }
         let (latency, hops) = machine.measured(self.setting.job);
         self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job) };
         self.now = now;
@@ -435,7 +365,7 @@ impl Course for OpenCourse {
             false => Latencies { mean: finite(ns(network, interval.mean)), ..Latencies::default() },
         };
         // A packet more or less is counted at the ends of the interval; no source sends more than its channel takes.
-        let accepted_load = accepted.mean.min(1.0);
+        let accepted_load = if self.batches.is_empty() { 0.0 } else { accepted.mean.min(1.0) };
         let used = channels::utilization(network, &self.found.channels, totals.end - self.measured.0);
         PointResult {
             offered_load: self.open.load(),
