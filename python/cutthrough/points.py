@@ -36,6 +36,9 @@ class PointTable(Protocol):
     def __iter__(self) -> Iterator[Point]:
         """The points in the order of the sweep."""
 
+    def by_job(self) -> PointTable:
+        """The same with a point for each job of each point; itself without jobs."""
+
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
         """The loads of the channels of a point; without a place, of the point with the hottest channel."""
 

@@ -56,6 +56,16 @@ SHOWN_BENCHMARK = (
     ("message_time_spread", "spread", "{:.1%}"),
     ("time_ns", "time ns", "{:,.0f}"),
 )
+#: The same of one of several jobs.
+SHOWN_JOB = (
+    ("offered_load", "offered", "{:.3f}"),
+    ("accepted_load", "accepted", "{:.4f}"),
+    ("latency_mean_ns", "mean ns", "{:,.1f}"),
+    ("latency_p99_ns", "p99 ns", "{:,.0f}"),
+    ("hops_mean", "routers", "{:.2f}"),
+    ("time_ns", "time ns", "{:,.1f}"),
+    ("slowdown", "slowdown", "{:.3f}"),
+)
 #: What an application's step has besides.
 SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
 #: What the columns of a table of channels are called.
@@ -90,13 +100,18 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def points_table(results: Results) -> Table:
-    """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads."""
+    """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads.
+
+    Of several jobs, one line for each job of each point.
+    """
+    results = results.by_job()
     table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
     shown = _shown(results)
     axes = [axis for axis in results.axes if axis not in {"workload.load", "workload.benchmark.message_size"}]
     for axis in axes:
         table.add_column(axis.rsplit(".", 1)[-1])
-    phases = range(max((len(point.get("phases", ())) for point in results), default=0))
+    alone = "job" not in results.axes
+    phases = range(max((len(point.get("phases", ())) for point in results if alone), default=0))
     for _, heading, _ in shown:
         table.add_column(heading, justify="right")
     for phase in phases:
@@ -201,6 +216,8 @@ def sensitivity_table(claims: Sequence[Claim]) -> Table:
 def _shown(results: Results) -> tuple[tuple[str, str, str], ...]:
     """The quantities that suit what was run."""
     keys = {key for point in results for key in point}
+    if "job" in results.axes:
+        return tuple(shown for shown in SHOWN_JOB if shown[0] in keys)
     if "pairs" in keys:
         return SHOWN_BENCHMARK
     if "phases" not in keys:

@@ -87,9 +87,35 @@ class Results:
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
+        own = ({name: value for name, value in point.items() if name != "jobs"} for point in self.points)
+        return self._table(list(own))
+
+    def jobs(self) -> pa.Table:
+        """The jobs of all points as an Arrow table: a row for each job of each point, with the point's sweep keys.
+
+        Of experiments without `[[job]]` tables it has no rows.
+        """
+        return self._table(self._job_points())
+
+    def by_job(self) -> Self:
+        """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
+        points = self._job_points()
+        return replace(self, points=points, axes=[*self.axes, "job"], network=None) if points else self
+
+    def _job_points(self) -> list[Point]:
+        """A point for each job of each point: the point's number and sweep keys, and what the job measured."""
+        points: list[Point] = []
+        for number, point in enumerate(self.points):
+            keys = {name: point[name] for name in (*self.axes, "seed") if name in point}
+            for job in point.get("jobs", ()):
+                own = {name: value for name, value in job.items() if name != "name"}
+                points.append({"point": number, **keys, "job": job["name"], **own})
+        return points
+
+    def _table(self, points: Sequence[Point]) -> pa.Table:
         import pyarrow as pa
 
-        rows = [flatten(point) for point in self.points]
+        rows = [flatten(point) for point in points]
         names = list(dict.fromkeys(name for row in rows for name in row))
         metadata = {"title": self.title, "version": self.version, "seed": str(self.seed), "experiment": self.experiment}
         columns = [_column([row.get(name) for row in rows]) for name in names]
@@ -146,7 +172,8 @@ class Results:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`.
+            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`,
+                of several jobs that were compared with themselves alone `slowdown`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         import cutthrough.plots as plots
@@ -211,6 +238,10 @@ class Results:
         table = self.to_arrow()
         parquet.write_table(table, directory / "points.parquet")
         csv.write_csv(table, directory / "points.csv")
+        jobs = self.jobs()
+        if jobs.num_rows:
+            parquet.write_table(jobs, directory / "jobs.parquet")
+            csv.write_csv(jobs, directory / "jobs.csv")
 
     def _save_channels(self, directory: Path) -> None:
         """Writes the channels of all points if they are not too many, else of those that are shown."""

@@ -12,4 +12,4 @@ mod windows;
 pub use bits::Bits;
 pub use stream::{Owner, Stream};
 pub use wheel::{Event, Instant, Wheel};
-pub use windows::{SpinBarrier, run_windows};
+pub use windows::{Pool, SpinBarrier};

@@ -4,8 +4,9 @@
 //! sent in one window is received in a later one. So all run one window, meet, and go on: one barrier a window.
 
 use std::hint;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A barrier that waits awake for a while, for a window is a few microseconds and a sleep costs more, and then sleeps,
@@ -23,7 +24,7 @@ pub struct SpinBarrier {
     alarm: Condvar,
 }
 
-/// How often a waiting thread looks before it sleeps, if every thread can have a core: some 200 microseconds.
+/// How often a waiting thread polls before it sleeps, if every thread can have a core: some 200 microseconds.
 const SPINS: u32 = 20_000;
 /// The same if there are more threads than cores: the one that is waited for may need this core.
 const SPINS_CROWDED: u32 = 50;
@@ -46,6 +47,9 @@ impl SpinBarrier {
 
     /// Waits until all members have come; `false` if one has died, so that the others do not wait for ever.
     pub fn wait(&self) -> bool {
+        if self.members == 1 {
+            return !self.broken.load(Ordering::Relaxed);
+        }
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
             self.arrived.store(0, Ordering::Relaxed);
@@ -87,7 +91,7 @@ impl SpinBarrier {
 
     fn wake_sleepers(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            // With the lock held nobody is between looking and sleeping.
+            // With the lock held nobody is between polling and sleeping.
             drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
             self.alarm.notify_all();
         }
@@ -105,72 +109,164 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Moves every worker on through a span of time in windows of `length` ticks, one thread a worker. A worker is what one thread
-/// moves on: some partitions.
+/// Runs one window: `(worker, start, end)`.
+type Step<C> = Box<dyn Fn(&mut C, u64, u64) + Send + Sync>;
+
+/// The workers of a run, each with a thread that lives as long as the pool; the caller's thread is the first one's.
 ///
-/// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events, and leaves
-/// what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
-pub fn run_windows<C: Send>(
-    workers: &mut [C],
-    span: std::ops::Range<u64>,
-    length: u64,
-    step: impl Fn(&mut C, u64, u64) + Sync,
-) {
-    let each_window = |worker: &mut C, meet: &dyn Fn() -> bool| {
+/// A worker is what one thread moves on: some partitions. Between the calls of `run` the threads wait for the next one,
+/// and the workers are the caller's to visit.
+pub struct Pool<C> {
+    shared: Arc<Shared<C>>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+struct Shared<C> {
+    /// A thread holds its worker's lock for a whole span: nobody waits for one.
+    workers: Vec<Mutex<C>>,
+    step: Step<C>,
+    barrier: SpinBarrier,
+    /// The span that is run, and the length of a window.
+    command: Mutex<(Range<u64>, u64)>,
+}
+
+impl<C> Shared<C> {
+    /// Moves a worker on through the span; `false` if another one has died.
+    fn follow(&self, worker: usize) -> bool {
+        let (span, length) = lock(&self.command).clone();
+        let mut worker = lock(&self.workers[worker]);
         let mut start = span.start;
         while start < span.end {
             let end = span.end.min(start.saturating_add(length));
-            step(worker, start, end);
-            if !meet() {
-                break;
+            (self.step)(&mut worker, start, end);
+            if !self.barrier.wait() {
+                return false;
             }
             start = end;
         }
-    };
-    let Some((first, rest)) = workers.split_first_mut() else { return };
-    if rest.is_empty() {
-        return each_window(first, &|| true);
+        true
     }
-    let barrier = SpinBarrier::new(rest.len() + 1);
-    let run = |worker: &mut C| {
-        let _guard = Guard(&barrier);
-        each_window(worker, &|| barrier.wait());
-    };
-    thread::scope(|scope| {
-        for worker in rest {
-            scope.spawn(|| run(worker));
+}
+
+impl<C: Send + 'static> Pool<C> {
+    /// Starts a thread for each worker but the first.
+    ///
+    /// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events, and
+    /// leaves what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
+    pub fn new(workers: Vec<C>, step: impl Fn(&mut C, u64, u64) + Send + Sync + 'static) -> Self {
+        let shared = Arc::new(Shared {
+            barrier: SpinBarrier::new(workers.len()),
+            workers: workers.into_iter().map(Mutex::new).collect(),
+            step: Box::new(step),
+            command: Mutex::new((0..0, 1)),
+        });
+        let spawn = |worker: usize| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let _guard = Guard(&shared.barrier);
+                while shared.barrier.wait() && shared.follow(worker) {}
+            })
+        };
+        let threads = (1..shared.workers.len()).map(spawn).collect();
+        Self { shared, threads }
+    }
+
+    /// Moves every worker on through a span of time in windows of `length` ticks.
+    ///
+    /// A panic of a worker is the caller's.
+    pub fn run(&mut self, span: Range<u64>, length: u64) {
+        // Without a window there would be no barrier behind which all have read the command.
+        if span.is_empty() || self.shared.workers.is_empty() {
+            return;
         }
-        run(first);
-    });
+        *lock(&self.shared.command) = (span, length);
+        let _guard = Guard(&self.shared.barrier);
+        if !(self.shared.barrier.wait() && self.shared.follow(0)) {
+            let died = self.threads.drain(..).find_map(|thread| thread.join().err());
+            std::panic::resume_unwind(died.unwrap_or_else(|| Box::new("the threads of this pool have died")));
+        }
+    }
+
+    /// The workers, in order, one after the other.
+    pub fn workers(&self) -> impl Iterator<Item = MutexGuard<'_, C>> {
+        self.shared.workers.iter().map(lock)
+    }
+}
+
+impl<C> Drop for Pool<C> {
+    fn drop(&mut self) {
+        self.shared.barrier.break_up();
+        for thread in self.threads.drain(..) {
+            // One that has died has been reported where it was waited for.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<C> std::fmt::Debug for Pool<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("workers", &self.shared.workers.len()).finish_non_exhaustive()
+    }
+}
+
+/// Locks; where a holder has died, the run is lost anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
 
     #[test]
     fn more_threads_than_cores_get_through_and_a_dead_one_frees_the_others() {
         // Would catch a sleeper that is never woken, and a barrier that waits for a thread that has died.
-        let mut many = vec![0_u64; 64];
-        run_windows(&mut many, 0..200, 1, |count, _, _| *count += 1);
-        assert!(many.iter().all(|&count| count == 200));
-        let died = std::panic::catch_unwind(|| {
-            let mut few = vec![0_u64, 1, 2];
-            run_windows(&mut few, 0..10, 1, |id, start, _| assert!(*id != 1 || start < 5, "this one dies"));
+        let mut many = Pool::new(vec![0_u64; 64], |count, _, _| *count += 1);
+        many.run(0..200, 1);
+        assert!(many.workers().all(|count| *count == 200));
+        for dies in [0, 1] {
+            let died = std::panic::catch_unwind(|| {
+                let step = move |id: &mut u64, start, _| assert!(*id != dies || start < 5, "this one dies");
+                Pool::new(vec![0_u64, 1, 2], step).run(0..10, 1);
+            });
+            let message = died.unwrap_err();
+            let message = message.downcast_ref::<&str>().unwrap();
+            assert!(message.contains("this one dies"), "{message}");
+        }
+    }
+
+    #[test]
+    fn threads_live_from_run_to_run() {
+        // Would catch a thread that is started anew for a span, one that misses a command, and one that outlives its pool.
+        let threads = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&threads);
+        let mut pool = Pool::new(vec![0_u64; 3], move |count, _, _| {
+            *count += 1;
+            let own = thread::current().id();
+            let mut seen = seen.lock().unwrap();
+            if !seen.contains(&own) {
+                seen.push(own);
+            }
         });
-        assert!(died.is_err());
+        for start in 0..300 {
+            pool.run(start..start + 1, 7);
+            pool.run(start..start, 7);
+            assert!(pool.workers().all(|count| *count == start + 1));
+        }
+        drop(pool);
+        assert_eq!(Arc::strong_count(&threads), 1);
+        assert_eq!(threads.lock().unwrap().len(), 3);
     }
 
     #[test]
     fn every_window_is_run_once_by_each_and_in_step() {
         // Would catch a worker that runs ahead, a window run twice, one that is too long.
         for workers in [vec![0_u32], vec![0, 1, 2]] {
-            let log = Mutex::new(Vec::new());
-            run_windows(&mut workers.clone(), 0..10, 3, |worker, start, end| {
-                log.lock().unwrap().push((start, end, *worker));
-            });
-            let mut log = log.into_inner().unwrap();
+            let log = Arc::new(Mutex::new(Vec::new()));
+            let kept = Arc::clone(&log);
+            let step = move |worker: &mut u32, start, end| kept.lock().unwrap().push((start, end, *worker));
+            Pool::new(workers.clone(), step).run(0..10, 3);
+            let mut log = log.lock().unwrap().clone();
             assert!(log.is_sorted_by_key(|&(start, ..)| start));
             log.sort_unstable();
             let windows = [(0, 3), (3, 6), (6, 9), (9, 10)];

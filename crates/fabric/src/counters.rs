@@ -1,39 +1,54 @@
 //! What partitions count while they run. Whole numbers only, so that the sum over partitions does not depend on their
 //! number or order.
 
+use std::ops::Range;
+
 use engine::statistics::Histogram;
 
 use crate::packet::Packet;
 
-/// Counts of some partitions: by batch, and those of the measured interval.
+/// Bits of a flow id that the traffic of a job numbers its packets with; the bits above are the number of the job.
+pub const FLOW_BITS: u32 = 26;
+
+/// The most jobs whose packets are told apart.
+pub const MAX_JOBS: usize = 1 << (32 - FLOW_BITS);
+
+/// Counts of some partitions, by job: by batch, and those of the job's measured interval.
 #[derive(Clone, Debug)]
 pub struct Counters {
-    /// Counts since the last `enter_batch`.
-    batch: Batch,
-    /// The batches counted: where the first begins, in ticks, how long each is, the counts of each so far, and which of
-    /// them time is in.
+    jobs: Vec<JobCounters>,
+    /// The batches counted: where the first begins, in ticks, how long each is, and which of them time is in.
     begin: u64,
     length: u64,
-    batches: Vec<Batch>,
     current: usize,
-    /// Packets born in this span of ticks are measured.
-    measured: std::ops::Range<u64>,
+    /// Packets that sources have put into the network since the start, less those delivered.
+    pub in_flight: i64,
+    /// Packets delivered since the start.
+    pub total_delivered: u64,
+    nodes: u32,
+}
+
+/// Counts of the packets of one job.
+#[derive(Clone, Debug)]
+pub struct JobCounters {
+    /// Counts since the last `enter_batch`.
+    batch: Batch,
+    /// The counts of each batch so far.
+    batches: Vec<Batch>,
+    /// Packets generated in this span of ticks are measured.
+    measured: Range<u64>,
     /// Latencies of measured packets, in ticks from generation to the tail's delivery.
     pub latency: Histogram,
     /// Routers traversed by measured packets, summed.
     pub hops: u64,
-    /// Packets that sources have put into the network since the start, less those delivered.
-    pub in_flight: i64,
+    /// Measured packets that have entered the network and are not delivered.
+    pub measured_in_flight: i64,
     /// Bytes delivered since `clear_sources`, by source: counted as the head leaves the last router. Empty if packets
     /// are known by something else than their sources.
     pub by_source: Vec<u64>,
-    /// Measured packets that have entered the network and are not delivered.
-    pub measured_in_flight: i64,
-    /// Packets delivered since the start.
-    pub total_delivered: u64,
-    /// By destination, the last arrival of a tail, in ticks, if arrivals are noted; else empty.
-    arrivals: Vec<u64>,
-    nodes: u32,
+    /// By destination, the last arrival of a tail since `note_arrivals`, in ticks, 0 if there was none; empty if arrivals
+    /// are not noted.
+    pub arrivals: Vec<u64>,
 }
 
 /// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
@@ -52,7 +67,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Adds another partition's counts.
+    /// Adds other counts: another partition's, job's or batch's.
     pub fn add(&mut self, other: &Self) {
         self.entered += other.entered;
         self.packets += other.packets;
@@ -62,76 +77,28 @@ impl Batch {
     }
 }
 
-impl Default for Counters {
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
-impl Counters {
-    /// Nothing counted, nothing measured yet.
-    pub fn new(nodes: u32) -> Self {
+impl JobCounters {
+    fn new(nodes: u32) -> Self {
         Self {
             batch: Batch::default(),
-            begin: 0,
-            length: u64::MAX,
             batches: Vec::new(),
-            current: 0,
             measured: u64::MAX..u64::MAX,
             latency: Histogram::new(),
             hops: 0,
-            in_flight: 0,
-            by_source: vec![0; nodes as usize],
             measured_in_flight: 0,
-            total_delivered: 0,
+            by_source: vec![0; nodes as usize],
             arrivals: Vec::new(),
-            nodes,
         }
     }
 
-    /// Notes from now on when packets arrive.
-    pub fn note_arrivals(&mut self) {
-        self.arrivals = vec![0; self.nodes as usize];
-    }
-
-    /// By destination, the last arrival of a tail since `note_arrivals`, in ticks; 0 if there was none.
-    pub fn arrivals(&self) -> &[u64] {
-        &self.arrivals
-    }
-
-    /// Measures packets that are born in a span of time, which may not have begun.
-    pub fn measure(&mut self, span: std::ops::Range<u64>) {
+    /// Measures packets that are generated in a span of time, which may not have begun.
+    pub fn measure(&mut self, span: Range<u64>) {
         self.measured = span;
     }
 
     /// Ends the span in which packets are measured.
     pub fn measure_until(&mut self, end: u64) {
         self.measured.end = end;
-    }
-
-    /// From a time on, in ticks, counts by batches of a length.
-    pub fn count_batches(&mut self, begin: u64, length: u64) {
-        (self.begin, self.length, self.current) = (begin, length.max(1), 0);
-    }
-
-    /// Finds the batch that a time lies in, and says when it ends.
-    pub(crate) fn enter_batch(&mut self, now: u64) -> u64 {
-        self.leave_batch();
-        self.current = ((now - self.begin) / self.length) as usize;
-        self.begin.saturating_add(self.length.saturating_mul(self.current as u64 + 1))
-    }
-
-    /// Adds what has been counted to the current batch.
-    pub(crate) fn leave_batch(&mut self) {
-        if self.batches.len() <= self.current {
-            self.batches.resize(self.current + 1, Batch::default());
-        }
-        self.batches[self.current].add(&std::mem::take(&mut self.batch));
-    }
-
-    /// The counts of each batch since the last call.
-    pub fn take_batches(&mut self) -> Vec<Batch> {
-        std::mem::take(&mut self.batches)
     }
 
     /// Counts nothing by source: packets are known by something else.
@@ -149,12 +116,90 @@ impl Counters {
         generated_at >= self.measured.start && generated_at < self.measured.end
     }
 
+    /// Adds what has been counted to a batch.
+    fn leave_batch(&mut self, number: usize) {
+        if self.batches.len() <= number {
+            self.batches.resize(number + 1, Batch::default());
+        }
+        self.batches[number].add(&std::mem::take(&mut self.batch));
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Counters {
+    /// Nothing counted, nothing measured yet, of one job.
+    pub fn new(nodes: u32) -> Self {
+        Self::of_jobs(nodes, 1)
+    }
+
+    /// Nothing counted, nothing measured yet, of so many jobs: at most `MAX_JOBS`.
+    pub fn of_jobs(nodes: u32, jobs: usize) -> Self {
+        Self {
+            jobs: (0..jobs).map(|_| JobCounters::new(nodes)).collect(),
+            begin: 0,
+            length: u64::MAX,
+            current: 0,
+            in_flight: 0,
+            total_delivered: 0,
+            nodes,
+        }
+    }
+
+    /// The counts of a job.
+    pub fn job(&self, job: usize) -> &JobCounters {
+        &self.jobs[job]
+    }
+
+    /// The counts of a job, to be set up.
+    pub fn job_mut(&mut self, job: usize) -> &mut JobCounters {
+        &mut self.jobs[job]
+    }
+
+    /// Notes from now on when packets of a job arrive.
+    pub fn note_arrivals(&mut self, job: usize) {
+        self.jobs[job].arrivals = vec![0; self.nodes as usize];
+    }
+
+    /// From a time on, in ticks, counts by batches of a length.
+    pub fn count_batches(&mut self, begin: u64, length: u64) {
+        (self.begin, self.length, self.current) = (begin, length.max(1), 0);
+    }
+
+    /// Finds the batch that a time lies in, and says when it ends.
+    pub(crate) fn enter_batch(&mut self, now: u64) -> u64 {
+        self.leave_batch();
+        self.current = ((now - self.begin) / self.length) as usize;
+        self.begin.saturating_add(self.length.saturating_mul(self.current as u64 + 1))
+    }
+
+    /// Adds what has been counted to the current batch.
+    pub(crate) fn leave_batch(&mut self) {
+        self.jobs.iter_mut().for_each(|job| job.leave_batch(self.current));
+    }
+
+    /// The counts of each batch of a job since the last call.
+    pub fn take_batches(&mut self, job: usize) -> Vec<Batch> {
+        std::mem::take(&mut self.jobs[job].batches)
+    }
+
+    /// The job that a packet belongs to.
+    #[inline]
+    fn job_of(&mut self, packet: &Packet) -> &mut JobCounters {
+        &mut self.jobs[(packet.flow_id >> FLOW_BITS) as usize]
+    }
+
     /// A packet has entered the network.
     #[inline]
     pub(crate) fn injected(&mut self, packet: &Packet) {
         self.in_flight += 1;
-        self.batch.entered += 1;
-        self.measured_in_flight += i64::from(self.is_measured(packet.generated_at));
+        let job = self.job_of(packet);
+        job.batch.entered += 1;
+        job.measured_in_flight += i64::from(job.is_measured(packet.generated_at));
     }
 
     /// A packet's head leaves its last router; its tail will be there at `at`.
@@ -163,21 +208,23 @@ impl Counters {
         let latency = at - packet.generated_at;
         self.in_flight -= 1;
         self.total_delivered += 1;
-        self.batch.packets += 1;
-        self.batch.bytes += u64::from(packet.bytes);
-        self.batch.latency += latency;
-        self.batch.hops += u64::from(packet.hops);
-        debug_assert!(self.by_source.is_empty() || (packet.flow_id as usize) < self.by_source.len(), "no such source");
-        if let Some(bytes) = self.by_source.get_mut(packet.flow_id as usize) {
+        let job = self.job_of(packet);
+        job.batch.packets += 1;
+        job.batch.bytes += u64::from(packet.bytes);
+        job.batch.latency += latency;
+        job.batch.hops += u64::from(packet.hops);
+        let source = (packet.flow_id & ((1 << FLOW_BITS) - 1)) as usize;
+        debug_assert!(job.by_source.is_empty() || source < job.by_source.len(), "no such source");
+        if let Some(bytes) = job.by_source.get_mut(source) {
             *bytes += u64::from(packet.bytes);
         }
-        if let Some(last) = self.arrivals.get_mut(packet.dst as usize) {
+        if let Some(last) = job.arrivals.get_mut(packet.dst as usize) {
             *last = at.max(*last);
         }
-        if self.is_measured(packet.generated_at) {
-            self.latency.record(latency);
-            self.hops += u64::from(packet.hops);
-            self.measured_in_flight -= 1;
+        if job.is_measured(packet.generated_at) {
+            job.latency.record(latency);
+            job.hops += u64::from(packet.hops);
+            job.measured_in_flight -= 1;
         }
     }
 }
@@ -196,11 +243,11 @@ mod tests {
             for _ in 0..2 {
                 for (offset, end, packets) in [(0, 10, 1), (5, 10, 1), (10, 20, 1), (20, 30, 1)] {
                     assert_eq!(counters.enter_batch(begin + offset), begin + end);
-                    counters.batch.packets += packets;
+                    counters.jobs[0].batch.packets += packets;
                 }
                 counters.leave_batch();
             }
-            let counts: Vec<u64> = counters.take_batches().iter().map(|batch| batch.packets).collect();
+            let counts: Vec<u64> = counters.take_batches(0).iter().map(|batch| batch.packets).collect();
             assert_eq!(counts, want);
         }
         counters.count_batches(7, u64::MAX);

@@ -27,6 +27,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
 use crate::context::WorkerContext;
+use crate::counters::FLOW_BITS;
 use crate::packet::Pool;
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, OutputPort};
@@ -99,6 +100,9 @@ pub struct Fabric {
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) inputs: Vec<InputPort>,
     pub(crate) classes: Classes,
+    /// By output and job, bytes sent since the job's counts were cleared; empty if there is only one job.
+    sent_by_job: Vec<u64>,
+    jobs: usize,
     /// Credits in bytes where the counters of a channel are too many for its port: by output, virtual channel, and the next
     /// router's output if the rule counts those. Else empty.
     far_credits: Vec<i32>,
@@ -200,8 +204,29 @@ impl Fabric {
         self.classes[self.outputs[output].class.0 as usize].vcs_per_class
     }
 
-    /// Starts the counts of bytes on each channel anew.
-    pub(crate) fn clear_sent(&mut self) {
+    /// Counts bytes on channels by job from now on, if there is more than one.
+    pub(crate) fn count_jobs(&mut self, jobs: usize) {
+        self.jobs = jobs;
+        self.sent_by_job = if jobs > 1 { vec![0; jobs * self.outputs.len()] } else { Vec::new() };
+    }
+
+    /// Counts bytes that a packet of a job sends over an output's channel.
+    #[inline(never)]
+    fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
+        let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;
+        self.sent_by_job[output * self.jobs + job] += u64::from(bytes);
+    }
+
+    /// Bytes of a job sent over an output's channel since the counts were cleared.
+    pub(crate) fn sent(&self, output: usize, job: usize) -> u64 {
+        if self.sent_by_job.is_empty() { self.outputs[output].sent } else { self.sent_by_job[output * self.jobs + job] }
+    }
+
+    /// Starts the counts of a job's bytes on each channel anew.
+    pub(crate) fn clear_sent(&mut self, job: usize) {
+        if !self.sent_by_job.is_empty() {
+            return self.sent_by_job.iter_mut().skip(job).step_by(self.jobs).for_each(|sent| *sent = 0);
+        }
         for output in &mut self.outputs {
             output.sent = 0;
         }

@@ -22,7 +22,7 @@ mod watchdog;
 
 pub use architectures::WithRouters;
 pub use context::{Mail, WorkerContext};
-pub use counters::{Batch, Counters};
+pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
 pub use fabric::Fabric;
 pub use footprint::NetworkSize;
 pub use invariants::Ledger;

@@ -24,11 +24,12 @@ pub struct Demand {
     pub bytes: u32,
     /// What it carries for its routing.
     pub state: RouteState,
-    /// What the traffic knows it by: the number of the node that sends it, unless the traffic hears of arrivals.
+    /// What the traffic knows it by, in its low `FLOW_BITS`: the number of the node that sends it, unless the traffic is
+    /// notified of deliveries. Above them the number of its job.
     pub flow_id: u32,
 }
 
-/// Something that happens to a traffic that hears of arrivals.
+/// Something that a traffic is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficEvent {
     /// The tail of a packet has reached its node.
@@ -64,6 +65,17 @@ impl Actions {
     pub fn alarm(&mut self, at: u64, target: u32, purpose: u32) {
         self.alarms.push((at, target, purpose));
     }
+
+    /// The nodes that are asked for their next packets.
+    pub fn wakes(&self) -> &[u32] {
+        &self.wakes
+    }
+
+    /// Moves all that another one asks for into this one, each alarm with a purpose of its own.
+    pub fn take_over(&mut self, other: &mut Self, purpose: impl Fn(u32) -> u32) {
+        self.wakes.append(&mut other.wakes);
+        self.alarms.extend(other.alarms.drain(..).map(|(at, target, own)| (at, target, purpose(own))));
+    }
 }
 
 /// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
@@ -78,10 +90,15 @@ pub trait Traffic: Send {
     fn wants_events(&self) -> bool {
         false
     }
-    /// What happens before nodes are asked for their first packets, at time 0.
-    fn begin(&mut self, _calls: &mut Actions) {}
+    /// What happens before nodes are asked for their first packets.
+    fn begin(&mut self, _now: u64, _actions: &mut Actions) {}
     /// Something has happened to it. What happens at one instant comes in ascending order.
-    fn on_event(&mut self, _what: TrafficEvent, _now: u64, _calls: &mut Actions) {}
+    fn on_event(&mut self, _what: TrafficEvent, _now: u64, _actions: &mut Actions) {}
+    /// Takes back the packet that it last gave for a node, which is not due yet, so that `next` may give a more urgent
+    /// one first; `false` if it always gives packets in the order of their times.
+    fn take_back(&mut self, _node: usize) -> bool {
+        false
+    }
     /// The node that sends the packets that it knows by `flow_id`.
     fn source(&self, flow_id: u32) -> NodeId {
         NodeId(flow_id)
@@ -135,7 +152,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         if partition.traffic.wants_events() {
             partition.fabric.notify_deliveries = true;
-            partition.traffic.begin(&mut partition.actions);
+            partition.traffic.begin(0, &mut partition.actions);
             partition.actions.wakes.clear();
             partition.set_alarms();
         }
@@ -271,21 +288,51 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Tells the traffic what has happened in this instant, in an order that does not depend on how it came into memory.
+    /// Notifies the traffic of what has happened in this instant, in an order that does not depend on memory.
     #[inline(never)]
     fn notify_traffic(&mut self, now: u64) {
         self.traffic_events.sort_unstable();
         for what in self.traffic_events.drain(..) {
             self.traffic.on_event(what, now, &mut self.actions);
         }
+        self.carry_out(now);
+    }
+
+    /// Changes the traffic from outside, between windows, and does what it asks for then.
+    pub fn visit_traffic(&mut self, visit: impl FnOnce(&mut T, &mut Actions)) {
+        visit(&mut self.traffic, &mut self.actions);
+        self.carry_out(self.fabric.wheel.now());
+    }
+
+    /// Does what the traffic has asked for.
+    fn carry_out(&mut self, now: u64) {
         self.set_alarms();
         let mut wakes = std::mem::take(&mut self.actions.wakes);
         for node in wakes.drain(..) {
             if self.heads[node as usize] == NONE {
                 self.next_demand(node as usize, now);
+            } else {
+                self.replace_head(node as usize, now);
             }
         }
         self.actions.wakes = wakes;
+    }
+
+    /// Asks a node again for its next packet, if the one that it has is not due yet and can be taken back.
+    fn replace_head(&mut self, node: usize, now: u64) {
+        let packet = self.heads[node];
+        if self.fabric.pool[packet].generated_at <= now || !self.traffic.take_back(node) {
+            return;
+        }
+        self.fabric.pool.free(packet);
+        self.next_demand(node, now);
+        let head = self.heads[node];
+        if head != NONE {
+            // The node is woken at the old time too, which does no harm: it sends nothing that is not due.
+            let output = self.fabric.ports() + node;
+            let ready = self.fabric.outputs[output].free_at.max(self.fabric.pool[head].generated_at);
+            self.fabric.wheel.insert(ready, event_kind::WAKE, output as u32, wake::LINK);
+        }
     }
 
     fn set_alarms(&mut self) {
@@ -381,7 +428,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.fabric
     }
 
-    /// Has ways weighed by a snapshot of the network's congestion from now on.
+    /// Compares paths by a snapshot of the network's congestion from now on.
     pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u64>>) {
         self.fabric.take_snapshot(snapshot);
     }
@@ -396,21 +443,25 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.heads
     }
 
-    /// The generation times of the packets at the heads of the nodes' queues, in ticks; nodes that never send again are left out.
-    pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
-        let nodes = self.fabric.nodes.iter().map(|&node| NodeId(node));
-        let heads = nodes.zip(&self.heads).filter(|&(_, &packet)| packet != NONE);
-        heads.map(|(node, &packet)| (node, self.fabric.pool[packet].generated_at))
+    /// By node, the generation time of the packet at the head of its queue, in ticks; none if it never sends again.
+    pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, Option<u64>)> + '_ {
+        let time = |&packet: &u32| (packet != NONE).then(|| self.fabric.pool[packet].generated_at);
+        self.fabric.nodes.iter().map(|&node| NodeId(node)).zip(self.heads.iter().map(time))
     }
 
-    /// Starts the counts of bytes on each channel anew.
-    pub fn clear_channels(&mut self) {
-        self.fabric.clear_sent();
+    /// Counts bytes on channels by job from now on, if there is more than one.
+    pub fn count_channels_of_jobs(&mut self, jobs: usize) {
+        self.fabric.count_jobs(jobs);
     }
 
-    /// Bytes sent on each channel since the counts were cleared.
-    pub fn channel_bytes(&self) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
-        (0..self.fabric.outputs.len()).map(|output| (self.fabric.source(output), self.fabric.outputs[output].sent))
+    /// Starts the counts of a job's bytes on each channel anew.
+    pub fn clear_channels(&mut self, job: usize) {
+        self.fabric.clear_sent(job);
+    }
+
+    /// Bytes of a job sent on each channel since the counts were cleared.
+    pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
+        (0..self.fabric.outputs.len()).map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
     }
 }
 

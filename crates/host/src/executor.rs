@@ -174,13 +174,13 @@ impl Executor {
         }
     }
 
-    /// Starts what waits for nothing, at time 0.
-    pub fn begin(&mut self, around: &mut impl HostContext) {
+    /// Starts what waits for nothing, at a time in ticks.
+    pub fn begin(&mut self, now: u64, around: &mut impl HostContext) {
         for rank in 0..self.schedule.ranks() {
             if self.number_of(rank).is_some() {
                 let own = self.schedule.of(rank).rev();
                 self.ready.extend(own.filter(|&op| self.schedule.waits()[op as usize] == 0));
-                self.start_ready(0, around);
+                self.start_ready(now, around);
             }
         }
     }

@@ -43,7 +43,7 @@ fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
     let mut executor = Executor::new(Arc::new(schedule.clone()), interface, placed);
     let mut world = World::default();
     let mut arrivals: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-    executor.begin(&mut world);
+    executor.begin(0, &mut world);
     let mut now = 0;
     loop {
         for node in std::mem::take(&mut world.woken) {

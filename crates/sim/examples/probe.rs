@@ -63,6 +63,7 @@ fn main() {
         slot,
         packets: Packets { message: size, packet: size as u32 },
         seed: 1,
+        span: 0..u64::MAX,
     };
     let t = OpenTraffic::new(&traffic, map.nodes(0));
     router.with_routers(Probe { net, slots: (slot, slots), plan: &plan, map: &map, traffic: t });
@@ -88,11 +89,11 @@ impl WithRouters for Probe<'_> {
 fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
     let mut context = WorkerContext::new(Counters::new(plan.topology().nodes()), 1);
     p.run_until(slot * slots / 10, &mut context);
-    context.counters.take_batches();
+    context.counters.take_batches(0);
     let start = Instant::now();
     p.run_until(slot * slots, &mut context);
     let wall = start.elapsed().as_secs_f64();
-    let b = context.counters.take_batches()[0];
+    let b = context.counters.take_batches(0)[0];
     println!(
         "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}",
         b.packets,

@@ -10,10 +10,12 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
-use crate::machine::division;
+use crate::error::SystemError;
 use crate::memory;
 use crate::path_sample;
-use crate::system::{System, SystemError};
+use crate::results::MappingFigures;
+use crate::run::division;
+use crate::system::System;
 
 /// How many binding channels are named; all are counted.
 const NAMED: usize = 16;
@@ -38,7 +40,7 @@ pub struct Analysis {
     pub imbalance_model: Option<Imbalance>,
     /// How far an application's bytes travel, of one.
     #[serde(flatten)]
-    pub mapping: Option<crate::application::MappingFigures>,
+    pub mapping: Option<MappingFigures>,
     /// The load of each channel as a share of its own bandwidth, per unit of offered load; by `ChannelId`, 0 of what is
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
@@ -96,36 +98,36 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     let loads = loads(system)?;
     let capacity = |channel| capacity(system, channel);
     let binding = loads.binding_channels(&capacity);
-    let names = system.topology.class_names();
-    let numbering = system.plan.channels();
+    let names = system.network.topology.class_names();
+    let numbering = system.network.plan.channels();
     let describe = |&channel: &ChannelId| BindingChannel {
         id: channel.0,
-        channel: channel_name(&*system.topology, numbering, channel),
+        channel: channel_name(&*system.network.topology, numbering, channel),
         class: names[usize::from(class_of(system, channel).0)].into(),
         load: loads.load[channel.index()],
     };
     Ok(Analysis {
         throughput_bound: loads.throughput_bound(&capacity),
         class_loads: loads
-            .class_summary(&*system.topology)
+            .class_summary(&*system.network.topology)
             .into_iter()
             .map(|c| ClassLoads { class: c.name, channels: c.channels, max: c.max, mean: c.mean })
             .collect(),
         binding_channels: binding.iter().take(NAMED).map(describe).collect(),
         binding_channels_total: binding.len(),
         imbalance_model: imbalance(system),
-        mapping: crate::application::figures(system),
+        mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
-        exact: !system.routing.adaptive(),
+        exact: !system.network.routing.adaptive(),
         wall_s: watch.seconds(),
     })
 }
 
 /// The model of load imbalance, where it is one.
 fn imbalance(system: &System) -> Option<Imbalance> {
-    let dragonfly = system.topology.as_any().downcast_ref::<Dragonfly>()?;
+    let dragonfly = system.network.topology.as_any().downcast_ref::<Dragonfly>()?;
     let capacity = of_class(system, ImbalanceModel::BINDING);
-    let model = (system.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(dragonfly, capacity))?;
+    let model = (system.network.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(dragonfly, capacity))?;
     Some(Imbalance { lower: model.lower, upper: model.upper, estimate: model.estimate })
 }
 
@@ -143,20 +145,13 @@ fn relative(loads: &ChannelLoads, capacity: &dyn Fn(ChannelId) -> f64) -> Vec<f6
 /// # Errors
 /// If the routing breaks its contract.
 pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
-    let traffic = |node| {
-        let weight = system.pattern.weight(node);
-        let mut shares = system.pattern.distribution(node);
-        for (_, share) in &mut shares {
-            *share *= weight;
-        }
-        shares
-    };
+    let traffic = |node| system.shares_from(node);
     let of = |routing: &dyn Routing| {
-        channel_loads(&*system.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+        channel_loads(&*system.network.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
     };
-    match &system.routing.options()[..] {
+    match &system.network.routing.options()[..] {
         [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
-        _ => of(&*system.routing),
+        _ => of(&*system.network.routing),
     }
 }
 
@@ -181,9 +176,9 @@ fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> Ch
 }
 
 fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
-    match system.plan.channels().source(channel) {
+    match system.network.plan.channels().source(channel) {
         ChannelSource::Node(_) => ChannelClass::INJECTION,
-        ChannelSource::Router(router, port) => system.topology.class(router, port),
+        ChannelSource::Router(router, port) => system.network.topology.class(router, port),
     }
 }
 
@@ -194,8 +189,8 @@ fn capacity(system: &System, channel: ChannelId) -> f64 {
 
 /// The bandwidth of a class of channels, in units of an injection link's.
 fn of_class(system: &System, class: ChannelClass) -> f64 {
-    let packet = system.packets().packet;
-    let time = |class| system.plan.serialization(class, packet) as f64;
+    let packet = system.network.packet;
+    let time = |class| system.network.plan.serialization(class, packet) as f64;
     time(ChannelClass::INJECTION) / time(class)
 }
 
@@ -257,10 +252,10 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 
 /// Describes a system whose channel dependencies have this cycle, or none.
 pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check {
-    let (topology, plan) = (&*system.topology, &*system.plan);
-    let senders = (0..topology.nodes()).filter(|&node| system.pattern.sends(units::NodeId(node))).count() as u32;
-    let slot_us = system.picoseconds(system.slot()) as f64 / 1e6;
-    let packets = system.packets().message.div_ceil(u64::from(system.packets().packet)) as f64;
+    let (topology, plan) = (&*system.network.topology, &*system.network.plan);
+    let senders = (0..topology.nodes()).filter(|&node| system.weight(units::NodeId(node)) > 0.0).count() as u32;
+    let slot_us = system.picoseconds(system.network.slot(system.packets())) as f64 / 1e6;
+    let packets = system.packets().count() as f64;
     let window = division(system, 2, Grain::Fine).window();
     Check {
         topology: topology.kind().into(),
@@ -269,32 +264,32 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check
         channels: connected_channels(system),
         diameter: topology.diameter(),
         bisection_channels: topology.bisection_channels(),
-        routing: system.routing.kind().into(),
-        adaptive: system.routing.adaptive(),
+        routing: system.network.routing.kind().into(),
+        adaptive: system.network.routing.adaptive(),
         router: system.spec.router.kind().into(),
-        vc_classes: system.routing.classes(),
+        vc_classes: system.network.routing.classes(),
         vcs: plan.vcs(),
         vcs_by_class: vcs_by_class(system),
         deadlock_free: cycle.is_none(),
         deadlock_cycle: cycle.map(|cycle| cycle.to_string()),
-        pattern: system.pattern.kind().into(),
+        pattern: system.jobs[0].workload.pattern().kind().into(),
         senders,
         tick_ps: plan.tick().0,
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
-        memory_bytes: memory::of_system(system),
+        memory_bytes: memory::of_network(&system.network, &system.spec.router),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     }
 }
 
 /// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.
 fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
-    let classes = (0..).map(ChannelClass).zip(system.topology.class_names()).skip(2);
-    classes.map(|(class, name)| (name.to_owned(), system.plan.vcs_on(class))).collect()
+    let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names()).skip(2);
+    classes.map(|(class, name)| (name.to_owned(), system.network.plan.vcs_on(class))).collect()
 }
 
 fn connected_channels(system: &System) -> u32 {
-    let topology = &*system.topology;
+    let topology = &*system.network.topology;
     let of = |router| {
         let ports = (0..topology.ports(router)).map(units::PortId);
         ports.filter(|&port| topology.endpoint(router, port) != topology::Endpoint::Unconnected).count() as u32

@@ -3,35 +3,37 @@
 //! `Experiment` reads a file and gives its points; `System::build` makes one of them into a topology, a routing, a
 //! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
+mod allocation;
 mod analysis;
-mod application;
-mod benchmark;
 mod clock;
-mod closed;
+mod error;
 mod experiment;
-mod looks;
 mod machine;
 mod memory;
+mod network;
 mod path_sample;
 mod point;
 mod progress;
 mod proofs;
-mod result;
+mod results;
 mod run;
-mod scheduled;
-mod search;
-mod sources;
 mod system;
+mod timeline;
 pub mod traffic;
+mod workloads;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
-pub use application::{ApplicationResult, MappingFigures};
-pub use benchmark::{BenchmarkResult, PairResult};
-pub use closed::{ClosedResult, PhaseResult};
+pub use error::SystemError;
 pub use experiment::*;
+pub use machine::Machine;
+pub use network::{Network, Packets};
 pub use point::{PointError, analyze_point, check_point, run_point};
 pub use progress::{Phase, Progress};
-pub use result::{ChannelUtilization, ClassUtilization, PointResult};
-pub use run::{RunError, RunOptions, SATURATED_BELOW, run};
-pub use search::saturation;
-pub use system::{Closed, System, SystemError, Volumes};
+pub use results::{
+    ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,
+    PairResult, PhaseResult, PointResult,
+};
+pub use run::outcome::{RunError, RunOptions};
+pub use run::{run, saturation};
+pub use system::{Job, System};
+pub use workloads::{Counts, Course, SATURATED_BELOW, Setting, State, Totals, Workload};

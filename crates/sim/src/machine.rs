@@ -1,106 +1,112 @@
-//! A system in motion: its partitions, and how they are moved on together.
+//! A network in motion: its partitions, and how they are moved on together.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::run_windows;
+use engine::Pool;
 use engine::statistics::Histogram;
+use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Batch, Counters, Fabric, Grain, Mail, Partition, PartitionMap, Traffic, WaitingPacket, WithRouters, WorkerContext,
+    Actions, Batch, Counters, Fabric, Ledger, Mail, Partition, PartitionMap, Plan, WaitingPacket, WithRouters,
+    WorkerContext,
 };
-use host::Executor;
 use topology::ChannelSource;
 
-use crate::run::RunOptions;
-use crate::system::{Closed, System};
+use crate::timeline::{Global, Timeline};
 use crate::traffic::NodeTraffic;
 
-/// A running system, whatever its routers are.
-pub(crate) trait Machine {
-    /// Moves on to a time, in ticks; returns the counts of all partitions in each batch of a length until then, the last of
-    /// which may be shorter.
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Batch>;
+/// A running network, whatever its routers are. Jobs are known by their numbers, from 0.
+pub trait Machine {
+    /// Moves on to a time, in ticks; returns by job the counts of all partitions in each batch of a length until then, the
+    /// last of which may be shorter.
+    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>>;
     /// Packets in the network.
     fn in_flight(&mut self) -> i64;
-    /// Measures packets born from a time on, and counts bytes by source and by channel from now on.
-    fn measure_from(&mut self, start: u64);
-    /// Measures no packets born from a time on.
-    fn measure_until(&mut self, end: u64);
-    /// Measured packets that have not arrived: those in the network, and whether any is still at its source.
-    fn outstanding(&mut self, end: u64) -> bool;
-    /// Bytes delivered of each source since `measure_from`.
-    fn by_source(&mut self) -> Vec<u64>;
-    /// How far each source has come in what it has generated: the generation time of the packet at the head of its queue, or the
-    /// present if it has none that is due.
-    fn progress_by_source(&self) -> Vec<u64>;
-    /// Latencies of measured packets, and the routers that they have traversed, summed.
-    fn measured(&mut self) -> (Histogram, u64);
-    /// Notes from now on when packets arrive.
-    fn note_arrivals(&mut self);
-    /// By node, when the last packet has arrived, since `note_arrivals`; 0 if none has.
-    fn arrivals(&mut self) -> Vec<u64>;
-    /// Bytes sent on each channel since `measure_from`.
-    fn channel_bytes(&self) -> Vec<(ChannelSource, u64)>;
-    /// The ranks of each partition, if the traffic is theirs.
-    fn executors(&self) -> Vec<&Executor>;
+    /// Measures packets of a job generated from a time on, and counts its bytes by source and by channel from now on.
+    fn measure_from(&mut self, job: usize, start: u64);
+    /// Measures no packets of a job generated from a time on.
+    fn measure_until(&mut self, job: usize, end: u64);
+    /// Whether measured packets of a job have not arrived: in the network, or at a source with one generated before `end`.
+    fn outstanding(&mut self, job: usize, end: u64) -> bool;
+    /// Bytes delivered of each source of a job since `measure_from`.
+    fn by_source(&mut self, job: usize) -> Vec<u64>;
+    /// How far each source of a job has come in what it has generated: the generation time of the packet at the head of its
+    /// queue, or the present if it has none that is due.
+    fn progress_by_source(&mut self, job: usize) -> Vec<u64>;
+    /// Latencies of measured packets of a job, and the routers that they have traversed, summed.
+    fn measured(&mut self, job: usize) -> (Histogram, u64);
+    /// Notes from now on when packets of a job arrive.
+    fn note_arrivals(&mut self, job: usize);
+    /// By node, when the last packet of a job has arrived, since `note_arrivals`; 0 if none has.
+    fn arrivals(&mut self, job: usize) -> Vec<u64>;
+    /// Bytes of a job sent on each channel since `measure_from`.
+    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)>;
+    /// Shows the traffic of every partition.
+    fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
+    /// Changes the traffic of every partition at the present time, and does what it then asks for.
+    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
     /// Every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
 }
 
-/// Builds the machine of a system, divided over threads. `traffic` makes the traffic of some nodes.
+/// Builds a machine, divided over threads, for so many jobs. `traffic` makes the traffic of some nodes.
 pub(crate) fn build(
-    system: &System,
-    options: &RunOptions,
+    plan: &Arc<Plan>,
+    router: &RouterSpec,
+    map: PartitionMap,
+    jobs: usize,
     traffic: impl Fn(&[u32]) -> NodeTraffic,
 ) -> Box<dyn Machine> {
-    let map = division(system, options.threads, options.grain);
-    let traffic = (0..map.parts()).map(|part| traffic(map.nodes(part))).collect();
-    system.spec.router.with_routers(Division { system, map, traffic })
+    router.with_routers(Division { plan, map, jobs, traffic })
 }
 
-/// How a system is divided over threads.
-pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
-    let grain = match system.closed {
-        // Ranks know the whole schedule, wherever they are: many partitions of them would be many copies.
-        Some(Closed::Benchmark(_)) if grain == Grain::Fine => Grain::Coarse,
-        _ => grain,
-    };
-    PartitionMap::new(&system.plan, threads.max(1), grain)
-}
-
-/// A system about to be built, part by part.
-struct Division<'a> {
-    system: &'a System,
+/// A machine about to be built, part by part.
+struct Division<'a, F> {
+    plan: &'a Arc<Plan>,
     map: PartitionMap,
-    traffic: Vec<NodeTraffic>,
+    jobs: usize,
+    traffic: F,
 }
 
-impl WithRouters for Division<'_> {
+impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
     type Output = Box<dyn Machine>;
 
     fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
-        let Self { system, map, traffic } = self;
-        let nodes = system.topology.nodes();
-        let mut traffic = traffic.into_iter().enumerate();
+        let Self { plan, map, jobs, traffic } = self;
+        let nodes = plan.topology().nodes();
         let worker = |parts: Range<usize>| {
-            let mut context = WorkerContext::new(Counters::new(nodes), map.parts());
-            let partition = |(index, traffic): (usize, NodeTraffic)| {
-                if traffic.wants_events() {
-                    context.counters.ignore_sources();
+            let mut context = WorkerContext::new(Counters::of_jobs(nodes, jobs), map.parts());
+            let partition = |index: usize| {
+                let traffic = traffic(map.nodes(index));
+                for job in (0..jobs).filter(|&job| !traffic.knows_sources(job)) {
+                    context.counters.job_mut(job).ignore_sources();
                 }
-                OwnedPartition { index, partition: Partition::new(&system.plan, &map, index, &routers, traffic) }
+                let mut partition = Partition::new(plan, &map, index, &routers, traffic);
+                partition.count_channels_of_jobs(jobs);
+                OwnedPartition { index, partition }
             };
-            let owned = traffic.by_ref().take(parts.len()).map(partition).collect();
+            let owned = parts.map(partition).collect();
             Worker { owned, context, inbox: Mail::default() }
         };
+        let workers = map.workers().map(worker).collect();
+        let mail: Arc<[Mutex<Mail>]> = (0..map.parts()).map(|_| Mutex::default()).collect();
+        let mut timeline = Timeline::default();
+        if let Some(period) = plan.snapshot_period() {
+            timeline.add(0, Global::Snapshot { period });
+        }
         Box::new(Parts {
-            workers: map.workers().map(worker).collect(),
-            mail: (0..map.parts()).map(|_| Mutex::default()).collect(),
+            pool: Pool::new(workers, {
+                let mail = Arc::clone(&mail);
+                move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
+            }),
+            mail,
+            jobs,
             nodes: nodes as usize,
             window: map.window(),
-            snapshots: system.plan.snapshot_period(),
-            channels: system.plan.output_channels(),
+            timeline,
+            congestion: Default::default(),
+            channels: plan.output_channels(),
             now: 0,
         })
     }
@@ -138,160 +144,202 @@ impl<R: Routers> Worker<R> {
             }
         }
     }
+
+    fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
+        self.owned.iter().map(|owned| &owned.partition)
+    }
+
+    fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
+        self.owned.iter_mut().map(|owned| &mut owned.partition)
+    }
 }
 
 /// The partitions of a run.
 struct Parts<R> {
-    workers: Vec<Worker<R>>,
+    pool: Pool<Worker<R>>,
     /// By partition, what has been sent to it.
-    mail: Vec<Mutex<Mail>>,
+    mail: Arc<[Mutex<Mail>]>,
+    jobs: usize,
     nodes: usize,
     window: u64,
-    /// How often the routing has the network's congestion looked at, if it does, and over how many channels.
-    snapshots: Option<u64>,
+    timeline: Timeline,
+    /// The congestion of all channels as partitions know it, and the snapshot before, kept for its memory.
+    congestion: [Arc<Vec<u64>>; 2],
     channels: usize,
     now: u64,
 }
 
-impl<R: Routers> Parts<R> {
-    fn counters(&mut self) -> impl Iterator<Item = &mut Counters> {
-        self.workers.iter_mut().map(|worker| &mut worker.context.counters)
+impl<R: Routers + 'static> Parts<R> {
+    /// Visits the counters of every worker.
+    fn each_counters(&self, mut visit: impl FnMut(&mut Counters)) {
+        self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
     }
 
-    fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
-        self.workers.iter().flat_map(|worker| &worker.owned).map(|partition| &partition.partition)
-    }
-
-    fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
-        self.workers.iter_mut().flat_map(|worker| &mut worker.owned).map(|partition| &mut partition.partition)
-    }
-
-    /// Lets all partitions see how congested the channels of all are now.
+    /// Shows all partitions how congested the channels of all are now.
     fn take_snapshot(&mut self) {
-        let mut snapshot = vec![0_u64; self.channels];
-        for partition in self.partitions() {
-            partition.fabric().read_congestion(&mut snapshot);
+        self.congestion.swap(0, 1);
+        // Nobody but this machine holds the snapshot before the last one: nothing is copied.
+        debug_assert_eq!(Arc::strong_count(&self.congestion[0]), 1);
+        let snapshot = Arc::make_mut(&mut self.congestion[0]);
+        snapshot.clear();
+        snapshot.resize(self.channels, 0);
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_congestion(snapshot));
         }
-        let snapshot = Arc::new(snapshot);
-        for partition in self.partitions_mut() {
-            partition.take_snapshot(Arc::clone(&snapshot));
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
         }
     }
 
-    fn run_until(&mut self, until: u64) {
-        let mail = &self.mail;
-        let step = |worker: &mut Worker<R>, _start: u64, end: u64| worker.run_until(end, mail);
-        run_windows(&mut self.workers, self.now..until, self.window, step);
-        self.now = until;
+    /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
+    #[cfg(debug_assertions)]
+    fn check_conservation(&mut self) {
+        let mut ledger = Ledger::new(self.mail.len());
+        for worker in self.pool.workers() {
+            for OwnedPartition { index, partition } in &worker.owned {
+                partition.account(*index as u16, &lock(&self.mail[*index]), &mut ledger);
+            }
+        }
+        assert_eq!(
+            ledger.packets(),
+            self.in_flight(),
+            "packets of pools and mail, and those that have entered and not left"
+        );
+        for worker in self.pool.workers() {
+            for OwnedPartition { index, partition } in &worker.owned {
+                let checked = partition.check_credits(*index as u16, &ledger);
+                assert!(checked.is_ok(), "{checked:?}");
+            }
+        }
+    }
+
+    /// By index, the sum over workers of a job's counts.
+    fn sum(&self, job: usize, mut add: impl FnMut(&mut [u64], &fabric::JobCounters)) -> Vec<u64> {
+        let mut sum = vec![0; self.nodes];
+        self.each_counters(|counters| add(&mut sum, counters.job(job)));
+        sum
     }
 }
 
-impl<R: Routers> Machine for Parts<R> {
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Batch> {
+impl<R: Routers + 'static> Machine for Parts<R> {
+    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
         let begin = self.now;
-        self.counters().for_each(|counters| counters.count_batches(begin, batch));
+        self.each_counters(|counters| counters.count_batches(begin, batch));
         while self.now < until {
-            let next = match self.snapshots {
-                None => until,
-                Some(period) => {
-                    if self.now.is_multiple_of(period) {
-                        self.take_snapshot();
-                    }
-                    until.min((self.now / period + 1) * period)
+            while let Some(action) = self.timeline.take_due(self.now) {
+                match action {
+                    Global::Snapshot { .. } => self.take_snapshot(),
                 }
-            };
-            self.run_until(next);
+            }
+            let next = self.timeline.next().map_or(until, |next| until.min(next));
+            self.pool.run(self.now..next, self.window);
+            self.now = next;
         }
-        let mut sums = vec![Batch::default(); (until - begin).div_ceil(batch) as usize];
-        for counts in self.counters().map(Counters::take_batches) {
-            sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
-        }
+        #[cfg(debug_assertions)]
+        self.check_conservation();
+        let mut sums = vec![vec![Batch::default(); (until - begin).div_ceil(batch) as usize]; self.jobs];
+        self.each_counters(|counters| {
+            for (job, sums) in sums.iter_mut().enumerate() {
+                let counts = counters.take_batches(job);
+                sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+            }
+        });
         sums
     }
 
     fn in_flight(&mut self) -> i64 {
-        self.counters().map(|counters| counters.in_flight).sum()
+        let mut sum = 0;
+        self.each_counters(|counters| sum += counters.in_flight);
+        sum
     }
 
-    fn measure_from(&mut self, start: u64) {
-        self.partitions_mut().for_each(Partition::clear_channels);
-        for counters in self.counters() {
+    fn measure_from(&mut self, job: usize, start: u64) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.clear_channels(job));
+            let counters = worker.context.counters.job_mut(job);
             counters.measure(start..u64::MAX);
             counters.clear_sources();
         }
     }
 
-    fn measure_until(&mut self, end: u64) {
-        for counters in self.counters() {
-            counters.measure_until(end);
-        }
+    fn measure_until(&mut self, job: usize, end: u64) {
+        self.each_counters(|counters| counters.job_mut(job).measure_until(end));
     }
 
-    fn outstanding(&mut self, end: u64) -> bool {
-        let in_network: i64 = self.counters().map(|counters| counters.measured_in_flight).sum();
-        in_network > 0
-            || self
-                .partitions()
-                .any(|partition| partition.next_generation_times().any(|(_, generated_at)| generated_at < end))
+    fn outstanding(&mut self, job: usize, end: u64) -> bool {
+        let mut in_network = 0;
+        self.each_counters(|counters| in_network += counters.job(job).measured_in_flight);
+        in_network > 0 || self.progress_by_source(job).iter().any(|&generated_at| generated_at < end)
     }
 
-    fn by_source(&mut self) -> Vec<u64> {
-        let mut counters = self.counters();
-        let mut sum = counters.next().map(|counters| counters.by_source.clone()).unwrap_or_default();
-        for counters in counters {
-            for (all, part) in sum.iter_mut().zip(&counters.by_source) {
-                *all += part;
-            }
-        }
-        sum
+    fn by_source(&mut self, job: usize) -> Vec<u64> {
+        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part))
     }
 
-    fn progress_by_source(&self) -> Vec<u64> {
+    fn progress_by_source(&mut self, job: usize) -> Vec<u64> {
         let mut generation_times = vec![self.now; self.nodes];
-        for (node, generated_at) in self.partitions().flat_map(Partition::next_generation_times) {
-            generation_times[node.index()] = generated_at.min(self.now);
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let traffic = partition.traffic();
+                for (local, (node, head)) in partition.next_generation_times().enumerate() {
+                    if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
+                        generation_times[node.index()] = generated_at.min(self.now);
+                    }
+                }
+            }
         }
         generation_times
     }
 
-    fn measured(&mut self) -> (Histogram, u64) {
+    fn measured(&mut self, job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
         let mut hops = 0;
-        for counters in self.counters() {
-            all.merge(&counters.latency);
-            hops += counters.hops;
-        }
+        self.each_counters(|counters| {
+            all.merge(&counters.job(job).latency);
+            hops += counters.job(job).hops;
+        });
         (all, hops)
     }
 
-    fn note_arrivals(&mut self) {
-        self.counters().for_each(Counters::note_arrivals);
+    fn note_arrivals(&mut self, job: usize) {
+        self.each_counters(|counters| counters.note_arrivals(job));
     }
 
-    fn arrivals(&mut self) -> Vec<u64> {
-        let mut latest = vec![0_u64; self.nodes];
-        for counters in self.counters() {
-            for (all, &part) in latest.iter_mut().zip(counters.arrivals()) {
-                *all = part.max(*all);
-            }
+    fn arrivals(&mut self, job: usize) -> Vec<u64> {
+        let latest = |(all, &part): (&mut u64, &u64)| *all = part.max(*all);
+        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.arrivals).for_each(latest))
+    }
+
+    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
+        let mut bytes = Vec::new();
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| bytes.extend(partition.channel_bytes(job)));
         }
-        latest
+        bytes
     }
 
-    fn channel_bytes(&self) -> Vec<(ChannelSource, u64)> {
-        self.partitions().flat_map(Partition::channel_bytes).collect()
+    fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| visit(partition.traffic()));
+        }
     }
 
-    fn executors(&self) -> Vec<&Executor> {
-        self.partitions().filter_map(|partition| partition.traffic().executor()).collect()
+    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
+        }
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {
-        self.partitions().flat_map(Partition::waiting_packets).collect()
+        let mut waiting = Vec::new();
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| waiting.extend(partition.waiting_packets()));
+        }
+        waiting
     }
 }
 
-/// A mailbox. One whose owner has died is as good as any: the run is lost anyway.
+/// A mailbox. Where its owner has died, the run is lost anyway.
 fn lock(mail: &Mutex<Mail>) -> MutexGuard<'_, Mail> {
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

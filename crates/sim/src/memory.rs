@@ -4,9 +4,10 @@ use fabric::catalogue::RouterSpec;
 use fabric::{FabricSpec, NetworkSize};
 use topology::Topology;
 
-use crate::sources::Sources;
-use crate::system::{System, SystemError};
+use crate::error::SystemError;
+use crate::network::Network;
 use crate::traffic::OpenTraffic;
+use crate::workloads::Sources;
 
 /// What the memory of a run depends on.
 struct Size<'a> {
@@ -34,14 +35,9 @@ fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
 }
 
 /// The same of a system that is built.
-pub(crate) fn of_system(system: &System) -> u64 {
-    let (topology, routing) = (&*system.topology, &*system.routing);
-    estimate(&Size {
-        topology,
-        classes: routing.classes(),
-        longest: routing.max_routers(),
-        router: &system.spec.router,
-    })
+pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
+    let (topology, routing) = (&*network.topology, &*network.routing);
+    estimate(&Size { topology, classes: routing.classes(), longest: routing.max_routers(), router })
 }
 
 /// Refuses a system that this machine has no memory for.

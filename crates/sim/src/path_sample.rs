@@ -6,7 +6,7 @@ use routing::{Choice, Hop, Routing};
 use topology::{Endpoint, Topology};
 use units::{Draw, NodeId, VcClass};
 
-use crate::system::System;
+use crate::system::{Job, System};
 
 /// Packets of a sample, about: its mean is within 1 % of the pattern's.
 const PACKETS: u32 = 1 << 14;
@@ -14,16 +14,21 @@ const PACKETS: u32 = 1 << 14;
 /// Packet-hops of all nodes in a slot (the time of a message on an injection link) at the offered load, for messages of one
 /// packet.
 pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
-    let load = system.sources().load;
-    let senders: Vec<NodeId> = (0..system.topology.nodes()).map(NodeId).filter(|&node| load(node) > 0.0).collect();
+    system.jobs.iter().map(|job| hops_of_a_job(system, job)).sum()
+}
+
+fn hops_of_a_job(system: &System, job: &Job) -> f64 {
+    let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
+    let nodes = (0..system.network.topology.nodes()).map(NodeId);
+    let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
     let total: f64 = senders.iter().map(|&node| load(node)).sum();
     // As many packets of each node of a sample, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);
     let (mut sum, mut weights) = (0.0, 0.0);
     for &node in senders.iter().step_by(step) {
-        let mut stream = Stream::new(system.spec.seed, Owner::Node(node.0));
-        let routers: u32 = (0..each).map(|_| routers_of_a_packet(system, node, &mut stream)).sum();
+        let mut stream = Stream::new(job.seed, Owner::Node(node.0));
+        let routers: u32 = (0..each).map(|_| routers_of_a_packet(system, job, node, &mut stream)).sum();
         sum += load(node) * f64::from(routers) / f64::from(each);
         weights += load(node);
     }
@@ -32,9 +37,9 @@ pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
 
 /// Routers that a packet of a node traverses, to a destination of the pattern. Where routers choose by congestion, any
 /// candidate is as likely, and the first of two paths is taken, as in a network without load.
-fn routers_of_a_packet(system: &System, src: NodeId, draw: &mut dyn Draw) -> u32 {
-    let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.topology, &*system.routing);
-    let dst = system.pattern.destination(src, draw);
+fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn Draw) -> u32 {
+    let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
+    let dst = job.workload.pattern().destination(src, draw);
     let (mut at, in_port) = topology.attachment(src);
     let mut hop = Hop { dst, state: routing.start(src, dst, draw), in_port, vc_class: VcClass(0) };
     let mut routers = 1;

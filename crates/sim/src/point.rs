@@ -1,12 +1,13 @@
 //! Points of an experiment, with errors at the lines of its file.
 
 use crate::analysis::{self, Analysis, Check};
+use crate::error::SystemError;
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
 use crate::progress::Phase;
-use crate::result::PointResult;
-use crate::run::{self, RunError, RunOptions};
-use crate::search;
-use crate::system::{System, SystemError};
+use crate::results::PointResult;
+use crate::run;
+use crate::run::outcome::{RunError, RunOptions};
+use crate::system::System;
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -54,14 +55,14 @@ pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis,
 /// Runs a point, or searches its saturation load if the experiment says so.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key; a deadlock; or the watcher's wish.
+/// What is wrong with the experiment, with file, line and key; a deadlock; or a cancellation.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     let system = build(experiment, point)?;
     options.progress.set(Phase::Setup, 0.0);
     let proven = experiment.proofs().refuse_deadlock(&system).map_err(RunError::from);
     let result = proven.and_then(|()| match point.spec.measure.search {
         None => run::simulate(&system, options),
-        Some(Search::Saturation) => search::search(&system, options),
+        Some(Search::Saturation) => run::search(&system, options),
     });
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),

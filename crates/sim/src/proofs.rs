@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use routing::{DependencyCycle, RoutingSpec};
 use topology::TopologySpec;
 
+use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
-use crate::system::{System, SystemError};
+use crate::system::System;
 
 /// The verdict on each pair of a topology and a routing that has been checked. Clones share what they know.
 ///

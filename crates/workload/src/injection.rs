@@ -19,8 +19,8 @@ pub enum InjectionSpec {
     Poisson,
     /// One message every slot / load, from a random phase on.
     Periodic,
-    /// A source always has a message: the next is generated when the head of the previous one has left. The load has to
-    /// be 1.
+    /// A source always has a message: the next is generated at the moment at which the head of the previous one's last
+    /// packet leaves the node, so that it waits at least while that packet is serialized. The load has to be 1.
     Backlogged,
 }
 
@@ -133,7 +133,7 @@ impl Injection {
         self
     }
 
-    /// Whether the next message is generated when the previous one has left, not by the clock.
+    /// Whether the next message is generated when the head of the previous one's last packet leaves, not by the clock.
     #[inline]
     pub fn is_backlogged(&self) -> bool {
         matches!(self, Self::Backlogged)
@@ -159,7 +159,7 @@ impl Injection {
     }
 
     /// The time of the message after one that was generated at `previous`. Of backlogged sources, `previous` is the
-    /// time at which the previous message has left, and the result is that time.
+    /// time at which the head of the previous message's last packet has left, and the answer is that time.
     #[inline]
     pub fn next(&self, state: &mut InjectionState, previous: u64, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
         match *self {

@@ -148,6 +148,43 @@ impl PlacementSpec {
     }
 }
 
+impl PlacementSpec {
+    /// Places tasks on some nodes of a machine only, in their order. Paths are relative to `base`.
+    ///
+    /// # Errors
+    /// If groups are asked for, or a file is wrong or names another node. The error's key is under `[placement]`.
+    pub fn place_on(
+        &self,
+        nodes: &[u32],
+        topology: &dyn Topology,
+        seed: u64,
+        base: &Path,
+    ) -> Result<Placement, PatternError> {
+        let per_node = self.tasks_per_node().unwrap_or(1) as usize;
+        let contiguous = nodes.iter().flat_map(|&node| std::iter::repeat_n(node, per_node));
+        let node_of: Vec<u32> = match self {
+            Self::File(file) => {
+                let placement = file.read(topology.nodes(), base)?;
+                let other = |task: &u32| !nodes.contains(&placement.node(TaskId(*task)).0);
+                if let Some(task) = (0..placement.len()).find(other) {
+                    let (name, node) = (file.path.display(), placement.node(TaskId(task)).0);
+                    let message = format!("{name}:{}: node {node} is not one of this job's", task + 1);
+                    return Err(PatternError::new("path", message));
+                }
+                return Ok(placement);
+            }
+            Self::RandomGroups(_) => {
+                let message = "\"random-groups\" is for jobs that have all nodes, or the first ones by number of nodes";
+                return Err(PatternError::new("strategy", message));
+            }
+            Self::Contiguous(_) => contiguous.collect(),
+            Self::RoundRobin(_) => (0..per_node).flat_map(|_| nodes.iter().copied()).collect(),
+            Self::Random(_) => shuffled(contiguous.collect(), &mut Stream::new(seed, "random-placement")),
+        };
+        Ok(Placement::new(node_of, topology.nodes()))
+    }
+}
+
 /// A random order (Fisher and Yates).
 fn shuffled(mut items: Vec<u32>, draw: &mut dyn Draw) -> Vec<u32> {
     for last in (1..items.len()).rev() {

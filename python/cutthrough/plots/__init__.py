@@ -28,6 +28,7 @@ STYLE = Path(__file__).with_name("cutthrough.mplstyle")
 FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "latency": curves.latency,
     "throughput": curves.throughput,
+    "slowdown": curves.slowdown,
     "completion": bars.completion,
     "messages": message_times.messages,
 }
@@ -38,7 +39,8 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of a closed workload, `completion`; of a benchmark, `messages`.
+        quantity: `latency` or `throughput`; of a closed workload, `completion`; of a benchmark, `messages`; of several
+            jobs that were compared with themselves alone, `slowdown`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -91,6 +93,9 @@ def save(
 def _names(results: PointTable) -> list[str]:
     """The figures that suit what was run."""
     keys = {key for point in results for key in point}
+    if "jobs" in keys:
+        compared = any("slowdown" in job for point in results for job in point.get("jobs", ()))
+        return ["latency", "throughput", *(["slowdown"] if compared else [])]
     if "pairs" in keys:
         return ["messages"]
     return ["completion"] if "phases" in keys else ["latency", "throughput"]

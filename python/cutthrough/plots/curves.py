@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     from cutthrough.points import PointTable
     from cutthrough.series import Axis, Series
 
-__all__ = ["latency", "log_scale", "throughput"]
+__all__ = ["latency", "log_scale", "slowdown", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
+#: Characters of a legend that stand beside one another.
+LEGEND = 80
 #: One marker a line, so that lines can be distinguished in black and white.
 MARKERS = "osD^vPX*"
 
 
 def latency(results: PointTable) -> Figure:
-    """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only."""
+    """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only.
+
+    Several jobs have a line each.
+    """
+    results = results.by_job()
     figure, axes, axis = _canvas(results)
     series = split(results.points, results.axes, axis)
     unit, scale = _time_unit(results)
@@ -53,7 +59,8 @@ def latency(results: PointTable) -> Figure:
 
 
 def throughput(results: PointTable) -> Figure:
-    """Accepted load over the axis; the grey diagonal is everything that is offered."""
+    """Accepted load over the axis; the grey diagonal is all that is offered. Several jobs have a line each."""
+    results = results.by_job()
     figure, axes, axis = _canvas(results)
     if axis.key == "offered_load":
         axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
@@ -62,6 +69,20 @@ def throughput(results: PointTable) -> Figure:
     axes.set_ylim(0, 1.04)
     axes.set_ylabel("Accepted load, mean over nodes")
     _finish(axes, results, "throughput")
+    return figure
+
+
+def slowdown(results: PointTable) -> Figure:
+    """How many times longer each job took than alone, over the axis; at the grey line others do not touch it."""
+    results = results.by_job()
+    figure, axes, axis = _canvas(results)
+    axes.axhline(1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
+    compared = [line for line in split(results.points, results.axes, axis) if any(point.get("slowdown") for point in line.points)]
+    for number, line in enumerate(compared):
+        _draw(axes, line, ([axis.place(point) for point in line.points], line.column("slowdown")), number)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("Slowdown against running alone")
+    _finish(axes, results, "slowdown")
     return figure
 
 
@@ -123,4 +144,6 @@ def _finish(axes: Axes, results: PointTable, what: str) -> None:
         hollow = Line2D([], [], linestyle="none", marker="o", markerfacecolor="white", markeredgecolor="#555555")
         handles, labels = [*handles, hollow], [*labels, "saturated"]
     if len(labels) > 1:
-        axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=min(4, len(labels)))
+        # Beside one another as far as the figure's width has room for them.
+        room = max(1, LEGEND // (max(map(len, labels)) + 6))
+        axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=min(4, room, len(labels)))

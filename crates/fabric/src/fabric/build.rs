@@ -56,6 +56,8 @@ impl Fabric {
             adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
             promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
             exceeds_cache: outputs.len() > CACHED_OUTPUTS,
+            sent_by_job: Vec::new(),
+            jobs: 1,
             context: WorkerContext::default(),
             routers,
             nodes,

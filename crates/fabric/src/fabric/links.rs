@@ -33,6 +33,9 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn transmit<const WAITED: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
+        if !self.sent_by_job.is_empty() {
+            self.count_for_job(output, packet, bytes);
+        }
         if !self.promised.is_empty() {
             self.keep_promise(output, packet);
         }

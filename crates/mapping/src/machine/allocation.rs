@@ -9,6 +9,14 @@ use units::NodeId;
 use super::importers::hostlist;
 use crate::MachineError;
 
+/// The nodes of an allocation of a machine whose nodes have no names, in its order.
+///
+/// # Errors
+/// If it is of no such form, or names a node that the machine does not have.
+pub fn parse_allocation(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, MachineError> {
+    parse(text, topology, None)
+}
+
 /// The nodes of an allocation, in its order. `names` are those of the machine's nodes, if they have any.
 ///
 /// # Errors

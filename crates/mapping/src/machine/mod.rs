@@ -16,6 +16,7 @@ use units::NodeId;
 
 use crate::{Hops, MachineError};
 
+pub use allocation::parse_allocation;
 pub use importers::hwloc::NodeShape;
 pub use job::Job;
 pub use manager::RankPlace;

@@ -12,6 +12,12 @@ pub(super) fn fill(root: &mut Table) {
 fn table(shape: &TableShape, written: &mut Table) {
     for key in &shape.keys {
         let Some(entry) = written.entries.iter_mut().find(|entry| entry.key == key.name) else { continue };
+        if let (Shape::List(list), Value::List(items)) = (&key.shape, &mut entry.node.value)
+            && let Shape::Table(shape) = &*list.items
+        {
+            items.iter_mut().filter_map(Node::as_table).for_each(|inner| table(shape, inner));
+            continue;
+        }
         let Value::Table(inner) = &mut entry.node.value else { continue };
         match inner_shape(&key.shape) {
             Some(Inner::Table(shape)) => table(shape, inner),

@@ -9,7 +9,7 @@ use super::kinds;
 use super::locate::{Sources, find};
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, axes};
-use super::tree::{Node, Place, Table, Value};
+use super::tree::{Entry, Node, Place, Table, Value};
 use super::validate;
 use crate::proofs::Proofs;
 
@@ -206,14 +206,31 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, ConfigError
         .map(|(index, (key, value))| setting(key, value, index + 1))
         .collect::<Result<Vec<_>, _>>()?;
     for setting in &settings {
+        check_job(&tree, &setting.path, setting.place)?;
         tree.set(&setting.path, setting.place, setting.node.clone());
     }
     let mut axes = axes(tree.remove("sweep"))?;
+    axes.iter().try_for_each(|axis| check_job(&tree, &axis.path, axis.key_place))?;
     axes.retain(|axis| !settings.iter().any(|setting| setting.settles(axis)));
     let points = (0..axes.iter().map(|axis| axis.values.len()).product())
         .map(|index| point(&tree, &axes, &settings, index))
         .collect::<Result<Vec<_>, _>>()?;
     Ok((tree, axes, settings, points))
+}
+
+/// Refuses the path of a key of a job that is not there.
+fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
+    let [section, name, ..] = path else { return Ok(()) };
+    let Some(Entry { node: jobs, .. }) = tree.get("job") else {
+        let message = "there are no jobs: the key is for files with [[job]] tables";
+        return if section == "job" { Err(ConfigError::new(place, path.join("."), message)) } else { Ok(()) };
+    };
+    if section != "job" || jobs.index_of(name).is_some() {
+        return Ok(());
+    }
+    let names =
+        if let Value::List(jobs) = &jobs.value { jobs.iter().filter_map(Node::name).collect() } else { Vec::new() };
+    Err(ConfigError::new(place, path.join("."), format!("there is no job `{name}`")).allowing(name, names))
 }
 
 fn too_large(size: usize) -> ConfigError {
@@ -285,7 +302,7 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     let spec: ExperimentSpec =
         serde_json::from_value(tree.to_json()).map_err(|error| ConfigError::new(None, "", error.to_string()))?;
     if let Some((path, message)) = spec.contradiction() {
-        return Err(ConfigError::new(find(&tree, path), path, message));
+        return Err(ConfigError::new(find(&tree, &path), path, message));
     }
     Ok(Point { index, keys: keys(axes, index), spec })
 }

@@ -81,6 +81,7 @@ fn child<'a>(node: &'a Node, step: &Step) -> Option<&'a Node> {
     match (&node.value, step) {
         (Value::Table(table), Step::Key(key)) => table.get(key).map(|Entry { node, .. }| node),
         (Value::List(items), Step::Index(index)) => items.get(*index),
+        (Value::List(items), Step::Key(name)) => node.index_of(name).and_then(|index| items.get(index)),
         _ => None,
     }
 }

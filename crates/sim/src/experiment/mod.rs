@@ -5,6 +5,7 @@
 //! and that `reference` documents.
 
 mod error;
+mod jobs;
 mod kinds;
 mod load;
 mod locate;
@@ -17,6 +18,7 @@ mod tree;
 mod validate;
 
 pub use error::{Diagnosis, ExperimentError, Position};
+pub use jobs::JobSpec;
 pub use load::{Experiment, MAX_FILE, Point};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::schema::{Choice, Key, Kind, Name, Shape, TableShape, file_shape};
+use super::schema::{Choice, Key, Kind, ListShape, Name, Shape, TableShape, file_shape};
 use super::validate::{quantity_range, range};
 
 /// A section of the experiment file, or one kind of it.
@@ -66,6 +66,14 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
     for key in shape.keys.iter().filter(|key| is_section(&key.shape)) {
         let path = if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) };
         nested(&key.shape, &path, &key.doc, sections);
+    }
+    for key in &shape.keys {
+        if let Shape::List(ListShape { items, .. }) = &key.shape
+            && let Shape::Table(shape) = &**items
+        {
+            let keys = shape.keys.iter().filter(|key| !is_section(&key.shape)).map(key_doc).collect();
+            sections.push(SectionDoc { section: key.name.clone(), kind: None, doc: shape.doc.clone(), keys });
+        }
     }
     if let Some(others) = &shape.others
         && is_section(others)

@@ -14,6 +14,7 @@ use units::{Bandwidth, Bytes, Capacity, Time};
 use workload::benchmarks::BenchmarkSpec;
 use workload::{InjectionSpec, PatternSpec};
 
+use super::jobs::{self, JobSpec};
 use super::place::PlaceSpec;
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
@@ -43,45 +44,97 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// Who sends what, and when.
-    pub workload: WorkloadSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadSpec>,
     /// Which task runs on which node.
     #[serde(default)]
     pub placement: PlaceSpec,
+    /// Several workloads that share the network, instead of `[workload]` and `[placement]`.
+    #[serde(default, rename = "job", skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobSpec>,
     /// How long to simulate, and how sure to be.
     #[serde(default)]
     pub measure: MeasureSpec,
 }
 
 impl ExperimentSpec {
+    /// Every workload, and the path of its section.
+    fn workloads(&self) -> impl Iterator<Item = (String, &WorkloadSpec)> {
+        let only = self.workload.iter().map(|workload| ("workload".to_owned(), workload));
+        only.chain(self.jobs.iter().map(|job| (format!("job.{}.workload", job.name), &job.workload)))
+    }
+
     /// Keys that are right each for itself but not together: the path of the one to show, and what is wrong.
-    pub(super) fn contradiction(&self) -> Option<(&'static str, String)> {
-        let MeasureSpec { min_time, max_time, .. } = &self.measure;
-        if let (Some(min), Some(max)) = (min_time, max_time)
-            && min > max
-        {
-            return Some((
-                "measure.min_time",
-                format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})"),
-            ));
-        }
-        if self.node.drain.is_some() && self.node.receive_buffer.is_none() {
-            let message =
-                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
-            return Some(("node.drain", message.to_owned()));
-        }
+    pub(super) fn contradiction(&self) -> Option<(String, String)> {
+        let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
+        let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
+        found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
+            let wrong = |(path, workload): (String, &WorkloadSpec)| {
+                let WorkloadSpec::Traffic(traffic) = workload else { return None };
+                let error = traffic.injection.check(traffic.load).err()?;
+                Some((format!("{path}.load"), error.to_string()))
+            };
+            self.workloads().find_map(wrong)
+        })
+    }
+
+    /// What does not go with jobs, and what needs them.
+    fn job_contradiction(&self) -> Option<(String, String)> {
+        let (key, message) = match (&self.workload, &self.jobs[..]) {
+            (Some(_), [_, ..]) => {
+                ("workload", "[workload] and [[job]] cannot both be given: each job has a workload of its own")
+            }
+            (None, [_, ..]) if self.placement != PlaceSpec::default() => {
+                ("placement", "[placement] and [[job]] cannot both be given: each job has a placement of its own")
+            }
+            (_, [_, _, ..]) if self.measure.search.is_some() => {
+                ("measure.search", "a search varies the load of one workload, and there are several jobs")
+            }
+            (_, [] | [_]) if self.measure.compare_alone => {
+                ("measure.compare_alone", "`compare_alone` is for several jobs: alone there is nothing to compare with")
+            }
+            _ => return None,
+        };
+        Some((key.into(), message.into()))
+    }
+
+    fn node_contradiction(&self) -> Option<(String, String)> {
+        let NodeSpec { receive_buffer, drain } = &self.node;
+        let message =
+            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
+        (drain.is_some() && receive_buffer.is_none()).then(|| ("node.drain".into(), message.into()))
+    }
+
+    fn nic_contradiction(&self) -> Option<(String, String)> {
         let NicSpec::Ideal(nic) = &self.nic;
-        if nic.eager_limit.is_some() && !matches!(self.workload, WorkloadSpec::Benchmark(_)) {
+        let ranks = self.workloads().any(|(_, workload)| matches!(workload, WorkloadSpec::Benchmark(_)));
+        if nic.eager_limit.is_some() && !ranks {
             let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
                            have them";
-            return Some(("nic.eager_limit", message.to_owned()));
+            return Some(("nic.eager_limit".into(), message.to_owned()));
         }
         if nic.control_size.is_some() && nic.eager_limit.is_none() {
             let message = "`nic.control_size` is of messages that ask first; it goes with `nic.eager_limit`";
-            return Some(("nic.control_size", message.to_owned()));
+            return Some(("nic.control_size".into(), message.to_owned()));
         }
-        let WorkloadSpec::Traffic(traffic) = &self.workload else { return None };
-        let error = traffic.injection.check(traffic.load).err()?;
-        Some(("workload.load", error.to_string()))
+        None
+    }
+}
+
+impl MeasureSpec {
+    /// Keys of the section that contradict one another.
+    fn contradiction(&self) -> Option<(&'static str, String)> {
+        let Self { min_time, max_time: Some(max), warm_up, .. } = self else { return None };
+        if let Some(min) = min_time.filter(|min| min > max) {
+            return Some(("min_time", format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})")));
+        }
+        let WarmUp::Fixed(warm_up) = warm_up else { return None };
+        (warm_up >= max).then(|| {
+            let message = format!(
+                "`measure.warm_up` ({warm_up}) leaves no time to measure: the run ends at `measure.max_time` ({max})"
+            );
+            ("warm_up", message)
+        })
     }
 }
 
@@ -327,6 +380,8 @@ pub struct MeasureSpec {
     /// How finely to search: the width of the interval of loads at which the search ends.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 0.5))]
     pub resolution: f64,
+    /// Of several jobs, whether each that the run waits for is run alone too, in the same places: its `slowdown`.
+    pub compare_alone: bool,
 }
 
 impl Default for MeasureSpec {
@@ -339,6 +394,7 @@ impl Default for MeasureSpec {
             max_time: None,
             search: None,
             resolution: 0.01,
+            compare_alone: false,
         }
     }
 }

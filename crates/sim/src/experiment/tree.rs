@@ -78,13 +78,45 @@ impl Table {
             (entry.key_place, entry.node) = (key_place, node);
             return;
         }
-        let mut table = entry.node.take_table(key_place);
-        table.set(rest, key_place, node);
-        entry.node.value = Value::Table(table);
+        // Of a list of tables the next step is the name of one.
+        if let Some(index) = entry.node.index_of(&rest[0])
+            && let Value::List(items) = &mut entry.node.value
+        {
+            return items[index].set(&rest[1..], key_place, node);
+        }
+        entry.node.set(rest, key_place, node);
     }
 }
 
 impl Node {
+    /// Sets the value at a path below this one.
+    fn set(&mut self, path: &[String], key_place: Place, node: Self) {
+        if path.is_empty() {
+            *self = node;
+            return;
+        }
+        let mut table = self.take_table(key_place);
+        table.set(path, key_place, node);
+        self.value = Value::Table(table);
+    }
+
+    /// Of a list of tables, the place of the one of a name.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        let Value::List(items) = &self.value else { return None };
+        items.iter().position(|item| item.name() == Some(name))
+    }
+
+    /// The table, if it is one.
+    pub fn as_table(&mut self) -> Option<&mut Table> {
+        if let Value::Table(table) = &mut self.value { Some(table) } else { None }
+    }
+
+    /// The `name` of a table.
+    pub fn name(&self) -> Option<&str> {
+        let Value::Table(table) = &self.value else { return None };
+        table.get("name")?.node.as_text()
+    }
+
     /// Takes the table out of a node, so that it can be changed and put back.
     fn take_table(&mut self, key_place: Place) -> Table {
         match std::mem::replace(&mut self.value, Value::Boolean(false)) {

@@ -11,7 +11,12 @@ use super::tree::{Entry, Node, Place, Table, Value};
 /// All that is wrong with a file, its sweep aside.
 pub(super) fn faults(root: &Table) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
-    validator.table(file_shape(), root, &Context { path: "", place: None, kind: None, home: None });
+    let file = Context { path: "", place: None, kind: None, home: None };
+    validator.table(file_shape(), root, &file);
+    // One workload, or jobs that have one each.
+    if let (None, None) = (root.get("workload"), root.get("job")) {
+        file_shape().keys.iter().filter(|key| key.name == "workload").for_each(|key| validator.missing(key, &file));
+    }
     validator.faults
 }
 

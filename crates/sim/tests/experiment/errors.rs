@@ -1,6 +1,6 @@
 //! The whole text of errors, word for word: they are what a user sees of the schema.
 
-use super::{BASE, changed, error_of, load_with};
+use super::{BASE, changed, error_of, load, load_with};
 
 /// Would catch a message that loses its line, its mark, the list of what is allowed or the nearest name.
 fn assert_text(text: &str, expected: &str) {
@@ -31,7 +31,7 @@ error: unknown section [lnk]
   |
 8 | [lnk]
   |  ^^^
-  = allowed: title, seed, topology, link, router, routing, nic, workload, placement, measure, sweep; did you mean `link`?"#,
+  = allowed: title, seed, topology, link, router, routing, nic, node, workload, placement, job, measure, sweep; did you mean `link`?"#,
     );
 }
 
@@ -172,4 +172,17 @@ fn a_long_line_is_cut_around_what_is_wrong() {
     let lines: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
     let mark = lines[4].iter().position(|&c| c == '^').unwrap();
     assert_eq!(lines[3][mark], '7', "{shown}");
+}
+
+#[test]
+fn a_warm_up_that_leaves_no_time_to_measure_is_refused() {
+    // Would catch a run that goes on beyond the time at which it should have ended.
+    for warm_up in ["10 us", "11 us"] {
+        let measure = format!("[measure]\nwarm_up = \"{warm_up}\"\nmax_time = \"10 us\"\n\n[workload]");
+        let error = error_of(&changed("[workload]", &measure));
+        assert_eq!(error.key, "measure.warm_up", "{error}");
+        assert!(error.message.contains("no time to measure"), "{error}");
+    }
+    let measure = "[measure]\nwarm_up = \"9 us\"\nmax_time = \"10 us\"\n\n[workload]";
+    assert!(load(&changed("[workload]", measure)).is_ok());
 }

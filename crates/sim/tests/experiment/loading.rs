@@ -13,7 +13,7 @@ fn what_is_not_written_has_its_default() {
     let experiment = load(BASE).unwrap();
     let [point] = experiment.points() else { panic!("one point without a sweep") };
     assert_eq!((point.index, point.seed(), point.keys.len()), (0, 1, 0));
-    let WorkloadSpec::Traffic(traffic) = &point.spec.workload else { panic!("not traffic") };
+    let Some(WorkloadSpec::Traffic(traffic)) = &point.spec.workload else { panic!("not traffic") };
     assert_eq!((traffic.packet_size, traffic.message()), (Bytes(256), Bytes(256)));
     let NicSpec::Ideal(nic) = &point.spec.nic;
     assert_eq!((nic.send_overhead, nic.receive_overhead), (Time(0), Time(0)));

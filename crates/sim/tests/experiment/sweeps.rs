@@ -1,7 +1,7 @@
 //! Points: the values that keys take in turn, and their combinations.
 
 use serde_json::{Value, json};
-use sim::Experiment;
+use sim::{Experiment, WorkloadSpec};
 
 use super::{BASE, error_of, load, load_with};
 
@@ -95,4 +95,35 @@ fn a_sweep_has_a_limit() {
     let values = "{ from = 1, to = 1000, step = 1 }";
     let error = error_of(&format!("{BASE}\n[sweep]\nseed = {values}\ntopology.k = {values}\n"));
     assert_eq!(error.message, "the sweep has more than 100000 points");
+}
+
+#[test]
+fn keys_of_jobs_are_swept_and_set_by_the_jobs_names() {
+    // Would catch a key that is set in another job, and a name that makes a table where there was a list.
+    let start = BASE.find("[workload]").unwrap();
+    let rest = BASE[start..].find("\n\n").map_or("", |end| &BASE[start + end..]);
+    let job = |name: &str| format!("[[job]]\nname = \"{name}\"\nworkload = {{ kind = \"traffic\", load = 0.5 }}\n");
+    let jobs = format!("{}\n{}{}\n{rest}\n", &BASE[..start], job("bully"), job("victim"));
+    let text = format!("{jobs}[sweep]\n\"job.bully.workload.load\" = [0.1, 0.9]\n");
+    let experiment = load_with(&text, &[("job.victim.workload.pattern", "tornado")]).unwrap();
+    let loads = |place: usize| -> Vec<(f64, String)> {
+        let of = |workload: &WorkloadSpec| match workload {
+            WorkloadSpec::Traffic(traffic) => {
+                (traffic.load, serde_json::to_value(&traffic.pattern).unwrap().to_string())
+            }
+            other => panic!("{other:?}"),
+        };
+        experiment.points()[place].spec.jobs.iter().map(|job| of(&job.workload)).collect()
+    };
+    assert_eq!([loads(0)[0].0, loads(1)[0].0, loads(0)[1].0, loads(1)[1].0], [0.1, 0.9, 0.5, 0.5]);
+    assert!(loads(1)[1].1.contains("tornado") && !loads(1)[0].1.contains("tornado"));
+    let error = load_with(&text, &[("job.victm.workload.load", "0.2")]).unwrap_err();
+    assert_eq!((error.key.as_str(), error.message.as_str()), ("job.victm.workload.load", "there is no job `victm`"));
+    assert_eq!(error.help.as_deref(), Some("did you mean `victim`?"));
+    let error = load_with(&jobs, &[("job.victim.workload.load", "1.5")]).unwrap_err();
+    assert_eq!(error.key, "job[1].workload.load");
+    assert!(load_with(BASE, &[("job.victim.workload.load", "0.5")]).is_err());
+    // What is resolved loads to the same.
+    let resolved = experiment.resolved(&experiment.points()[1]);
+    assert_eq!(load_with(&resolved, &[]).unwrap().points()[0].spec, experiment.points()[1].spec);
 }

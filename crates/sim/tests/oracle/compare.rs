@@ -27,18 +27,15 @@ pub fn compare(case: &Case) -> Verdict {
             Ok(system) => system,
             Err(error) => return Verdict::Left(format!("refused: {}", error.key)),
         };
-        let node = |task| system.placement.node(TaskId(task));
-        let one_path = |src, dst| has_one_path(&*system.topology, &*system.routing, src, dst);
+        let node = |task| system.jobs[0].workload.placement().node(TaskId(task));
+        let one_path = |src, dst| has_one_path(&*system.network.topology, &*system.network.routing, src, dst);
         if !case.messages().into_iter().flatten().all(|(from, to, _)| one_path(node(from), node(to))) {
             return Verdict::Left("has several paths".to_owned());
         }
         if system.refuse_deadlock().is_err() {
             return Verdict::Left("may deadlock".to_owned());
         }
-        if let Some(defect) = known_defect(case, &system) {
-            return Verdict::Left(format!("known defect: {defect}"));
-        }
-        let kind = format!("{} on {}", system.spec.router.kind(), system.topology.kind());
+        let kind = format!("{} on {}", system.spec.router.kind(), system.network.topology.kind());
         let want = Expected::of(case, &system);
         for (threads, grain) in case.divisions() {
             let options = RunOptions { threads, grain, ..RunOptions::default() };
@@ -51,20 +48,13 @@ pub fn compare(case: &Case) -> Verdict {
     })
 }
 
-/// Defects that are known and being mended: their networks are not compared until then.
-fn known_defect(case: &Case, system: &System) -> Option<&'static str> {
-    let tick = system.plan.tick().0;
-    if !computation(case, system).is_multiple_of(tick) {
-        return Some("a computation is rounded up to the tick");
-    }
-    None
-}
-
 /// Picoseconds of the node that computes longest.
 fn computation(case: &Case, system: &System) -> u64 {
-    let on_node = |node| system.placement.tasks(NodeId(node)).len() as u64;
+    let on_node = |node| system.jobs[0].workload.placement().tasks(NodeId(node)).len() as u64;
     // Every task has a load of 1 in each graph, and the loads of graphs add up.
-    (0..system.topology.nodes()).map(on_node).max().unwrap_or(0) * case.messages().len() as u64 * case.time_per_load
+    (0..system.network.topology.nodes()).map(on_node).max().unwrap_or(0)
+        * case.messages().len() as u64
+        * case.time_per_load
 }
 
 /// What the oracle says.
@@ -77,8 +67,8 @@ impl Expected {
     fn of(case: &Case, system: &System) -> Self {
         let network = network(case, system);
         let run = |messages: Vec<(u32, u32, u64)>| {
-            let mut flows = vec![Vec::new(); system.topology.nodes() as usize];
-            let node = |task| system.placement.node(TaskId(task));
+            let mut flows = vec![Vec::new(); system.network.topology.nodes() as usize];
+            let node = |task| system.jobs[0].workload.placement().node(TaskId(task));
             for (from, to, bytes) in messages.into_iter().filter(|&(from, to, _)| node(from) != node(to)) {
                 flows[node(from).index()].push((from, Flow { dst: node(to), bytes }));
             }
@@ -102,7 +92,7 @@ impl Expected {
             }
         }
         for (rank, &got) in closed.per_rank.iter().enumerate() {
-            let node = system.placement.node(TaskId(rank as u32)).index();
+            let node = system.jobs[0].workload.placement().node(TaskId(rank as u32)).index();
             let time = ns(self.compute + self.phases.iter().map(|phase| phase.arrivals[node]).sum::<u64>());
             if got != time {
                 return Some(format!("rank {rank} on node {node} is done at {got} ns, not {time}"));
@@ -118,15 +108,15 @@ impl Expected {
 
     /// The first channel with other bytes. A result has the share of time in which it sends.
     fn channel_difference(&self, system: &System, found: &PointResult) -> Option<String> {
-        let span = (found.measured_ns * 1e3 / system.plan.tick().0 as f64).round().max(1.0);
+        let span = found.measured_ns * 1e3 / system.network.plan.tick().0 as f64;
         let packet = system.packets().packet;
-        for channel in 0..system.plan.channels().count() {
+        for channel in 0..system.network.plan.channels().count() {
             let want: u64 = self.phases.iter().map(|phase| phase.channel_bytes[channel as usize]).sum();
-            let class = match system.plan.channels().source(ChannelId(channel)) {
-                topology::ChannelSource::Router(router, port) => system.topology.class(router, port),
+            let class = match system.network.plan.channels().source(ChannelId(channel)) {
+                topology::ChannelSource::Router(router, port) => system.network.topology.class(router, port),
                 topology::ChannelSource::Node(_) => ChannelClass::INJECTION,
             };
-            let full = system.plan.serialization(class, packet) as f64;
+            let full = system.network.plan.serialization(class, packet) as f64;
             let got = found.channel_utilization[channel as usize] * span / full * f64::from(packet);
             if got.round() as u64 != want {
                 return Some(format!("channel {channel} carried {got} bytes, not {want}"));
@@ -148,9 +138,9 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
         units::Capacity::Bytes(bytes) => bytes.0,
     };
     Network {
-        topology: &*system.topology,
-        routing: &*system.routing,
-        links: system.topology.class_names().into_iter().map(link).collect(),
+        topology: &*system.network.topology,
+        routing: &*system.network.routing,
+        links: system.network.topology.class_names().into_iter().map(link).collect(),
         architecture: architecture(&system.spec.router, bytes),
         vcs: common.vcs,
         buffer: bytes(common.buffer),

@@ -72,6 +72,27 @@ fn a_phase_takes_what_its_fullest_link_needs() {
 }
 
 #[test]
+fn computation_is_counted_to_the_picosecond() {
+    // Would catch computation that is rounded up to the tick: all times of the network are multiples of 100 ns. Two tasks
+    // exchange 200 bytes, which take two channels, a router and their length: 100 + 100 + 100 + 200 ns.
+    let graph = Held::new("ring.csv", "from,to,bytes\n0,1,200\n1,0,200\n");
+    let text = |time: &str| {
+        format!(
+            "topology = {{ kind = \"single-switch\", ports = 2 }}\nrouter = {{ kind = \"input-queued\", delay = \"100 ns\" }}\n\
+             link = {{ bandwidth = \"8 Gb/s\", delay = \"100 ns\" }}\n\
+             workload = {{ kind = \"application\", graph = '{}', packet_size = \"200 B\", time_per_load = \"{time}\" }}",
+            graph.0.display()
+        )
+    };
+    for (time, compute) in [("1 ns", 1.0), ("0 ns", 0.0), ("7 ps", 0.007), ("250 ns", 250.0)] {
+        let closed = result(&text(time)).closed.unwrap();
+        assert_eq!(closed.application.unwrap().compute_ns, compute);
+        assert!((closed.time_ns.unwrap() - 500.0 - compute).abs() < 1e-9, "{time}: {:?}", closed.time_ns);
+        assert!(closed.per_rank.iter().all(|&end| (end - 500.0 - compute).abs() < 1e-9));
+    }
+}
+
+#[test]
 fn a_file_places_tasks_and_a_better_one_is_faster() {
     // Would catch a placement that is not used: tasks of a ring in order, and each far from its neighbours.
     let far: String = [0, 4, 1, 5, 2, 6, 3, 7].iter().map(|node| format!("{node}\n")).collect();

@@ -44,6 +44,7 @@ pub fn digest_of(text: &str, threads: usize, grain: Grain) -> String {
     let found = build(text).map_err(RunError::from).and_then(|system| run(&system, &options));
     let mut found = found.unwrap_or_else(|error| panic!("{text}\n{error}"));
     found.wall_s = 0.0;
+    found.jobs.iter_mut().for_each(|job| job.point.wall_s = 0.0);
     serde_json::to_string(&found).unwrap()
 }
 
@@ -80,10 +81,10 @@ impl Drop for Matrix {
 /// Routers on shortest paths, on average over the messages of a system's pattern.
 pub fn mean_distance(system: &System) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for src in (0..system.topology.nodes()).map(NodeId) {
-        let to = |&(dst, share): &(NodeId, f64)| share * f64::from(system.topology.routers_between(src, dst));
-        sum += system.pattern.weight(src) * system.pattern.distribution(src).iter().map(to).sum::<f64>();
-        weights += system.pattern.weight(src);
+    for src in (0..system.network.topology.nodes()).map(NodeId) {
+        let to = |&(dst, share): &(NodeId, f64)| share * f64::from(system.network.topology.routers_between(src, dst));
+        sum += system.weight(src) * system.jobs[0].workload.pattern().distribution(src).iter().map(to).sum::<f64>();
+        weights += system.weight(src);
     }
     sum / weights
 }
@@ -95,7 +96,7 @@ pub fn idle_ns(system: &System, routers: f64) -> f64 {
     let one = system.zero_load_latency(1);
     let hop = system.zero_load_latency(3) - system.zero_load_latency(2);
     let (packet, rest) = (system.packets().packet, system.packets().message % u64::from(system.packets().packet));
-    let time = |bytes| system.plan.serialization(ChannelClass::EJECTION, bytes);
+    let time = |bytes| system.network.plan.serialization(ChannelClass::EJECTION, bytes);
     let spared = if rest > 0 { time(packet) - time(rest as u32) } else { 0 };
     ns(one - spared) + ns(hop) * (routers - 1.0)
 }

@@ -205,11 +205,11 @@ fn the_golden_numbers_are_what_they_should_be_near() {
         assert!(found.latency_mean_ns.unwrap() > idle, "{name}: faster than light: {found:?}");
         // Past saturation short ways are delivered more often, so that the mean falls.
         let carried = !found.saturated && found.offered_load < 0.5;
-        let longest = match system.routing.kind() {
+        let longest = match system.network.routing.kind() {
             "up-down" => 1.6,
             // By way of a third group of a dragonfly where that is shorter, minimal routing does not go.
             "minimal" => 1.15,
-            _ if system.routing.waypoints() > 0 => 2.1,
+            _ if system.network.routing.waypoints() > 0 => 2.1,
             _ => 1.07,
         };
         assert!(!carried || (0.93 * expected..longest * expected).contains(&hops), "{name}: {hops}, not {expected}");

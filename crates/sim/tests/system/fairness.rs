@@ -20,7 +20,7 @@ fn shares(router: &str) -> [f64; 4] {
         matrix.pattern()
     );
     let (system, found) = (build(&text).unwrap(), result(&text));
-    let channels = topology::Channels::new(&*system.topology);
+    let channels = topology::Channels::new(&*system.network.topology);
     let used = |node| found.channel_utilization[channels.injection(NodeId(node)).index()];
     [0, 1, 2, 3].map(used)
 }

@@ -10,6 +10,7 @@ mod common;
 mod determinism;
 mod dragonfly;
 mod fairness;
+mod jobs;
 mod product;
 mod seeds;
 mod theory;

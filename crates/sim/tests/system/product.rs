@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use sim::{Closed, PointResult, RunError, RunOptions, SectionDoc, System, reference, run};
-use workload::benchmarks::Benchmark;
+use sim::{PointResult, RunError, RunOptions, SectionDoc, System, reference, run};
+use workload::schedule::Schedule;
 
 use crate::common::{build, idle_ns, mean_distance};
 
@@ -154,13 +154,13 @@ fn closed_workloads_end_on_every_topology_and_router() {
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
         let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
         let found = point.closed.clone().unwrap();
-        let closed = match system.closed.clone().unwrap() {
-            Closed::Volumes(closed) => closed,
-            Closed::Benchmark(benchmark) => return check_benchmark(text, &benchmark, &point),
-        };
-        let nodes = system.topology.nodes();
-        let phases = 0..closed.phases();
-        let flows: Vec<_> = phases.map(|phase| closed.flows(phase, &system.placement, nodes)).collect();
+        let workload = &system.jobs[0].workload;
+        if let Some(schedule) = workload.schedule() {
+            return check_benchmark(text, schedule, &point);
+        }
+        let flows: Vec<_> = (0..found.phases.len()).map(|phase| workload.flows(phase)).collect();
+        assert_eq!(point.packets, found.phases.iter().zip(&flows).map(|(_, flows)| packets(flows)).sum::<u64>());
+        check_latencies(text, &point);
         for (phase, flows) in found.phases.iter().zip(&flows) {
             let sent = |flows: &Vec<sim::traffic::Flow>| flows.iter().map(|flow| flow.left).sum::<u64>();
             assert_eq!(phase.bytes, flows.iter().map(sent).sum::<u64>(), "{text}");
@@ -171,12 +171,83 @@ fn closed_workloads_end_on_every_topology_and_router() {
     closed_cells().par_iter().for_each(check);
 }
 
-/// Every message arrives whole, and no sooner than its bytes take on the way in.
-fn check_benchmark(text: &str, benchmark: &Benchmark, point: &PointResult) {
+/// Every closed workload beside traffic on the same nodes and a job on nodes of its own, on every topology and router.
+fn job_cells() -> Vec<String> {
+    let mut cells = Vec::new();
+    for (topology, keys) in TOPOLOGIES {
+        for router in kinds("router").iter().map(kind) {
+            for (workload, settings) in CLOSED {
+                let start = ["0 ns", "1 us"][cells.len() % 2];
+                let strategy = ["contiguous", "random"][cells.len() / 2 % 2];
+                cells.push(format!(
+                    r#"
+                    topology = {{ kind = "{topology}", {keys} }}
+                    link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+                    router = {{ kind = "{router}" }}
+                    measure = {{ compare_alone = true }}
+                    [[job]]
+                    name = "closed"
+                    start = "{start}"
+                    workload = {{ kind = "{workload}", {settings} }}
+                    placement = {{ strategy = "{strategy}" }}
+                    [[job]]
+                    name = "own"
+                    node_count = 4
+                    workload = {{ kind = "exchange", volume = "1 KiB" }}
+                    placement = {{ strategy = "{strategy}" }}
+                    [[job]]
+                    name = "background"
+                    background = true
+                    workload = {{ kind = "traffic", load = {LOAD} }}
+                    "#
+                ));
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn jobs_end_beside_others_on_every_topology_and_router() {
+    // Would catch a job that waits for ever for another one, loses packets to it, or is faster than alone.
+    let check = |text: &String| {
+        let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
+        let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let [closed, own, background] = &point.jobs[..] else { panic!("{text}\n{point:?}") };
+        for (job, found) in system.jobs.iter().zip([closed, own]) {
+            // Not far below 1: who meets whom among its own messages changes too.
+            assert!(found.point.drained && found.slowdown > Some(0.75), "{text}\n{found:?}");
+            let packets = |schedule: &Schedule| schedule.messages().count() as u64 * 3;
+            let phases = found.point.closed.as_ref().unwrap().phases.len();
+            let flows = || (0..phases).map(|phase| self::packets(&job.workload.flows(phase))).sum::<u64>();
+            assert_eq!(found.point.packets, job.workload.schedule().map_or_else(flows, packets), "{text}\n{found:?}");
+        }
+        assert!(background.background && background.slowdown.is_none(), "{text}");
+    };
+    job_cells().par_iter().for_each(check);
+}
+
+/// Packets of 256 bytes that flows are cut into.
+fn packets(flows: &[Vec<sim::traffic::Flow>]) -> u64 {
+    flows.iter().flatten().map(|flow| flow.left.div_ceil(256)).sum()
+}
+
+/// Every packet has a latency: none below that of two channels and its length at 10 Gb/s, and in order.
+fn check_latencies(text: &str, point: &PointResult) {
+    let all = [point.latency_p50_ns, point.latency_p99_ns, point.latency_max_ns];
+    let [p50, p99, max] = all.map(|value| value.unwrap_or_else(|| panic!("{text}\n{point:?}")));
+    let mean = point.latency_mean_ns.unwrap();
+    assert!(40.0 < p50 && p50 <= p99 && p99 <= max * 1.02 && 40.0 < mean && mean <= max, "{text}\n{point:?}");
+}
+
+/// Every message arrives whole, and no sooner than its bytes take on the injection channel.
+fn check_benchmark(text: &str, schedule: &Schedule, point: &PointResult) {
     let found = point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap();
     // Messages of 600 bytes: two packets of 256, and one of 88.
-    assert_eq!(point.packets, benchmark.schedule.messages().count() as u64 * 3, "{text}");
-    assert_eq!(found.pairs.len(), benchmark.pairs.len(), "{text}");
+    assert_eq!(point.packets, schedule.messages().count() as u64 * 3, "{text}");
+    assert!(!found.pairs.is_empty(), "{text}");
+    check_latencies(text, point);
     let least = 600.0 * 0.8 + 2.0 * 20.0;
     assert!(
         found.pairs.iter().all(|pair| pair.channels > 0 && pair.time_min_ns.unwrap() >= least),
@@ -205,11 +276,11 @@ fn check(text: &str) -> Result<Option<String>, String> {
 fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
     let hops = found.hops_mean.unwrap_or(0.0);
     let (distance, idle) = (mean_distance(system), idle_ns(system, hops));
-    let detour = match system.routing.kind() {
+    let detour = match system.network.routing.kind() {
         "up-down" => 1.0,
         // The way over one global channel is the rule, and one router longer than by a third group at times.
         "minimal" => 0.5,
-        _ if system.routing.waypoints() > 0 => 4.0,
+        _ if system.network.routing.waypoints() > 0 => 4.0,
         _ => 0.0,
     };
     let faults = [

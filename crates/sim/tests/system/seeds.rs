@@ -80,7 +80,7 @@ proptest! {
         prop_assert!(found.accepted_load_min.unwrap() <= found.accepted_load * 1.001);
 
         let hops = found.hops_mean.unwrap();
-        prop_assert!((1.0..=f64::from(system.routing.max_routers())).contains(&hops));
+        prop_assert!((1.0..=f64::from(system.network.routing.max_routers())).contains(&hops));
         let (mean, max) = (found.latency_mean_ns.unwrap(), found.latency_max_ns.unwrap());
         prop_assert!(mean >= idle_ns(&system, hops) - 1e-6, "{mean} {}{found:?}", any.text());
         prop_assert!(found.latency_p50_ns <= found.latency_p99_ns && found.latency_p99_ns.unwrap() <= max && mean <= max);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Matrix, result};
+use sim::analyze;
+
+use crate::common::{Matrix, build, result};
 
 /// A single switch under uniform traffic that includes the source: every output is as likely, as the theory has it.
 fn switch(ports: u32, router: &str, workload: &str, measure: &str) -> String {
@@ -207,10 +209,37 @@ fn where_one_packet_may_be_under_way_the_round_trip_of_its_credit_sets_the_rate(
                 "#,
                 matrix.pattern()
             );
+            // A packet that is admitted to a shared memory frees the buffer that its credit stands for as it arrives.
+            let serialization_ns = if router == "shared-buffer" { 0.0 } else { serialization_ns };
             // The injection channel's round trip is the longer one: it binds.
             let exact = SLOT_NS / (150.0 + 90.0 + 150.0 + serialization_ns);
             let found = result(&text).accepted_load;
             assert!((found / exact - 1.0).abs() < 1e-3, "{router}, {name}: {found} instead of {exact}");
         }
+    }
+}
+
+#[test]
+fn a_backlogged_source_sends_as_fast_as_its_channel_whatever_its_weight() {
+    // Would catch loads of 2.0: a backlogged source has no rate that its weight could scale. Shifted by one, two processes a
+    // node send half of their messages to the next node and half to themselves; the matrix has rows of unequal weight.
+    let matrix = Matrix::new("unequal", &[(0, 1, 10.0), (2, 3, 1.0)]);
+    let two = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
+    let shift = "{ kind = \"shift\", offset = 1 }".to_owned();
+    for (pattern, placement, senders) in [(shift, two, 4), (matrix.pattern(), "", 2)] {
+        let text = format!(
+            "topology = {{ kind = \"single-switch\", ports = 4 }}\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\n\
+             {placement}\nworkload = {{ kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = {pattern} }}"
+        );
+        let found = result(&text);
+        assert!(found.accepted_load <= 1.0 && found.accepted_load > 0.999, "{}", found.accepted_load);
+        assert!(found.accepted_load_min.unwrap() <= 1.0 && found.accepted_load_min.unwrap() > 0.999, "{found:?}");
+        assert!(!found.saturated, "{found:?}");
+        let analysis = analyze(&build(&text).unwrap()).unwrap();
+        assert!((analysis.throughput_bound - 1.0).abs() < 1e-12);
+        let full = |loads: &[f64]| loads.iter().filter(|&&load| (load - 1.0).abs() < 2e-3).count();
+        // The injection and the ejection channels of those that send and receive, and no others.
+        assert_eq!((full(&analysis.channel_loads), full(&found.channel_utilization)), (2 * senders, 2 * senders));
+        assert!(analysis.channel_loads.iter().all(|&load| load < 1.0 + 1e-12), "{:?}", analysis.channel_loads);
     }
 }

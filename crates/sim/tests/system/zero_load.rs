@@ -78,8 +78,8 @@ fn destinations(topology: &str) -> Vec<u32> {
     let matrix = Matrix::pair("destinations", 0, 1);
     let system = build(&experiment(topology, "", ROUTERS[0], &matrix.pattern())).unwrap();
     let mut found: Vec<(u32, u32)> = Vec::new();
-    for dst in 1..system.topology.nodes() {
-        let routers = system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+    for dst in 1..system.network.topology.nodes() {
+        let routers = system.network.topology.routers_between(units::NodeId(0), units::NodeId(dst));
         if found.iter().all(|&(known, _)| known != routers) {
             found.push((routers, dst));
         }
@@ -98,7 +98,7 @@ fn the_sum_of_stages_is_exact_for_every_router_topology_and_hop_count() {
             let distances: Vec<u32> = {
                 let matrix = Matrix::pair("distances", 0, 1);
                 let system = build(&experiment(topology, "", router, &matrix.pattern())).unwrap();
-                let between = |&dst| system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+                let between = |&dst| system.network.topology.routers_between(units::NodeId(0), units::NodeId(dst));
                 destinations.iter().map(between).collect()
             };
             assert_eq!(routers, distances, "{topology}: a way that is not a shortest one");
@@ -117,7 +117,7 @@ fn the_sum_of_stages_is_exact_for_every_routing() {
             let matrix = Matrix::pair("fits", 0, 1);
             let Ok(system) = build(&experiment(topology, &routing, ROUTERS[0], &matrix.pattern())) else { continue };
             for &dst in &destinations {
-                let shortest = system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+                let shortest = system.network.topology.routers_between(units::NodeId(0), units::NodeId(dst));
                 let gone = check(topology, &routing, ROUTERS[0], (0, dst));
                 let minimal = spec.kind() != "up-down";
                 assert!(if minimal { gone == shortest } else { gone >= shortest }, "{topology} {routing} to {dst}");
@@ -225,8 +225,8 @@ fn the_sum_of_stages_is_exact_on_dragonflies() {
         };
         let system = build(&text("\"uniform\"")).unwrap();
         let mut paths = BTreeMap::new();
-        for dst in (1..system.topology.nodes()).map(NodeId) {
-            paths.entry(minimal_path(&*system.topology, NodeId(0), dst)).or_insert(dst);
+        for dst in (1..system.network.topology.nodes()).map(NodeId) {
+            paths.entry(minimal_path(&*system.network.topology, NodeId(0), dst)).or_insert(dst);
         }
         assert_eq!(paths.len(), 6, "all kinds of paths: {paths:?}");
         for ((before, global, after), dst) in paths {
@@ -309,7 +309,7 @@ fn a_packet_does_not_leave_a_fast_channel_before_it_has_left_the_slow_one_before
             let exact = sum_of_stages(found.hops_mean.unwrap() as u32) - SERIALIZATION_PS + 800_000;
             assert!((found.latency_max_ns.unwrap() * 1e3 - exact as f64).abs() < 1e-3, "{router}: {text}{found:?}");
             let system = build(&text).unwrap();
-            let routers = system.topology.routers_between(units::NodeId(0), units::NodeId(dst));
+            let routers = system.network.topology.routers_between(units::NodeId(0), units::NodeId(dst));
             assert_eq!(system.picoseconds(system.zero_load_latency(routers)), exact, "{text}");
         }
     }

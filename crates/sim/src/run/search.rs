@@ -1,8 +1,10 @@
 //! The search for the load at which a network saturates.
 
-use crate::result::PointResult;
-use crate::run::{RunError, RunOptions, simulate};
-use crate::system::{System, SystemError};
+use super::outcome::{RunError, RunOptions};
+use super::simulate;
+use crate::error::SystemError;
+use crate::results::PointResult;
+use crate::system::System;
 
 /// Finds the largest load that a system carries, by bisection, and returns what was measured there.
 ///
@@ -46,11 +48,9 @@ fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
 
 fn at_load(system: &System, load: f64) -> Result<System, RunError> {
     let cannot = |why: String| SystemError::new("measure.search", format!("cannot vary the load: {why}"));
-    if system.closed.is_some() {
-        return Err(cannot("a closed workload has a volume, not a load".into()).into());
-    }
     let mut system = system.clone();
-    system.traffic.injection.check(load).map_err(|error| cannot(error.to_string()))?;
-    system.traffic.load = load;
+    for job in &mut system.jobs {
+        job.workload = job.workload.at_load(load).map_err(cannot)?;
+    }
     Ok(system)
 }

@@ -1,14 +1,15 @@
-//! What becomes of each source's traffic, to tell which of them the network holds back.
+//! How far each source's traffic comes, to recognise which of them the network holds back.
 
 use engine::statistics;
 
-use crate::run::SATURATED_BELOW;
+/// Below this share of its offered load a source counts as held back.
+pub const SATURATED_BELOW: f64 = 0.97;
 
-/// What the sources get rid of: the bytes delivered of each, and how fast each gets on in what it generates.
+/// The progress of the sources: the bytes delivered of each, and how fast each advances in what it generates.
 ///
-/// A source that is not held back gets on in its generated messages as fast as time goes by; one whose queue grows falls
+/// A source that is not held back advances in its generated messages as fast as time does; one whose queue grows falls
 /// behind. The ratio of the two is its accepted load over the load that it has in fact offered, so the randomness of its
-/// generation does not blur it. (A backlogged source has no clock of its own: of those the bytes tell.)
+/// generation does not blur it. (A backlogged source has no clock of its own: it is judged by its bytes.)
 pub(crate) struct Sources {
     weights: Vec<f64>,
     backlogged: bool,

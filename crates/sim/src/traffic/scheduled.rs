@@ -16,16 +16,19 @@ pub struct ScheduledTraffic {
     /// By node, by its number in the partition.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
+    /// Nothing is sent from this time on, in ticks.
+    end: u64,
 }
 
 impl ScheduledTraffic {
-    /// The executor's ranks, on its nodes.
-    pub fn new(executor: Executor, routing: &Arc<dyn Routing>, seed: u64, nodes: &[u32]) -> Self {
+    /// The executor's ranks, on its nodes, which send nothing from the time `end` on.
+    pub fn new(executor: Executor, routing: &Arc<dyn Routing>, (seed, end): (u64, u64), nodes: &[u32]) -> Self {
         Self {
             executor,
             routing: Arc::clone(routing),
             nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
             streams: nodes.iter().map(|&node| Stream::new(seed, Owner::Node(node))).collect(),
+            end,
         }
     }
 
@@ -49,7 +52,10 @@ impl HostContext for Asking<'_> {
 }
 
 impl Traffic for ScheduledTraffic {
-    fn next(&mut self, node: usize, _now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+        if now >= self.end {
+            return None;
+        }
         let packet = self.executor.next(node)?;
         let dst = NodeId(packet.dst);
         let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
@@ -60,8 +66,8 @@ impl Traffic for ScheduledTraffic {
         true
     }
 
-    fn begin(&mut self, actions: &mut Actions) {
-        self.executor.begin(&mut Asking(actions));
+    fn begin(&mut self, now: u64, actions: &mut Actions) {
+        self.executor.begin(now, &mut Asking(actions));
     }
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {

@@ -1,0 +1,75 @@
+//! Which nodes each of several jobs has.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use topology::Topology;
+use units::TaskId;
+use workload::{PlacementSpec, TasksPerNode};
+
+use crate::error::SystemError;
+use crate::experiment::{JobSpec, Place, PlaceSpec};
+
+/// The nodes of a machine, and which of them jobs have.
+pub(crate) struct Allocator<'a> {
+    topology: &'a Arc<dyn Topology>,
+    seed: u64,
+    base: &'a Path,
+    taken: Vec<bool>,
+}
+
+/// The nodes of a job, in order, none if it has all; and the placement of its tasks on them.
+pub(crate) type Allocation = (Option<Vec<u32>>, PlaceSpec);
+
+impl<'a> Allocator<'a> {
+    /// No node is taken.
+    pub fn new(topology: &'a Arc<dyn Topology>, seed: u64, base: &'a Path) -> Self {
+        Self { topology, seed, base, taken: vec![false; topology.nodes() as usize] }
+    }
+
+    /// The nodes of the next job.
+    ///
+    /// # Errors
+    /// If its list of nodes is wrong, or fewer are left than it wants; the key is below that of the job.
+    pub fn next(&mut self, job: &JobSpec) -> Result<Allocation, SystemError> {
+        let (nodes, place) = match (&job.nodes, job.node_count) {
+            (Some(text), _) => (self.listed(text)?, job.placement.clone()),
+            (None, Some(count)) => self.counted(count, &job.placement)?,
+            (None, None) => return Ok((None, job.placement.clone())),
+        };
+        nodes.iter().for_each(|&node| self.taken[node as usize] = true);
+        Ok((Some(nodes), place))
+    }
+
+    fn listed(&self, text: &str) -> Result<Vec<u32>, SystemError> {
+        let wrong = |message: String| SystemError::new("nodes", message);
+        let nodes = mapping::parse_allocation(text, &**self.topology).map_err(|error| wrong(error.message))?;
+        let nodes: Vec<u32> = nodes.iter().map(|node| node.0).collect();
+        let mut seen = vec![false; self.taken.len()];
+        match nodes.iter().find(|&&node| std::mem::replace(&mut seen[node as usize], true)) {
+            Some(node) => Err(wrong(format!("node {node} is there twice"))),
+            None => Ok(nodes),
+        }
+    }
+
+    /// The first free nodes in the order of the placement, which then has nothing more to order.
+    fn counted(&self, count: u32, place: &PlaceSpec) -> Result<(Vec<u32>, PlaceSpec), SystemError> {
+        let one = TasksPerNode::default;
+        let (order, rest) = match place.place() {
+            Place::Rule(PlacementSpec::Random(own)) => (PlacementSpec::Random(one()), PlaceSpec::Contiguous(own)),
+            Place::Rule(PlacementSpec::RandomGroups(own)) => {
+                (PlacementSpec::RandomGroups(one()), PlaceSpec::Contiguous(own))
+            }
+            Place::Rule(_) | Place::Mapped(..) => (PlacementSpec::Contiguous(one()), place.clone()),
+        };
+        let order = order.place(&**self.topology, self.seed, self.base);
+        let order = order.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
+        let free = (0..order.len()).map(|task| order.node(TaskId(task)).0).filter(|&node| !self.taken[node as usize]);
+        let nodes: Vec<u32> = free.take(count as usize).collect();
+        if nodes.len() < count as usize {
+            let message = format!("{count} nodes are wanted, and {} of {} are left", nodes.len(), self.taken.len());
+            return Err(SystemError::new("node_count", message));
+        }
+        Ok((nodes, rest))
+    }
+}

@@ -1,0 +1,82 @@
+//! `[[job]]`: several workloads that share a network.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+use super::place::PlaceSpec;
+use super::spec::WorkloadSpec;
+
+/// The latest start and end of a job: 1000 s.
+const LATEST: Time = Time(1_000_000_000_000_000);
+
+/// One of several workloads that share a network. Its tables `workload` and `placement` have the keys of the sections of
+/// these names; a key is swept and set as `job.NAME.workload.load`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// What it is called in results and in the paths of keys: letters, digits, `-` and `_`.
+    pub name: String,
+    /// The nodes that it has, in order, such as "0-35,40"; other jobs may have them too. Without it and `node_count`, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+    /// How many nodes it has: the first that no job before it has, in the order in which its placement takes nodes.
+    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_count: Option<u32>,
+    /// Simulated time at which it starts.
+    #[serde(default)]
+    pub start: Time,
+    /// Simulated time from which on it generates nothing; without it, it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Time>,
+    /// Whether the run ends without waiting for it: it goes on as long as another job is under way.
+    #[serde(default)]
+    pub background: bool,
+    /// Who sends what, and when.
+    pub workload: WorkloadSpec,
+    /// Which of its tasks runs on which of its nodes.
+    #[serde(default)]
+    pub placement: PlaceSpec,
+}
+
+/// What is wrong with jobs that are right each for itself: the path of the key to show, and what is wrong.
+pub(super) fn contradiction(jobs: &[JobSpec]) -> Option<(String, String)> {
+    let named = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    for (index, job) in jobs.iter().enumerate() {
+        let at = |key: &str| format!("job[{index}].{key}");
+        if job.name.is_empty() || !job.name.chars().all(named) {
+            let message = format!("`{}` is no name of a job: letters, digits, `-` and `_` are allowed", job.name);
+            return Some((at("name"), message));
+        }
+        if jobs[..index].iter().any(|other| other.name == job.name) {
+            return Some((at("name"), format!("there are two jobs `{}`: each needs a name of its own", job.name)));
+        }
+        if job.nodes.is_some() && job.node_count.is_some() {
+            let message = "`nodes` and `node_count` cannot both be given: either which nodes, or how many";
+            return Some((at("node_count"), message.into()));
+        }
+        if job.start > LATEST {
+            return Some((at("start"), format!("{} is too late: at most {LATEST}", job.start)));
+        }
+        match job.end {
+            Some(end) if end > LATEST => return Some((at("end"), format!("{end} is too late: at most {LATEST}"))),
+            Some(end) if end <= job.start => {
+                let message = format!("`end` ({end}) is not after `start` ({}): the job would send nothing", job.start);
+                return Some((at("end"), message));
+            }
+            _ => {}
+        }
+    }
+    if jobs.len() > fabric::MAX_JOBS {
+        return Some((
+            "job".into(),
+            format!("there are {} jobs; at most {} are allowed", jobs.len(), fabric::MAX_JOBS),
+        ));
+    }
+    if !jobs.is_empty() && jobs.iter().all(|job| job.background) {
+        let message = "all jobs are in the background, so that none ends the run; leave one in the foreground";
+        return Some(("job[0].background".into(), message.into()));
+    }
+    None
+}

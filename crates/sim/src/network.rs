@@ -1,0 +1,83 @@
+//! The network that workloads run on: its shape, its routing and its times. Knows no workload.
+
+use std::sync::Arc;
+
+use fabric::Plan;
+use routing::Routing;
+use topology::{ChannelClass, Topology};
+
+/// How a message is cut into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// Size of a message, in bytes.
+    pub message: u64,
+    /// Size of every packet of it but the last, in bytes.
+    pub packet: u32,
+}
+
+impl Packets {
+    /// Packets of a message.
+    pub fn count(self) -> u64 {
+        self.message.div_ceil(u64::from(self.packet))
+    }
+}
+
+/// A network that is built. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The shape.
+    pub topology: Arc<dyn Topology>,
+    /// The routing.
+    pub routing: Arc<dyn Routing>,
+    /// Times, buffers and credits.
+    pub plan: Arc<Plan>,
+    /// Bytes of the largest packet.
+    pub packet: u32,
+}
+
+impl Network {
+    /// Ticks in picoseconds.
+    pub fn picoseconds(&self, ticks: u64) -> u64 {
+        ticks.saturating_mul(self.plan.tick().0)
+    }
+
+    /// Ticks in nanoseconds.
+    pub fn ns(&self, ticks: u64) -> f64 {
+        ticks as f64 * self.plan.tick().0 as f64 / 1e3
+    }
+
+    /// The time of a message at the injection links' bandwidth, in ticks: one slot.
+    pub fn slot(&self, packets: Packets) -> u64 {
+        let Packets { message, packet } = packets;
+        let whole = message / u64::from(packet);
+        let rest = (message % u64::from(packet)) as u32;
+        let time = |bytes| self.plan.serialization(ChannelClass::INJECTION, bytes);
+        whole * time(packet) + if rest > 0 { time(rest) } else { 0 }
+    }
+
+    /// Latency of a packet that meets no other, on a path through so many routers, in ticks.
+    pub fn zero_load_latency(&self, routers: u32) -> u64 {
+        let between = (2..self.topology.class_names().len() as u8)
+            .map(|class| self.plan.link_delay(ChannelClass(class)))
+            .max()
+            .unwrap_or(0);
+        self.plan.link_delay(ChannelClass::INJECTION)
+            + self.plan.link_delay(ChannelClass::EJECTION)
+            + u64::from(routers.saturating_sub(1)) * between
+            + u64::from(routers) * self.plan.router_delay()
+            + self.slowest_channel(routers)
+    }
+
+    /// How long a packet that meets no other is on its path at the most, in ticks.
+    pub fn longest_path(&self) -> u64 {
+        self.zero_load_latency(self.routing.max_routers())
+    }
+
+    /// The time of a packet on the slowest channel of a path through so many routers, which holds it up to the end: of all
+    /// classes of channels, if it has more than its ends.
+    fn slowest_channel(&self, routers: u32) -> u64 {
+        let classes = if routers > 1 { self.topology.class_names().len() as u8 } else { 2 };
+        let time = |class| self.plan.serialization(ChannelClass(class), self.packet);
+        (0..classes).map(time).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,104 @@
+//! How much channels are used.
+
+use serde::Serialize;
+use topology::{ChannelClass, ChannelSource, Endpoint};
+use units::ChannelId;
+
+use crate::network::Network;
+
+/// How much the channels of a class are used, as a share of their bandwidth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassUtilization {
+    /// The class's name.
+    pub class: String,
+    /// The number of channels.
+    pub channels: u32,
+    /// The mean over channels.
+    pub mean: f64,
+    /// The most used channel.
+    pub max: f64,
+}
+
+/// How much a channel is used, as a share of its bandwidth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelUtilization {
+    /// Its number in the table of channels.
+    pub id: u32,
+    /// Where it leads from and to.
+    pub channel: String,
+    /// Its class.
+    pub class: String,
+    /// The share of time in which it sends.
+    pub utilization: f64,
+}
+
+/// How many of the most used channels are listed.
+const HOTTEST: usize = 10;
+
+/// By channel, the share of a span of ticks in which it sends so many bytes.
+pub(crate) fn utilization(network: &Network, bytes: &[(ChannelSource, u64)], span: f64) -> Vec<f64> {
+    let packet = network.packet;
+    let numbering = network.plan.channels();
+    let mut shares = vec![0.0; numbering.count() as usize];
+    for &(source, bytes) in bytes {
+        let Some(class) = class_of(network, source) else { continue };
+        let channel = match source {
+            ChannelSource::Router(router, port) => numbering.output(router, port),
+            ChannelSource::Node(node) => numbering.injection(node),
+        };
+        let time = bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
+        shares[channel.index()] += time / span;
+    }
+    shares
+}
+
+/// The class of a channel; none if it is not connected.
+fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
+    let topology = &*network.topology;
+    match source {
+        ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
+        ChannelSource::Router(router, port) => {
+            (topology.endpoint(router, port) != Endpoint::Unconnected).then(|| topology.class(router, port))
+        }
+    }
+}
+
+/// Each connected channel, its class and its utilisation, in the order of channels.
+fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
+    let numbering = network.plan.channels();
+    let channel = |(id, &share): (ChannelId, &f64)| Some((id, class_of(network, numbering.source(id))?, share));
+    (0..).map(ChannelId).zip(shares).filter_map(channel)
+}
+
+pub(crate) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilization> {
+    let names = network.topology.class_names();
+    let mut classes: Vec<ClassUtilization> = names
+        .into_iter()
+        .map(|name| ClassUtilization { class: name.into(), channels: 0, mean: 0.0, max: 0.0 })
+        .collect();
+    for (_, class, share) in connected(network, shares) {
+        let class = &mut classes[usize::from(class.0)];
+        class.channels += 1;
+        class.mean += share;
+        class.max = class.max.max(share);
+    }
+    classes.retain(|class| class.channels > 0);
+    for class in &mut classes {
+        class.mean /= f64::from(class.channels);
+    }
+    classes
+}
+
+pub(crate) fn hottest(network: &Network, shares: &[f64]) -> Vec<ChannelUtilization> {
+    let mut channels: Vec<_> = connected(network, shares).collect();
+    channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+    channels.truncate(HOTTEST);
+    let names = network.topology.class_names();
+    let describe = |(id, class, share): (ChannelId, ChannelClass, f64)| ChannelUtilization {
+        id: id.0,
+        channel: routing::channel_name(&*network.topology, network.plan.channels(), id),
+        class: names[usize::from(class.0)].into(),
+        utilization: share,
+    };
+    channels.into_iter().map(describe).collect()
+}

@@ -1,0 +1,66 @@
+//! What workloads that end measure besides.
+
+use serde::Serialize;
+
+use super::ranks::BenchmarkResult;
+
+/// One phase of a closed workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseResult {
+    /// The dimension, from 0, in which tasks exchange; of an application, the number of the phase.
+    pub dimension: u32,
+    /// What the phase is called.
+    pub name: String,
+    /// From the phase's begin to the last arrival; null if the run ended before.
+    pub time_ns: Option<f64>,
+    /// Bytes that crossed the network.
+    pub bytes: u64,
+    /// Throughput of the phase: what the nodes that send have sent, over what their links could have in that time.
+    pub throughput: f64,
+}
+
+/// What a closed workload has, and open traffic has not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClosedResult {
+    /// From the begin to the last arrival of the last phase; null if the run ended before.
+    pub time_ns: Option<f64>,
+    /// Bytes delivered over that time, of all nodes together.
+    #[serde(rename = "bandwidth_B_per_s")]
+    pub bandwidth_bytes_per_s: f64,
+    /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
+    /// nanoseconds. Of ranks, when each has done its last operation.
+    pub per_rank: Vec<f64>,
+    /// The phases, in order; none of ranks that send and receive.
+    pub phases: Vec<PhaseResult>,
+    /// What an application has besides.
+    #[serde(flatten)]
+    pub application: Option<ApplicationResult>,
+    /// What a benchmark has besides.
+    #[serde(flatten)]
+    pub benchmark: Option<BenchmarkResult>,
+}
+
+/// What an application has besides, of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ApplicationResult {
+    /// Computation before the first phase: that of the node with most of it.
+    pub compute_ns: f64,
+    /// How far its bytes travel.
+    #[serde(flatten)]
+    pub mapping: Option<MappingFigures>,
+}
+
+/// The figures of a mapping. None where the machine has too many routers for a table of hops.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MappingFigures {
+    /// Bytes times links, summed over messages; of a multicast or reduction once for each member.
+    pub hop_bytes: f64,
+    /// Links that a mean byte crosses.
+    pub hops_per_byte: f64,
+    /// Hop-bytes where a multicast reaches every node once, and a reduction leaves it once.
+    pub multicast_hop_bytes: f64,
+    /// Pairs of a multicast or reduction and a node other than its root's.
+    pub proxies: u64,
+    /// The largest load of a node over the mean.
+    pub imbalance: f64,
+}

@@ -1,0 +1,43 @@
+//! What benchmarks of message latency measure besides.
+
+use serde::Serialize;
+
+/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the way and the
+/// message's length. Null if the run ended before a round trip had.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchmarkResult {
+    /// Bytes of a message.
+    #[serde(rename = "message_size_B")]
+    pub message_size_bytes: u64,
+    /// Time of a message: the mean over pairs. Here and below, of those on different nodes.
+    pub message_time_mean_ns: Option<f64>,
+    /// That of the fastest pair, by its mean.
+    pub message_time_min_ns: Option<f64>,
+    /// That of the slowest pair, by its mean.
+    pub message_time_max_ns: Option<f64>,
+    /// How far the slowest pair is above the fastest, as a share of that.
+    pub message_time_spread: Option<f64>,
+    /// Links between the two of a pair, on average.
+    pub pair_channels_mean: f64,
+    /// The pairs.
+    pub pairs: Vec<PairResult>,
+}
+
+/// Two ranks that have exchanged messages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairResult {
+    /// The rank that begins.
+    pub rank: u32,
+    /// The rank that answers.
+    pub partner: u32,
+    /// Links between their nodes; 0 in one node.
+    pub channels: u32,
+    /// Round trips that have ended.
+    pub messages: u32,
+    /// Time of a message, on average.
+    pub time_mean_ns: Option<f64>,
+    /// That of the fastest.
+    pub time_min_ns: Option<f64>,
+    /// That of the slowest.
+    pub time_max_ns: Option<f64>,
+}

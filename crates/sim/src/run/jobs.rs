@@ -1,0 +1,88 @@
+//! What several jobs have measured, each for itself and all together.
+
+use units::NodeId;
+
+use crate::results::{JobResult, PointResult, channels};
+use crate::system::{Job, System};
+use crate::workloads::{Totals, weights};
+
+/// The result of one of the jobs.
+pub(super) fn of(system: &System, job: &Job, slowdown: Option<f64>, point: PointResult) -> JobResult {
+    let placement = job.workload.placement();
+    let has_tasks = |&node: &u32| !placement.tasks(NodeId(node)).is_empty();
+    JobResult {
+        name: job.name.clone(),
+        background: job.background,
+        nodes: (0..system.network.topology.nodes()).filter(has_tasks).count() as u32,
+        start_ns: system.network.ns(job.span.start),
+        slowdown,
+        point,
+    }
+}
+
+/// How many times longer a job took than alone.
+pub(super) fn slowdown(together: &PointResult, alone: &PointResult) -> Option<f64> {
+    let measure = |point: &PointResult| match &point.closed {
+        Some(closed) => closed.time_ns,
+        None => point.latency_mean_ns,
+    };
+    let ratio = measure(together)? / measure(alone)?;
+    ratio.is_finite().then_some(ratio)
+}
+
+/// The point of all jobs together: sums of what they carried, means over their packets, and the worst of what can be worse.
+pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> PointResult {
+    let network = &system.network;
+    let packets: u64 = points.iter().map(|point| point.packets).sum();
+    let mean = |of: fn(&PointResult) -> Option<f64>| {
+        let sum: f64 = points.iter().filter_map(|point| Some(of(point)? * point.packets as f64)).sum();
+        (packets > 0).then(|| sum / packets as f64)
+    };
+    let most = |of: fn(&PointResult) -> f64| points.iter().map(of).fold(0.0, f64::max);
+    let mut used = vec![0.0; network.plan.channels().count() as usize];
+    for point in points {
+        used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own);
+    }
+    PointResult {
+        offered_load: system.load(),
+        accepted_load: accepted(system, points),
+        accepted_load_ci: None,
+        accepted_load_min: None,
+        latency_mean_ns: mean(|point| point.latency_mean_ns),
+        latency_ci_ns: None,
+        latency_p50_ns: None,
+        latency_p99_ns: None,
+        latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
+        nic_overhead_ns: system.nic_overhead_ns(),
+        hops_mean: mean(|point| point.hops_mean),
+        saturated: points.iter().any(|point| point.saturated),
+        steady: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.steady),
+        converged: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.converged),
+        drained: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.drained),
+        packets,
+        packet_hops: points.iter().map(|point| point.packet_hops).sum(),
+        warm_up_ns: most(|point| point.warm_up_ns),
+        measured_ns: most(|point| point.measured_ns),
+        sim_time_ns: network.ns(totals.end),
+        wall_s: totals.wall_s,
+        class_utilization: channels::by_class(network, &used),
+        hottest_channels: channels::hottest(network, &used),
+        channel_utilization: used,
+        saturation_load: None,
+        closed: None,
+        saturation_bracket: None,
+        jobs: Vec::new(),
+    }
+}
+
+/// What all accept of what all offer, as a load: a job counts for what its nodes offer.
+fn accepted(system: &System, points: &[PointResult]) -> f64 {
+    let nodes = system.network.topology.nodes();
+    let (mut accepted, mut offered) = (0.0, 0.0);
+    for (job, point) in system.jobs.iter().zip(points) {
+        let weight = weights(&*job.workload, nodes).iter().sum::<f64>();
+        accepted += point.accepted_load * weight;
+        offered += job.workload.load() * weight;
+    }
+    if offered > 0.0 { system.load() * accepted / offered } else { 0.0 }
+}

@@ -1,0 +1,187 @@
+//! One run: builds the machine, has the control move it on, and gathers what its jobs have measured.
+
+mod control;
+mod jobs;
+pub(crate) mod outcome;
+mod search;
+
+use fabric::{Grain, PartitionMap};
+
+use crate::clock::Stopwatch;
+use crate::machine::{self, Machine};
+use crate::progress::Phase;
+use crate::results::PointResult;
+use crate::system::System;
+use crate::traffic::{NodeTraffic, SharedTraffic};
+use crate::workloads::Totals;
+use control::{Control, Runner, report_done};
+use outcome::{RunError, RunOptions};
+
+pub use search::saturation;
+pub(crate) use search::search;
+
+/// Runs a system at its load.
+///
+/// # Errors
+/// A routing that may deadlock, a deadlock, or a cancellation.
+pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    options.progress.set(Phase::Setup, 0.0);
+    system.refuse_deadlock()?;
+    simulate(system, options)
+}
+
+/// Runs a system that is known not to deadlock.
+pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let network = &system.network;
+    let batch = system.batch();
+    let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
+    let mut packet_hops = vec![0; runners.len()];
+    let mut seconds = 0.0;
+    let end = loop {
+        let mut machine = build(system, options, &runners);
+        let watch = Stopwatch::start();
+        let mut control = Control::new(network, &options.progress, &mut *machine, batch, runners.len());
+        let end = control.run(&mut runners)?;
+        packet_hops.iter_mut().zip(&control.packet_hops).for_each(|(all, own)| *all += own);
+        seconds += watch.seconds();
+        if !runners.iter_mut().any(|runner| runner.course.continues()) {
+            break end;
+        }
+    };
+    let result =
+        |(runner, packet_hops): (Runner, u64)| runner.course.result(&Totals { packet_hops, end, wall_s: seconds });
+    let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
+    let point = match &points[..] {
+        [_] => points.remove(0),
+        _ => together(system, options, points, &Totals { packet_hops: 0, end, wall_s: seconds })?,
+    };
+    report_done(&options.progress);
+    Ok(point)
+}
+
+/// The result of several jobs, each compared with itself alone if that is asked for.
+fn together(
+    system: &System,
+    options: &RunOptions,
+    points: Vec<PointResult>,
+    totals: &Totals,
+) -> Result<PointResult, RunError> {
+    let mut all = jobs::sum(system, &points, totals);
+    for (number, (job, point)) in system.jobs.iter().zip(points).enumerate() {
+        let slowdown = match system.spec.measure.compare_alone && !job.background {
+            true => jobs::slowdown(&point, &simulate(&system.alone(number), options)?),
+            false => None,
+        };
+        all.jobs.push(jobs::of(system, job, slowdown, point));
+    }
+    Ok(all)
+}
+
+fn runner(system: &System, job: usize, batch: u64) -> Runner {
+    let course = system.jobs[job].workload.course(&system.setting(job, batch));
+    Runner { course, foreground: !system.jobs[job].background }
+}
+
+/// The machine of a system at time 0, divided over threads.
+fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
+    let map = division(system, options.threads, options.grain);
+    let traffic = |nodes: &[u32]| -> NodeTraffic {
+        if let [only] = runners {
+            return only.course.traffic(nodes);
+        }
+        let job = |(number, runner): (usize, &Runner)| (runner.course.traffic(nodes), system.jobs[number].span.start);
+        NodeTraffic::Shared(Box::new(SharedTraffic::new(runners.iter().enumerate().map(job).collect(), nodes.len())))
+    };
+    machine::build(&system.network.plan, &system.spec.router, map, runners.len(), traffic)
+}
+
+/// How a system is divided over threads.
+pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
+    let whole = system.jobs.iter().any(|job| job.workload.is_held_by_every_partition());
+    // Where every partition knows all, many partitions would be many copies.
+    let grain = if whole && grain == Grain::Fine { Grain::Coarse } else { grain };
+    PartitionMap::new(&system.network.plan, threads.max(1), grain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Experiment;
+
+    fn system(text: &str) -> System {
+        let experiment = Experiment::load(text, "test.toml", Path::new("."), &[]).unwrap();
+        System::build(&experiment.points()[0].spec, Path::new(".")).unwrap()
+    }
+
+    const RING: &str = r#"
+        topology = { kind = "torus", dims = [8] }
+        link = { bandwidth = "10 Gb/s", delay = "20 ns" }
+        router = { kind = "output-queued", buffer = "1 packets", credits = "row-counter", vcs = 1 }
+        routing = { kind = "shortest-path", vc_rule = "single" }
+        workload = { kind = "traffic", load = 1.0, pattern = "tornado" }
+    "#;
+
+    #[test]
+    fn a_ring_on_one_virtual_channel_is_refused_with_the_cycle_of_channels() {
+        // Would catch a dependency check that is not asked before a run.
+        let error = run(&system(RING), &RunOptions::default()).unwrap_err();
+        assert!(matches!(&error, RunError::System(error) if error.key == "routing"), "{error}");
+        assert!(error.to_string().contains("waits for"), "{error}");
+    }
+
+    #[test]
+    fn the_watchdog_sees_the_ring_stand_still_and_names_who_waits_for_whom() {
+        // Would catch a run that goes on for ever, or ends with a throughput of 0, in a deadlock.
+        for threads in [1, 2] {
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let error = simulate(&system(RING), &options).unwrap_err();
+            let RunError::Deadlock { in_flight, cycle, .. } = &error else { panic!("{error}") };
+            assert!(*in_flight > 0);
+            let links = cycle.matches("holds the buffer of router").count();
+            assert!(links == 8, "a ring of 8 routers has a cycle of 8: {cycle}");
+        }
+    }
+
+    #[test]
+    fn the_watchdog_sees_jobs_stand_still_and_names_their_nodes() {
+        // Would catch a watchdog that takes one job's packets for all of them, and a sender that is not found behind the number
+        // of its job.
+        let (rest, _) = RING.split_once("workload = ").unwrap();
+        let job = |name: &str| {
+            format!(
+                "[[job]]\nname = \"{name}\"\nworkload = {{ kind = \"traffic\", load = 0.6, pattern = \"tornado\" }}\n"
+            )
+        };
+        let text = format!("{rest}\n{}{}", job("one"), job("two"));
+        let error = simulate(&system(&text), &RunOptions::default()).unwrap_err();
+        let RunError::Deadlock { in_flight, cycle, .. } = &error else { panic!("{error}") };
+        assert!(*in_flight > 0);
+        assert_eq!(cycle.matches("holds the buffer of router").count(), 8, "{cycle}");
+    }
+
+    #[test]
+    fn a_packet_that_is_long_on_its_way_alone_is_no_deadlock() {
+        // A packet every 40 us takes 8 us, which are 26 of the batches that so short a run has. Would catch a watchdog that
+        // counts batches in which nothing was on its way, or takes a long way for a standstill.
+        let text = r#"
+            topology = { kind = "torus", dims = [8] }
+            link = { bandwidth = "10 Gb/s", delay = "2 us" }
+            router = { kind = "output-queued" }
+            workload = { kind = "traffic", load = 0.005, injection = "periodic", pattern = "tornado" }
+            measure = { warm_up = "5 us", max_time = "25 us" }
+        "#;
+        let seeds = (1..20).map(|seed| run(&system(&format!("seed = {seed}\n{text}")), &RunOptions::default()));
+        assert!(seeds.map(Result::unwrap).any(|found| found.packets > 0));
+    }
+
+    #[test]
+    fn a_cancelled_run_ends() {
+        // Would catch a run that cannot be interrupted.
+        let options = RunOptions::default();
+        options.progress.cancel();
+        let fine = RING.replace("vc_rule = \"single\"", "vc_rule = \"hops\"").replace(", vcs = 1", "");
+        assert_eq!(run(&system(&fine), &options), Err(RunError::Cancelled));
+    }
+}

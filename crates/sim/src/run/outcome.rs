@@ -1,0 +1,38 @@
+//! How a run is asked for, and why it may end without a result.
+
+use fabric::Grain;
+
+use crate::error::SystemError;
+use crate::progress::Progress;
+
+/// Why a run ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The experiment cannot be built.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// Nothing moves any more.
+    #[error("deadlock at {at_ns} ns: {in_flight} packets are in the network and none moves\n{cycle}")]
+    Deadlock {
+        /// Simulated time, in nanoseconds.
+        at_ns: u64,
+        /// Packets in the network.
+        in_flight: i64,
+        /// Which packet holds which buffer and waits for which.
+        cycle: String,
+    },
+    /// The user has cancelled it.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// How a run is carried out; of no consequence for its result.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Threads, at least 1.
+    pub threads: usize,
+    /// Partitions of a thread.
+    pub grain: Grain,
+    /// Reports how far the run is, and may cancel it.
+    pub progress: Progress,
+}

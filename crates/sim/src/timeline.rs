@@ -1,0 +1,67 @@
+//! What happens to the whole machine at fixed times: a short list of actions in the order of their times.
+//!
+//! A machine stops at the time of each action, between two windows, so that all its partitions see it at the same tick
+//! whatever the number of threads. Actions of one tick happen in the order in which they were added.
+
+/// What happens to the whole machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Global {
+    /// All partitions get to know the congestion of all channels, and again after each period, in ticks.
+    Snapshot {
+        /// From one snapshot to the next, at least 1.
+        period: u64,
+    },
+}
+
+/// The actions that are still to come.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Latest first, so that the next one is taken from the end.
+    entries: Vec<(u64, Global)>,
+}
+
+impl Timeline {
+    /// Adds an action at a time, in ticks.
+    pub fn add(&mut self, at: u64, action: Global) {
+        let place = self.entries.partition_point(|&(other, _)| other > at);
+        self.entries.insert(place, (at, action));
+    }
+
+    /// The time of the next action, in ticks; none if there is none.
+    pub fn next(&self) -> Option<u64> {
+        self.entries.last().map(|&(at, _)| at)
+    }
+
+    /// Takes the next action whose time has come. One that repeats is added again.
+    pub fn take_due(&mut self, now: u64) -> Option<Global> {
+        let (at, action) = self.entries.pop_if(|&mut (at, _)| at <= now)?;
+        match action {
+            Global::Snapshot { period } => self.add(at.saturating_add(period.max(1)), action),
+        }
+        Some(action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_come_at_their_times_in_the_order_in_which_they_were_added() {
+        // Would catch an action that comes early, twice or never again, and a later one before an earlier one.
+        let snapshot = |period| Global::Snapshot { period };
+        let mut timeline = Timeline::default();
+        assert_eq!((timeline.next(), timeline.take_due(9)), (None, None));
+        timeline.add(4, snapshot(6));
+        timeline.add(0, snapshot(3));
+        timeline.add(4, snapshot(100));
+        let mut seen = Vec::new();
+        for now in 0..=10 {
+            while let Some(Global::Snapshot { period }) = timeline.take_due(now) {
+                seen.push((now, period));
+            }
+            assert!(timeline.next() > Some(now));
+        }
+        assert_eq!(seen, [(0, 3), (3, 3), (4, 6), (4, 100), (6, 3), (9, 3), (10, 6)]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Open-loop traffic: what a pattern and an injection process make a node send, regenerated from its stream.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use engine::{Owner, Stream};
+use fabric::{Demand, Traffic};
+use routing::{RouteState, Routing};
+use units::NodeId;
+use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
+
+use super::{Packets, Span};
+
+/// What all nodes of a run share.
+#[derive(Clone)]
+pub struct OpenTrafficSpec {
+    /// Who sends to whom.
+    pub pattern: Arc<PlacedPattern>,
+    /// Draws what a packet carries for its routing.
+    pub routing: Arc<dyn Routing>,
+    /// When nodes generate,
+    pub injection: InjectionSpec,
+    /// at which load, by node,
+    pub load: Arc<dyn Fn(NodeId) -> f64 + Send + Sync>,
+    /// and the ticks of a slot.
+    pub slot: u64,
+    /// How messages are cut.
+    pub packets: Packets,
+    /// The seed of the nodes' streams.
+    pub seed: u64,
+    /// From when until when messages are generated.
+    pub span: Span,
+}
+
+/// A node's place in its stream.
+#[derive(Clone, Debug)]
+struct Source {
+    stream: Stream,
+    state: InjectionState,
+    node: NodeId,
+    /// Where its process is.
+    injection: u32,
+    /// The generation of the current message, in ticks.
+    generated_at: u64,
+    /// Bytes of it that are not yet in packets.
+    left: u64,
+    dst: NodeId,
+    started: bool,
+}
+
+/// Nodes of one load for which a table pays.
+const MANY: usize = 8;
+
+/// The sources of one partition.
+#[derive(Debug)]
+pub struct OpenTraffic {
+    sources: Vec<Source>,
+    /// One for each load that occurs.
+    injections: Vec<Injection>,
+    pattern: Arc<PlacedPattern>,
+    routing: Arc<dyn Routing>,
+    packets: Packets,
+    span: Span,
+}
+
+impl OpenTraffic {
+    /// Bytes of a node's source.
+    pub(crate) const BYTES_A_NODE: u64 = size_of::<Source>() as u64;
+
+    /// The sources of some nodes, which have generated nothing yet.
+    pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
+        let load = |&node: &u32| (spec.load)(NodeId(node));
+        let mut all: Vec<f64> = nodes.iter().map(load).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let process = |alike: &[f64]| {
+            let process = Injection::new(spec.injection, alike[0], spec.slot);
+            if alike.len() >= MANY { process.for_many() } else { process }
+        };
+        let injections = all.chunk_by(f64::eq).map(process).collect();
+        let mut loads = all;
+        loads.dedup();
+        let source = |node: &u32| Source {
+            stream: Stream::new(spec.seed, Owner::Node(*node)),
+            state: InjectionState::default(),
+            node: NodeId(*node),
+            injection: loads.partition_point(|&other| other < load(node)) as u32,
+            generated_at: 0,
+            left: 0,
+            dst: NodeId(0),
+            started: false,
+        };
+        Self {
+            sources: nodes.iter().map(source).collect(),
+            injections,
+            pattern: Arc::clone(&spec.pattern),
+            routing: Arc::clone(&spec.routing),
+            packets: spec.packets,
+            span: spec.span.clone(),
+        }
+    }
+}
+
+impl Traffic for OpenTraffic {
+    #[inline]
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+        let source = &mut self.sources[node];
+        if source.left == 0 {
+            let injection = &self.injections[source.injection as usize];
+            let previous = if injection.is_backlogged() { now } else { source.generated_at };
+            source.generated_at = if source.started {
+                injection.next(&mut source.state, previous, &mut source.stream)?
+            } else {
+                source.started = true;
+                injection.first(&mut source.state, &mut source.stream)?.checked_add(self.span.start)?
+            };
+            if source.generated_at >= self.span.end {
+                return None;
+            }
+            source.left = self.packets.message;
+            source.dst = self.pattern.destination(source.node, &mut source.stream);
+        }
+        let bytes = source.left.min(u64::from(self.packets.packet));
+        source.left -= bytes;
+        let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
+        Some(Demand {
+            generated_at: source.generated_at,
+            dst: source.dst,
+            bytes: bytes as u32,
+            state,
+            flow_id: source.node.0,
+        })
+    }
+
+    #[inline]
+    fn before_next(&self, node: usize) {
+        let source = &self.sources[node];
+        black_box((source.left, source.node));
+    }
+}

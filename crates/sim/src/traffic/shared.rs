@@ -1,0 +1,182 @@
+//! The traffic of several jobs: what shares a node takes its injection channel in rotation, packet by packet.
+//!
+//! Each job has a queue of its own at each node, of which only the head exists, as everywhere. Of the heads that are due
+//! the one of the job whose turn it is goes; if none is due, the one that will be first. Should another job get a packet
+//! before that one is due, it is taken back.
+
+use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use units::NodeId;
+
+use super::{Flow, NodeTraffic, flow_of, job_of};
+
+/// A job's own alarms have purposes below this, less one: purpose 0 of a job is its start.
+const PURPOSES: u32 = 8;
+
+/// No job.
+const NOBODY: u16 = u16::MAX;
+
+/// The head of a job's queue at a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Head {
+    /// The job has not been asked since its last packet left.
+    Unknown,
+    /// The job has nothing to send until it asks to be asked.
+    Silent,
+    /// What it sends next.
+    Ready(Demand),
+}
+
+/// The traffic of several jobs at the nodes of one partition. All know all nodes, and send at their own.
+#[derive(Debug)]
+pub struct SharedTraffic {
+    jobs: Vec<NodeTraffic>,
+    /// When each job starts, in ticks.
+    starts: Vec<u64>,
+    /// By node and job.
+    heads: Vec<Head>,
+    /// By node, the job that was served last.
+    turn: Vec<u16>,
+    /// By node, the job whose head the fabric has.
+    given: Vec<u16>,
+    /// What a job asks for, kept for its memory.
+    own: Actions,
+}
+
+impl SharedTraffic {
+    /// The traffic of each job, and when it starts, at so many nodes.
+    pub fn new(jobs: Vec<(NodeTraffic, u64)>, nodes: usize) -> Self {
+        let (jobs, starts): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        Self {
+            heads: vec![Head::Unknown; nodes * jobs.len()],
+            turn: vec![jobs.len() as u16 - 1; nodes],
+            given: vec![NOBODY; nodes],
+            own: Actions::default(),
+            jobs,
+            starts,
+        }
+    }
+
+    /// The traffic of a job.
+    pub fn job(&self, job: usize) -> Option<&NodeTraffic> {
+        self.jobs.get(job)
+    }
+
+    /// When the head of a job's queue at a node is generated, in ticks; none if there is none.
+    pub fn next_generation_time(&self, job: usize, node: usize) -> Option<u64> {
+        match self.heads[node * self.jobs.len() + job] {
+            Head::Ready(demand) => Some(demand.generated_at),
+            Head::Unknown | Head::Silent => None,
+        }
+    }
+
+    /// Has a job send further volumes from a time on.
+    pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
+        let mut own = std::mem::take(&mut self.own);
+        self.jobs[job].begin_phase(job, flows, at, &mut own);
+        self.pass_on(job, &mut own, actions);
+        self.own = own;
+    }
+
+    /// Passes on what a job has asked for.
+    fn pass_on(&mut self, job: usize, own: &mut Actions, actions: &mut Actions) {
+        for &node in own.wakes() {
+            let head = &mut self.heads[node as usize * self.jobs.len() + job];
+            if *head == Head::Silent {
+                *head = Head::Unknown;
+            }
+        }
+        actions.take_over(own, |purpose| job as u32 * PURPOSES + purpose + 1);
+    }
+
+    /// Asks every job for its next packet that has not been asked since its last one.
+    fn ask(&mut self, node: usize, now: u64) {
+        let first = node * self.jobs.len();
+        for (job, traffic) in self.jobs.iter_mut().enumerate() {
+            let head = &mut self.heads[first + job];
+            if *head == Head::Unknown {
+                *head = traffic.next(node, now).map_or(Head::Silent, Head::Ready);
+            }
+        }
+    }
+
+    /// The job whose packet goes next: of those that are due in turn, else the earliest.
+    fn choose(&self, node: usize, now: u64) -> Option<(usize, Demand)> {
+        let count = self.jobs.len();
+        let heads = &self.heads[node * count..(node + 1) * count];
+        let turn = usize::from(self.turn[node]) + 1;
+        let in_turn = (0..count).map(|step| (turn + step) % count);
+        let ready = in_turn.filter_map(|job| match heads[job] {
+            Head::Ready(demand) => Some((job, demand)),
+            Head::Unknown | Head::Silent => None,
+        });
+        // Of equal times the first in turn is taken.
+        ready.min_by_key(|(_, demand)| demand.generated_at.max(now))
+    }
+}
+
+impl Traffic for SharedTraffic {
+    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+        let sent = std::mem::replace(&mut self.given[node], NOBODY);
+        if sent != NOBODY {
+            self.heads[node * self.jobs.len() + usize::from(sent)] = Head::Unknown;
+            self.turn[node] = sent;
+        }
+        self.ask(node, now);
+        let (job, demand) = self.choose(node, now)?;
+        self.given[node] = job as u16;
+        Some(Demand { flow_id: flow_of(job, demand.flow_id), ..demand })
+    }
+
+    fn wants_events(&self) -> bool {
+        self.jobs.iter().any(Traffic::wants_events)
+    }
+
+    fn begin(&mut self, now: u64, actions: &mut Actions) {
+        for job in (0..self.jobs.len()).filter(|&job| self.jobs[job].wants_events()).collect::<Vec<_>>() {
+            if self.starts[job] > now {
+                actions.alarm(self.starts[job], 0, job as u32 * PURPOSES);
+            } else {
+                self.begin_job(job, now, actions);
+            }
+        }
+    }
+
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
+        let (job, what) = match what {
+            TrafficEvent::Arrival { flow_id } => {
+                let (job, flow_id) = job_of(flow_id);
+                (job, TrafficEvent::Arrival { flow_id })
+            }
+            TrafficEvent::Alarm { target, purpose } => {
+                let job = (purpose / PURPOSES) as usize;
+                match (purpose % PURPOSES).checked_sub(1) {
+                    Some(purpose) => (job, TrafficEvent::Alarm { target, purpose }),
+                    None => return self.begin_job(job, now, actions),
+                }
+            }
+        };
+        let mut own = std::mem::take(&mut self.own);
+        self.jobs[job].on_event(what, now, &mut own);
+        self.pass_on(job, &mut own, actions);
+        self.own = own;
+    }
+
+    fn take_back(&mut self, node: usize) -> bool {
+        self.given[node] = NOBODY;
+        true
+    }
+
+    fn source(&self, flow_id: u32) -> NodeId {
+        let (job, flow_id) = job_of(flow_id);
+        self.jobs[job].source(flow_id)
+    }
+}
+
+impl SharedTraffic {
+    fn begin_job(&mut self, job: usize, now: u64, actions: &mut Actions) {
+        let mut own = std::mem::take(&mut self.own);
+        self.jobs[job].begin(now, &mut own);
+        self.pass_on(job, &mut own, actions);
+        self.own = own;
+    }
+}

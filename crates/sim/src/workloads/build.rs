@@ -1,0 +1,231 @@
+//! From the section of a workload to the workload: the one place where the kinds are told apart.
+
+use std::sync::Arc;
+
+use mapping::NodeHops;
+use units::{Bytes, NodeId, TaskId, Time};
+use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
+use workload::patterns::matrix::Matrix;
+use workload::schedule::Schedule;
+use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
+use workload::{Pattern, PatternSpec, PlacedPattern};
+
+use super::application::{allocation, computation};
+use super::exchange::Exchange;
+use super::site::Site;
+use super::volumes::Phases;
+use super::{Open, Ranks, Volumes, Workload};
+use crate::error::SystemError;
+use crate::experiment::{ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+
+/// The largest packet and message: sizes are counted in 32 bits.
+const LARGEST: u64 = 1 << 30;
+
+/// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
+const LARGEST_VOLUME: u64 = 1 << 40;
+
+/// The longest overhead of a network interface: a second.
+const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000);
+
+/// The most operations of all ranks: a packet is known by an operation and a part of it, beside the number of its job.
+const MOST_OPERATIONS: usize = 1 << (fabric::FLOW_BITS - 2);
+
+/// The longest computation of a step, in picoseconds: a thousand seconds.
+const LONGEST_COMPUTATION: f64 = 1e15;
+
+/// Builds a workload.
+///
+/// # Errors
+/// What is wrong with it, at a key below that of its job (`workload.graph`, `placement.path`).
+pub(crate) fn build(spec: &WorkloadSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    match spec {
+        WorkloadSpec::Traffic(spec) => traffic(spec, site),
+        WorkloadSpec::Exchange(spec) => exchange(spec, site),
+        WorkloadSpec::Application(spec) => application(spec, site),
+        WorkloadSpec::Benchmark(spec) => benchmark(spec, site),
+    }
+}
+
+fn wrong(key: &str, message: impl ToString) -> SystemError {
+    SystemError::new(key, message)
+}
+
+fn traffic(spec: &TrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = site.place(None, true)?;
+    check_size("packet_size", spec.packet_size)?;
+    check_size("message_size", spec.message())?;
+    spec.injection.check(spec.load).map_err(|error| wrong("workload.load", error))?;
+    let pattern = spec.pattern.build(&shape, site.seed, site.base);
+    let pattern = pattern.map_err(|error| wrong(&format!("workload.pattern.{}", error.key), error.message))?;
+    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
+    check_crosses(&pattern, site)?;
+    Ok(Arc::new(Open { traffic: spec.clone(), pattern, placement }))
+}
+
+fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = site.place(None, true)?;
+    if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
+        let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
+        return Err(wrong("workload.volume", message));
+    }
+    let grid = TaskGrid::new(spec.dims.as_deref(), shape.tasks);
+    let grid = grid.map_err(|error| wrong(&format!("workload.{}", error.key), error.message))?;
+    let dims = grid.dims().len() as u32;
+    let moves = |&dimension: &u32| grid.dims()[dimension as usize] > 1;
+    let phases = spec.phases.clone().unwrap_or_else(|| (0..dims).filter(moves).collect());
+    if let Some(absent) = phases.iter().find(|&&dimension| dimension >= dims || !moves(&dimension)) {
+        let message = format!("nobody exchanges in dimension {absent}: the grid of tasks is {:?}", grid.dims());
+        return Err(wrong("workload.phases", message));
+    }
+    let packet = check_size("packet_size", spec.packet_size)?;
+    let only = match phases[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    let pattern = PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only });
+    let pattern = pattern.build(&shape, site.seed, site.base);
+    let pattern = pattern.map_err(|error| wrong(&format!("workload.{}", error.key), error.message))?;
+    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    check_crosses(&pattern, site)?;
+    let phases = Phases::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
+    let topology = Arc::clone(site.topology);
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new() }))
+}
+
+fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let graph = graph_of(spec, site)?;
+    let (shape, placement) = site.place(Some(&graph), false)?;
+    if let PlaceSpec::File(file) = site.place
+        && graph.tasks() != placement.len()
+    {
+        let (path, placed) = (file.path.display(), placement.len());
+        let message = format!("{path}: it places {placed} tasks, and the graph has {}", graph.tasks());
+        return Err(wrong("placement.path", message));
+    }
+    if graph.tasks() > placement.len() {
+        let message = format!(
+            "the graph has {} tasks, and there is room for {}; set `placement.processes_per_node`, or place each by a file or a \
+             mapping strategy",
+            graph.tasks(),
+            placement.len()
+        );
+        return Err(wrong("placement.processes_per_node", message));
+    }
+    if spec.time_per_load.0 as f64 * graph.loads.iter().sum::<f64>() > LONGEST_COMPUTATION {
+        let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
+        return Err(wrong("workload.time_per_load", message));
+    }
+    let packet = check_size("packet_size", spec.packet_size)?;
+    // What an application does on one node is a step too.
+    let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
+    let compute = computation(&graph, &placement, spec.time_per_load);
+    let nodes = allocation(site, &placement);
+    let (phases, topology) = (Phases::Application(graph), Arc::clone(site.topology));
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes }))
+}
+
+fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = site.place(None, false)?;
+    let size = spec.benchmark.message_size();
+    if !(1..=LARGEST).contains(&size) {
+        let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
+        return Err(wrong("workload.benchmark.message_size", message));
+    }
+    let NicSpec::Ideal(nic) = site.nic;
+    if let Some(size) = nic.control_size.filter(|&size| size > spec.packet_size || size.0 == 0) {
+        let message = format!("{size} is not within a packet of {}: a control message is one", spec.packet_size);
+        return Err(wrong("nic.control_size", message));
+    }
+    for (key, time) in [("send_overhead", nic.send_overhead), ("receive_overhead", nic.receive_overhead)] {
+        if time > LONGEST_OVERHEAD {
+            return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+        }
+    }
+    let benchmark = spec.benchmark.build(shape.tasks, site.seed);
+    let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    if benchmark.schedule.len() > MOST_OPERATIONS {
+        let message =
+            format!("it has {} operations; at most {MOST_OPERATIONS} are supported", benchmark.schedule.len());
+        return Err(wrong("workload.benchmark", message));
+    }
+    let progress = benchmark.schedule.check_progress(nic.eager_limit.map(|limit| limit.0));
+    progress.map_err(|error| wrong("nic.eager_limit", error))?;
+    let packet = check_size("packet_size", spec.packet_size)?;
+    let pattern = Arc::new(PlacedPattern::new(schedule_pattern(&benchmark.schedule)?, &placement, true));
+    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    let node = |rank| placement.node(TaskId(rank));
+    let pair_channels = benchmark.pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
+    let benchmark = Arc::new(benchmark);
+    Ok(Arc::new(Ranks { benchmark, placement, pattern, packet, nic: nic.clone(), pair_channels }))
+}
+
+/// A size of packets or messages, in bytes.
+fn check_size(key: &str, size: Bytes) -> Result<u32, SystemError> {
+    if !(1..=LARGEST).contains(&size.0) {
+        let message = format!("{size} is out of range: 1 B to 1 GiB are allowed");
+        return Err(wrong(&format!("workload.{key}"), message));
+    }
+    Ok(size.0 as u32)
+}
+
+/// To exchange nothing, or to offer it, is a mistake.
+fn check_crosses(pattern: &PlacedPattern, site: &Site<'_>) -> Result<(), SystemError> {
+    if (0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
+        return Ok(());
+    }
+    let message = "all that is sent stays within a node: nothing crosses the network";
+    Err(wrong("placement.processes_per_node", message))
+}
+
+/// The graph of an application.
+fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, SystemError> {
+    let refused = |message: String| wrong("workload.graph", message);
+    let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(site.base, site.seed));
+    let mut graph = build(&spec.graph).map_err(|error| refused(error.to_string()))?;
+    if !spec.next_graphs.is_empty() {
+        let next: Result<Vec<TaskGraph>, _> = spec.next_graphs.iter().map(build).collect();
+        let all = next.map(|next| std::iter::once(graph).chain(next).collect::<Vec<_>>());
+        let combined = all.and_then(|all| workload::tasks::combine(&all, &vec![1.0; all.len()]));
+        graph = combined.map_err(|error| wrong("workload.next_graphs", error))?;
+    }
+    if let Some(seed) = spec.shuffle {
+        graph = workload::tasks::shuffled(&graph, seed);
+    }
+    let bytes = graph.phases.iter().flat_map(|phase| phase.arcs.bytes()).map(|&bytes| u128::from(bytes)).sum::<u128>();
+    if bytes > u128::from(LARGEST_VOLUME) * 1024 {
+        return Err(refused(format!("the graph sends {bytes} bytes a step; up to 2^50 are supported")));
+    }
+    Ok(Arc::new(graph))
+}
+
+/// Who sends to whom in a schedule.
+fn schedule_pattern(schedule: &Schedule) -> Result<Arc<dyn Pattern>, SystemError> {
+    let mut arcs = ArcList::new(schedule.ranks());
+    schedule.messages().for_each(|(from, to, bytes)| arcs.add(from, to, bytes, 1));
+    pattern_of(arcs, schedule.ranks(), "workload.benchmark")
+}
+
+/// Each task sends to others in proportion to the bytes.
+fn pattern_of(arcs: ArcList, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
+    let arcs = arcs.build();
+    let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
+    let matrix = Matrix::of_pairs(pairs, tasks);
+    Ok(Arc::new(matrix.map_err(|error| wrong(key, error.message))?))
+}
+
+/// Who sends to whom in a step, all phases together, among so many tasks.
+fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>, SystemError> {
+    let mut arcs = ArcList::new(graph.tasks());
+    for phase in &graph.phases {
+        phase.arcs.iter().for_each(|(from, to, bytes, messages)| arcs.add(from, to, bytes, messages));
+        for group in &phase.groups {
+            for &member in &group.members {
+                match group.kind {
+                    GroupKind::Multicast => arcs.add(group.root, member, group.bytes, 1),
+                    GroupKind::Reduction => arcs.add(member, group.root, group.bytes, 1),
+                }
+            }
+        }
+    }
+    pattern_of(arcs, tasks, "workload.graph")
+}

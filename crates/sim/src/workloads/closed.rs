@@ -1,0 +1,89 @@
+//! What all workloads that end have in common.
+
+use engine::statistics::Histogram;
+use fabric::Batch;
+use topology::ChannelSource;
+
+use super::Setting;
+use crate::network::{Network, Packets};
+use crate::results::{ClosedResult, Latencies, PointResult, channels};
+
+/// Slots between two polls of a closed workload, at least.
+const POLL_INTERVAL: u64 = 256;
+
+/// The time from one poll to the next, in ticks: nothing may take longer from one end of the network to the other.
+pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
+    (POLL_INTERVAL * network.slot(packets).max(1)).max(network.longest_path())
+}
+
+/// What a closed workload has counted in all.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub counts: Batch,
+    pub latency: Histogram,
+    pub channels: Vec<(ChannelSource, u64)>,
+}
+
+impl Counted {
+    pub fn new() -> Self {
+        Self { counts: Batch::default(), latency: Histogram::new(), channels: Vec::new() }
+    }
+}
+
+/// How a closed workload has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    /// In picoseconds, from its start.
+    pub time: u64,
+    /// Whether all has been done.
+    pub finished: bool,
+    /// Bytes a tick that a link takes,
+    pub rate: f64,
+    /// and the weights of all that send, in what analyses take the workload for.
+    pub weights: f64,
+    /// Its packets times the routers that they have traversed.
+    pub packet_hops: u64,
+    /// Seconds of the simulation.
+    pub wall_s: f64,
+}
+
+/// The result of a closed workload.
+pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, closed: ClosedResult) -> PointResult {
+    let network = &setting.network;
+    let Counted { counts, latency, channels } = counted;
+    let ticks = ending.time as f64 / network.plan.tick().0 as f64;
+    let capacity = ticks * ending.rate * ending.weights;
+    let latency = Latencies::of(latency, network);
+    let used = channels::utilization(network, channels, ticks.max(f64::MIN_POSITIVE));
+    let ns = ending.time as f64 / 1e3;
+    PointResult {
+        offered_load: 1.0,
+        accepted_load: if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 },
+        accepted_load_ci: None,
+        accepted_load_min: None,
+        latency_mean_ns: latency.mean,
+        latency_ci_ns: None,
+        latency_p50_ns: latency.p50,
+        latency_p99_ns: latency.p99,
+        latency_max_ns: latency.max,
+        nic_overhead_ns: setting.nic_overhead_ns,
+        hops_mean: (counts.packets > 0).then(|| counts.hops as f64 / counts.packets as f64),
+        saturated: false,
+        steady: ending.finished,
+        converged: true,
+        drained: ending.finished,
+        packets: counts.packets,
+        packet_hops: ending.packet_hops,
+        warm_up_ns: 0.0,
+        measured_ns: ns,
+        sim_time_ns: ns,
+        wall_s: ending.wall_s,
+        class_utilization: channels::by_class(network, &used),
+        hottest_channels: channels::hottest(network, &used),
+        channel_utilization: used,
+        saturation_load: None,
+        closed: Some(closed),
+        saturation_bracket: None,
+        jobs: Vec::new(),
+    }
+}

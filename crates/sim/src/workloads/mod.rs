@@ -1,0 +1,199 @@
+//! Workloads: what a job sends, and how it is known when it has been measured or has ended.
+//!
+//! A workload is data: it answers what analyses and the plan ask, and makes a *course*, the state of one run of it. A
+//! course makes the traffic and takes its decisions at fixed times from sums over all partitions, so that they cannot
+//! depend on threads.
+
+pub(crate) mod application;
+mod build;
+mod closed;
+pub(crate) mod exchange;
+mod open;
+pub(crate) mod ranks;
+mod site;
+mod sources;
+mod volumes;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use fabric::Batch;
+use units::{NodeId, Time};
+use workload::schedule::Schedule;
+use workload::{PlacedPattern, Placement};
+
+use crate::experiment::MeasureSpec;
+use crate::machine::Machine;
+use crate::network::{Network, Packets};
+use crate::progress::Phase;
+use crate::results::{MappingFigures, PointResult};
+use crate::traffic::{Flow, NodeTraffic, Span};
+
+pub(crate) use build::build;
+pub(crate) use open::Open;
+pub(crate) use ranks::Ranks;
+pub(crate) use site::Site;
+pub use sources::SATURATED_BELOW;
+pub(crate) use sources::Sources;
+pub(crate) use volumes::Volumes;
+
+/// What a job sends. The one place where kinds differ; `build` makes one from its section of the file.
+pub trait Workload: Debug + Send + Sync {
+    /// Who sends to whom: nodes, as tasks have been placed.
+    fn pattern(&self) -> &Arc<PlacedPattern>;
+    /// A node's share of the offered load.
+    fn weight(&self, node: NodeId) -> f64 {
+        self.pattern().weight(node)
+    }
+    /// The offered load of a node of weight 1. Of a closed workload, what analyses take it for: the node that sends most
+    /// sends at full load, the others in proportion, in all phases together.
+    fn load(&self) -> f64 {
+        1.0
+    }
+    /// The same workload at another load.
+    ///
+    /// # Errors
+    /// If it has none, or cannot have that one.
+    fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String>;
+    /// Where its tasks are.
+    fn placement(&self) -> &Arc<Placement>;
+    /// Whether it never ends by itself.
+    fn is_open(&self) -> bool {
+        false
+    }
+    /// How messages are cut into packets.
+    fn packets(&self) -> Packets;
+    /// The sizes in bytes of packets that are not whole; 0 for none.
+    fn rests(&self) -> Vec<u64>;
+    /// Times of the host that the tick has to divide.
+    fn host_times(&self) -> Vec<Time> {
+        Vec::new()
+    }
+    /// Whether packets are generated at any time, not only at multiples of a packet's.
+    fn is_continuous(&self) -> bool {
+        false
+    }
+    /// Whether each partition holds what the whole machine does, so that few partitions are better.
+    fn is_held_by_every_partition(&self) -> bool {
+        false
+    }
+    /// The length that it wants of the batches in which it is counted, in ticks.
+    fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
+    /// A run of it that is about to begin.
+    fn course(&self, setting: &Setting) -> Box<dyn Course>;
+    /// What each node sends others in a phase, if it has phases.
+    fn flows(&self, _phase: usize) -> Vec<Vec<Flow>> {
+        Vec::new()
+    }
+    /// What its ranks do, if it has ranks.
+    fn schedule(&self) -> Option<&Schedule> {
+        None
+    }
+    /// How far an application's bytes travel, of one.
+    fn mapping(&self) -> Option<MappingFigures> {
+        None
+    }
+}
+
+/// Where and when a workload runs.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The network.
+    pub network: Network,
+    /// How it is measured.
+    pub measure: MeasureSpec,
+    /// The number of the job, from 0.
+    pub job: usize,
+    /// The seed of its nodes' streams.
+    pub seed: u64,
+    /// From when until when it sends.
+    pub span: Span,
+    /// The length of a batch, in ticks.
+    pub batch: u64,
+    /// Whether others run in the same network: then all decide at common times.
+    pub shared: bool,
+    /// Latency that the network interfaces add to every message, in nanoseconds.
+    pub nic_overhead_ns: f64,
+}
+
+impl Setting {
+    /// The simulated time at which the run ends in any case, in ticks.
+    pub fn longest(&self) -> u64 {
+        self.measure.max_time.map_or(u64::MAX, |time| time.0 / self.network.plan.tick().0)
+    }
+
+    /// The time after the present that ends a batch, where batches are common to all jobs.
+    pub fn end_of_batch(&self, now: u64) -> u64 {
+        (now / self.batch).saturating_add(1).saturating_mul(self.batch)
+    }
+}
+
+/// How far a course is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    /// Under way: the share that is done, 0 to 1.
+    Running(f64),
+    /// It has been measured, and goes on sending.
+    Steady,
+    /// It sends no more.
+    Ended,
+}
+
+/// What a run has counted besides what its courses know.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    /// Packets of the job times the routers that they have traversed.
+    pub packet_hops: u64,
+    /// Simulated time, in ticks.
+    pub end: u64,
+    /// Seconds of the simulation.
+    pub wall_s: f64,
+}
+
+/// What has been counted of a job since the last decision.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// The batches that have ended since.
+    pub batches: Vec<Batch>,
+    /// All that has been counted since.
+    pub sum: Batch,
+}
+
+/// One run of a workload.
+pub trait Course {
+    /// The traffic of some nodes at the begin of a machine.
+    fn traffic(&self, nodes: &[u32]) -> NodeTraffic;
+    /// Begins on a machine at time 0.
+    fn begin(&mut self, machine: &mut dyn Machine);
+    /// The time after the present at which it has to decide something next, in ticks.
+    fn next_decision(&self, now: u64) -> u64;
+    /// Takes in what has been counted since the last call, and decides what is due.
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
+    /// How far it is.
+    fn state(&self) -> State;
+    /// What it is doing.
+    fn doing(&self) -> Phase {
+        Phase::Measuring
+    }
+    /// Where its batches begin, in ticks, if it runs alone.
+    fn origin(&self) -> u64 {
+        0
+    }
+    /// Whether packets may be stuck although others move: measured ones have not arrived.
+    fn may_be_stuck(&self) -> bool {
+        false
+    }
+    /// Ends on a machine: takes what it has counted.
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64);
+    /// Whether it goes on with a machine of its own that starts empty at time 0.
+    fn continues(&mut self) -> bool {
+        false
+    }
+    /// What it has measured.
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult;
+}
+
+/// Each node's weight.
+pub(crate) fn weights(workload: &dyn Workload, nodes: u32) -> Vec<f64> {
+    (0..nodes).map(|node| workload.weight(NodeId(node))).collect()
+}

@@ -1,0 +1,420 @@
+//! One run of open traffic: warm up, measure, drain.
+
+use std::sync::Arc;
+
+use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
+use fabric::Batch;
+use topology::ChannelSource;
+use units::NodeId;
+use workload::InjectionSpec;
+
+use super::{FEWEST_BATCHES, Open};
+use crate::experiment::WarmUp;
+use crate::machine::Machine;
+use crate::network::Network;
+use crate::progress::Phase;
+use crate::results::{Latencies, PointResult, channels};
+use crate::traffic::{NodeTraffic, OpenTraffic, OpenTrafficSpec};
+use crate::workloads::sources::{SATURATED_BELOW, Sources};
+use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
+
+/// Batches after which the warm-up ends even if no steady state was found.
+const LONGEST_WARM_UP: usize = 400;
+/// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
+const LONGEST_MEASURE: usize = 4096;
+/// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
+const BATCHES_AN_OBSERVATION: usize = 8;
+
+/// What a course does, and when it decides next: numbers of batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    WarmUp { look: usize },
+    Measure { look: usize },
+    Drain { start: u64, longest: u64 },
+    Done,
+}
+
+/// One run of open traffic.
+pub(super) struct OpenCourse {
+    open: Open,
+    setting: Setting,
+    stage: Stage,
+    /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
+    capacity: f64,
+    /// Of a job among others, the batches of the warm-up: all that is known if the run ends during it.
+    warm: Vec<Batch>,
+    /// By batch of the warm-up: mean latency, bytes accepted.
+    latencies: Vec<f64>,
+    accepted: Vec<f64>,
+    /// Start and end of the measured interval.
+    measured: (u64, u64),
+    batches: Vec<Batch>,
+    sources: Sources,
+    settled: bool,
+    converged: bool,
+    drained: bool,
+    saturated: bool,
+    now: u64,
+    found: Found,
+}
+
+/// What a machine has counted in the end.
+#[derive(Default)]
+struct Found {
+    latency: Histogram,
+    hops: u64,
+    channels: Vec<(ChannelSource, u64)>,
+}
+
+impl OpenCourse {
+    pub fn new(open: Open, setting: Setting) -> Self {
+        let weights = weights(&open, setting.network.topology.nodes());
+        let bytes = injection_bytes(&open, &setting);
+        Self {
+            stage: Stage::WarmUp { look: FEWEST_BATCHES },
+            capacity: weights.iter().sum::<f64>() * bytes,
+            warm: Vec::new(),
+            latencies: Vec::new(),
+            accepted: Vec::new(),
+            measured: (0, 0),
+            batches: Vec::new(),
+            sources: Sources::new(
+                weights,
+                open.traffic.injection == InjectionSpec::Backlogged,
+                bytes * BATCHES_AN_OBSERVATION as f64,
+            ),
+            settled: false,
+            converged: false,
+            drained: false,
+            saturated: false,
+            now: 0,
+            found: Found::default(),
+            open,
+            setting,
+        }
+    }
+
+    /// The simulated time at which measuring ends, in ticks.
+    fn last(&self) -> u64 {
+        self.setting.longest().min(self.setting.span.end)
+    }
+
+    /// When a warm-up of fixed length ends, in ticks.
+    fn fixed_warm_up(&self) -> Option<u64> {
+        let WarmUp::Fixed(time) = self.setting.measure.warm_up else { return None };
+        let end = self.setting.span.start.saturating_add(time.0.div_ceil(self.setting.network.plan.tick().0));
+        Some(if self.setting.shared { end.next_multiple_of(self.setting.batch) } else { end })
+    }
+
+    /// The time after so many batches more. Among other jobs the present may lie within a batch.
+    fn after(&self, now: u64, batches: usize) -> u64 {
+        let batch = self.setting.batch;
+        let begin = if self.setting.shared { now - now % batch } else { now };
+        begin.saturating_add(batch.saturating_mul(batches as u64))
+    }
+
+    /// Whether a warm-up ends although no steady state was found.
+    fn warm_up_ends(&self, count: usize, now: u64) -> bool {
+        let start = self.setting.span.start;
+        count >= LONGEST_WARM_UP || now.saturating_sub(start) >= self.last().saturating_sub(start) / 2
+    }
+
+    /// Whether measuring ends after so many batches, although it is not precise.
+    fn measure_ends(&self, count: usize) -> bool {
+        let longest = if self.setting.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
+        let is_long = self.is_long_enough(count);
+        count > 0 && (count >= longest && is_long || self.after(self.measured.0, count) >= self.last())
+    }
+
+    fn is_long_enough(&self, count: usize) -> bool {
+        let shortest = self.setting.measure.min_time.map_or(0, |time| time.0 / self.setting.network.plan.tick().0);
+        count as u64 * self.setting.batch >= shortest
+    }
+
+    fn warm_up(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
+        if self.setting.shared && now > self.setting.span.start {
+            self.warm.extend(counts);
+        }
+        if let Some(end) = self.fixed_warm_up() {
+            if now >= end {
+                self.settled = true;
+                self.start_measuring(now, machine);
+            }
+            return;
+        }
+        if now <= self.setting.span.start && self.setting.shared {
+            return;
+        }
+        for counts in counts {
+            // A batch without deliveries says nothing of the latency: it repeats what was.
+            let mean = counts.latency as f64 / counts.packets as f64;
+            let before = self.latencies.last().copied().unwrap_or(0.0);
+            self.latencies.push(if counts.packets == 0 { before } else { mean });
+            self.accepted.push(counts.bytes as f64);
+        }
+        let mut look = look;
+        if self.latencies.len() >= look {
+            self.settled = statistics::mser5(&self.latencies).settled && statistics::mser5(&self.accepted).settled;
+            look += look / 2;
+        }
+        self.stage = Stage::WarmUp { look };
+        if self.settled || self.warm_up_ends(self.latencies.len(), now) {
+            self.start_measuring(now, machine);
+        }
+    }
+
+    fn start_measuring(&mut self, now: u64, machine: &mut dyn Machine) {
+        let job = self.setting.job;
+        self.measured = (now, now);
+        machine.measure_from(job, now);
+        self.sources.begin(machine.progress_by_source(job), now);
+        self.stage = Stage::Measure { look: FEWEST_BATCHES };
+    }
+
+    fn measure(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
+        self.batches.extend(counts);
+        let count = self.batches.len();
+        let job = self.setting.job;
+        if count.is_multiple_of(BATCHES_AN_OBSERVATION) {
+            let delivered = machine.by_source(job);
+            self.sources.observe(delivered, machine.progress_by_source(job), now);
+        }
+        if count >= look && self.is_long_enough(count) {
+            self.converged = self.is_precise();
+            self.stage = Stage::Measure { look: look + look / 4 };
+        }
+        if self.converged || self.measure_ends(count) {
+            self.measured.1 = now;
+            machine.measure_until(job, now);
+            self.saturated = self.is_saturated();
+            let longest = now + 2 * (now - self.measured.0) + 64 * self.setting.batch;
+            self.stage = Stage::Drain { start: now, longest };
+            self.drain(now, longest, machine);
+        }
+    }
+
+    /// Lets the measured packets arrive. Past saturation the last of them never would.
+    fn drain(&mut self, now: u64, longest: u64, machine: &mut dyn Machine) {
+        self.drained = !machine.outstanding(self.setting.job, self.measured.1);
+        if self.drained || self.saturated || now > longest {
+            self.stage = Stage::Done;
+        }
+    }
+
+    /// How near the precision is, 0 to 1: the time that has been needed over the time that will have been.
+    fn closeness(&self) -> f64 {
+        if self.batches.len() < FEWEST_BATCHES {
+            return 0.5;
+        }
+        let ratio = self.setting.measure.precision / self.latency().relative_half_width();
+        (ratio * ratio).clamp(0.3, 1.0)
+    }
+
+    fn is_precise(&self) -> bool {
+        let precision = self.setting.measure.precision;
+        let latency = self.latency();
+        if latency.independent && latency.relative_half_width() <= precision {
+            return true;
+        }
+        // Past saturation the latency has no mean; the accepted load has.
+        let accepted = self.accepted();
+        accepted.relative_half_width() <= precision && self.is_saturated()
+    }
+
+    fn is_saturated(&self) -> bool {
+        let (load, confidence) = (self.open.load(), self.setting.measure.confidence);
+        let accepted = self.accepted();
+        accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
+    }
+
+    /// Mean latency of the packets delivered in the measured interval, in ticks.
+    fn latency(&self) -> Estimate {
+        self.estimate(|batch: &Batch| Mean { sum: batch.latency as f64, weight: batch.packets as f64 })
+    }
+
+    /// Accepted load.
+    fn accepted(&self) -> Estimate {
+        self.estimate(|batch: &Batch| Mean { sum: batch.bytes as f64 / self.capacity, weight: 1.0 })
+    }
+
+    fn estimate(&self, of: impl Fn(&Batch) -> Mean) -> Estimate {
+        let batches: Vec<Mean> = self.batches.iter().map(of).collect();
+        statistics::estimate(&batches, self.setting.measure.confidence)
+    }
+}
+
+impl Course for OpenCourse {
+    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+        let Setting { network, seed, span, .. } = &self.setting;
+        let (open, load) = (self.open.clone(), self.open.traffic.load);
+        let spec = OpenTrafficSpec {
+            pattern: Arc::clone(&open.pattern),
+            routing: Arc::clone(&network.routing),
+            injection: open.traffic.injection,
+            slot: network.slot(open.packets()),
+            packets: open.packets(),
+            load: Arc::new(move |node: NodeId| load * open.weight(node)),
+            seed: *seed,
+            span: span.clone(),
+        };
+        NodeTraffic::Open(OpenTraffic::new(&spec, nodes))
+    }
+
+    fn begin(&mut self, machine: &mut dyn Machine) {
+        if self.fixed_warm_up() == Some(0) || self.fixed_warm_up().is_none() && self.warm_up_ends(0, 0) {
+            self.settled = self.fixed_warm_up().is_some();
+            self.start_measuring(0, machine);
+        }
+    }
+
+    fn next_decision(&self, now: u64) -> u64 {
+        let count = self.batches.len();
+        let batches = match self.stage {
+            Stage::WarmUp { look } => {
+                if let Some(end) = self.fixed_warm_up() {
+                    return end.max(now + 1).min(self.after(now, BATCHES_AN_OBSERVATION));
+                }
+                let before = self.latencies.len();
+                let decides = |n| before + n >= look || self.warm_up_ends(before + n, self.after(now, n));
+                first(|n| n >= BATCHES_AN_OBSERVATION || decides(n))
+            }
+            Stage::Measure { look } => first(|n| {
+                let count = count + n;
+                count.is_multiple_of(BATCHES_AN_OBSERVATION)
+                    || count >= look && self.is_long_enough(count)
+                    || self.measure_ends(count)
+            }),
+            // Where batches are short, several at once: the last packet is on its way for some time.
+            Stage::Drain { .. } => (self.setting.network.longest_path() / 4 / self.setting.batch).max(1) as usize,
+            Stage::Done => return u64::MAX,
+        };
+        self.after(now, batches)
+    }
+
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+        self.now = now;
+        let counts = &counts.batches[..];
+        match self.stage {
+            Stage::WarmUp { look } if self.fixed_warm_up().is_some() => self.warm_up(counts, now, look, machine),
+            // Between two batches there is nothing to decide.
+            _ if counts.is_empty() => {}
+            Stage::WarmUp { look } => self.warm_up(counts, now, look, machine),
+            Stage::Measure { look } => self.measure(counts, now, look, machine),
+            Stage::Drain { longest, .. } => self.drain(now, longest, machine),
+            Stage::Done => {}
+        }
+    }
+
+    fn state(&self) -> State {
+        State::Running(match self.stage {
+            Stage::WarmUp { look } => match self.fixed_warm_up() {
+                Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
+                None => 0.2 * self.latencies.len() as f64 / look as f64,
+            },
+            Stage::Measure { look } => {
+                0.2 + 0.7 * (self.batches.len() as f64 / look as f64).min(1.0) * self.closeness()
+            }
+            Stage::Drain { start, longest } => {
+                0.9 + 0.1 * self.now.saturating_sub(start) as f64 / (longest - start) as f64
+            }
+            Stage::Done => return State::Steady,
+        })
+    }
+
+    fn doing(&self) -> Phase {
+        match self.stage {
+            Stage::WarmUp { .. } => Phase::WarmUp,
+            Stage::Measure { .. } => Phase::Measuring,
+            Stage::Drain { .. } | Stage::Done => Phase::Draining,
+        }
+    }
+
+    fn origin(&self) -> u64 {
+        self.measured.0
+    }
+
+    fn may_be_stuck(&self) -> bool {
+        self.stage == Stage::Done && !self.drained
+    }
+
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        if let Stage::WarmUp { .. } = self.stage {
+            self.batches = std::mem::take(&mut self.warm);
+            self.measured = (now - (self.batches.len() as u64 * self.setting.batch).min(now), now);
+        } else if let Stage::Measure { .. } = self.stage {
+            self.measured.1 = now;
+            self.saturated = self.is_saturated();
+        }
+        let (latency, hops) = machine.measured(self.setting.job);
+        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job) };
+        self.now = now;
+    }
+
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+        let network = &self.setting.network;
+        let (accepted, interval) = (self.accepted(), self.latency());
+        let mut delivered = Batch::default();
+        self.batches.iter().for_each(|batch| delivered.add(batch));
+        let (packets, hops) = match self.drained {
+            true => (self.found.latency.count(), self.found.hops),
+            false => (delivered.packets, delivered.hops),
+        };
+        // Packets that have not arrived would be missing in the tail: then only the mean of those delivered is reported.
+        let latency = match self.drained {
+            true => Latencies::of(&self.found.latency, network),
+            false => Latencies { mean: finite(ns(network, interval.mean)), ..Latencies::default() },
+        };
+        // A packet more or less is counted at the ends of the interval; no source sends more than its channel takes.
+        let accepted_load = if self.batches.is_empty() { 0.0 } else { accepted.mean.min(1.0) };
+        let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
+        PointResult {
+            offered_load: self.open.load(),
+            accepted_load,
+            accepted_load_ci: finite(accepted.half_width),
+            // All may have generated less than their load has it; the least is not above the mean.
+            accepted_load_min: self.sources.least(self.open.load()).map(|least| least.min(accepted_load)),
+            latency_mean_ns: latency.mean,
+            latency_ci_ns: finite(ns(network, interval.half_width)),
+            latency_p50_ns: latency.p50,
+            latency_p99_ns: latency.p99,
+            latency_max_ns: latency.max,
+            nic_overhead_ns: self.setting.nic_overhead_ns,
+            hops_mean: (packets > 0).then(|| hops as f64 / packets as f64),
+            saturated: self.saturated,
+            steady: self.settled && self.converged && self.drained,
+            converged: self.converged,
+            drained: self.drained,
+            packets,
+            packet_hops: totals.packet_hops,
+            warm_up_ns: network.ns(self.measured.0),
+            measured_ns: network.ns(self.measured.1 - self.measured.0),
+            sim_time_ns: network.ns(totals.end),
+            wall_s: totals.wall_s,
+            class_utilization: channels::by_class(network, &used),
+            hottest_channels: channels::hottest(network, &used),
+            channel_utilization: used,
+            saturation_load: None,
+            closed: None,
+            saturation_bracket: None,
+            jobs: Vec::new(),
+        }
+    }
+}
+
+fn ns(network: &Network, ticks: f64) -> f64 {
+    ticks * network.plan.tick().0 as f64 / 1e3
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// The first number, from 1 on, for which something holds.
+fn first(holds: impl Fn(usize) -> bool) -> usize {
+    (1..).find(|&count| holds(count)).unwrap_or(1)
+}
+
+/// Bytes that one source at load 1.0 sends in a batch.
+fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
+    setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64
+}

@@ -1,0 +1,264 @@
+//! Benchmarks of message latency: ranks run schedules, and round trips are timed.
+
+use std::sync::Arc;
+
+use host::{Executor, NicParams, RankPlacement, UNTOUCHED};
+use units::{TaskId, Time};
+use workload::benchmarks::Benchmark;
+use workload::schedule::Schedule;
+use workload::{PlacedPattern, Placement};
+
+use super::closed::{self, Counted, Ending};
+use super::volumes::NO_LOAD;
+use super::{Counts, Course, Setting, State, Totals, Workload, weights};
+use crate::experiment::{IdealNicSpec, MeasureSpec};
+use crate::machine::Machine;
+use crate::network::{Network, Packets};
+use crate::results::{BenchmarkResult, ClosedResult, PairResult, PointResult};
+use crate::traffic::{NodeTraffic, ScheduledTraffic};
+
+/// Ranks that run the schedules of a benchmark.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    pub benchmark: Arc<Benchmark>,
+    pub placement: Arc<Placement>,
+    pub pattern: Arc<PlacedPattern>,
+    /// Bytes of a packet.
+    pub packet: u32,
+    pub nic: IdealNicSpec,
+    /// For each pair the channels that a message crosses.
+    pub pair_channels: Vec<u32>,
+}
+
+impl Workload for Ranks {
+    fn pattern(&self) -> &Arc<PlacedPattern> {
+        &self.pattern
+    }
+
+    fn placement(&self) -> &Arc<Placement> {
+        &self.placement
+    }
+
+    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
+        Err(NO_LOAD.into())
+    }
+
+    fn packets(&self) -> Packets {
+        Packets { message: u64::from(self.packet), packet: self.packet }
+    }
+
+    fn rests(&self) -> Vec<u64> {
+        let rest = |bytes: u64| bytes % u64::from(self.packet);
+        let control = self.nic.eager_limit.map(|_| rest(self.nic.control().0));
+        std::iter::once(rest(self.benchmark.message_size)).chain(control).collect()
+    }
+
+    fn host_times(&self) -> Vec<Time> {
+        vec![self.nic.send_overhead, self.nic.receive_overhead]
+    }
+
+    fn is_held_by_every_partition(&self) -> bool {
+        true
+    }
+
+    fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
+        closed::poll_interval(network, self.packets())
+    }
+
+    fn course(&self, setting: &Setting) -> Box<dyn Course> {
+        let open = self.benchmark.schedule.len() as u64;
+        Box::new(RanksCourse {
+            longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
+            ranks: self.clone(),
+            setting: setting.clone(),
+            counted: Counted::new(),
+            times: Times::new(0),
+            open,
+            now: 0,
+        })
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        Some(&self.benchmark.schedule)
+    }
+}
+
+/// One run of ranks.
+struct RanksCourse {
+    ranks: Ranks,
+    setting: Setting,
+    counted: Counted,
+    times: Times,
+    /// Operations that have not ended.
+    open: u64,
+    /// When the run ends in any case, in ticks.
+    longest: u64,
+    now: u64,
+}
+
+impl RanksCourse {
+    fn poll(&mut self, now: u64, machine: &dyn Machine) {
+        let (job, mut open) = (self.setting.job, 0);
+        machine.visit_traffic(&mut |traffic| {
+            open += traffic.scheduled(job).map_or(0, |ranks| ranks.executor().open());
+        });
+        (self.open, self.now) = (open, now);
+    }
+}
+
+impl Course for RanksCourse {
+    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+        let Setting { network, seed, span, .. } = &self.setting;
+        let Ranks { benchmark, placement, packet, nic, .. } = &self.ranks;
+        let tick = network.plan.tick().0;
+        let interface = NicParams {
+            send_overhead: nic.send_overhead.0 / tick,
+            receive_overhead: nic.receive_overhead.0 / tick,
+            eager_limit: nic.eager_limit.map(|limit| limit.0),
+            control: nic.control().0.min(u64::from(*packet)) as u32,
+            packet: *packet,
+            pace: network.slot(self.ranks.packets()),
+            tick,
+        };
+        let schedule = &benchmark.schedule;
+        let node_of: Arc<[u32]> = (0..schedule.ranks()).map(|rank| placement.node(TaskId(rank)).0).collect();
+        let placed = RankPlacement { node_of, nodes: nodes.to_vec(), machine: network.topology.nodes() };
+        let executor = Executor::new(Arc::clone(schedule), interface, placed);
+        let end = if self.setting.shared { span.end } else { u64::MAX };
+        NodeTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, &network.routing, (*seed, end), nodes)))
+    }
+
+    fn begin(&mut self, machine: &mut dyn Machine) {
+        machine.measure_from(self.setting.job, 0);
+        self.poll(0, machine);
+    }
+
+    fn next_decision(&self, now: u64) -> u64 {
+        match self.setting.shared {
+            true => self.longest.max(now + 1).min(self.setting.end_of_batch(now)),
+            false => self.longest.min(now.saturating_add(self.setting.batch)),
+        }
+    }
+
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+        self.counted.counts.add(&counts.sum);
+        self.poll(now, machine);
+    }
+
+    fn state(&self) -> State {
+        if self.open == 0 || self.now >= self.longest {
+            return State::Ended;
+        }
+        State::Running(1.0 - self.open as f64 / self.ranks.benchmark.schedule.len().max(1) as f64)
+    }
+
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        let (job, mut times) = (self.setting.job, Times::new(self.ranks.benchmark.schedule.len()));
+        machine.visit_traffic(&mut |traffic| {
+            if let Some(ranks) = traffic.scheduled(job) {
+                times.take(ranks.executor());
+            }
+        });
+        self.times = times;
+        self.longest = self.longest.min(now.max(self.now));
+        self.counted.channels = machine.channel_bytes(job);
+        self.counted.latency = machine.measured(job).0;
+    }
+
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+        let Self { ranks, setting, counted, times, longest, .. } = *self;
+        let (network, benchmark) = (&setting.network, &ranks.benchmark);
+        let start = if setting.shared { setting.span.start } else { 0 };
+        let finished = times.ended.iter().all(|&end| end != UNTOUCHED);
+        let end = if finished { times.ended.iter().copied().max().unwrap_or(start) } else { longest };
+        let time = end.saturating_sub(start);
+        let rate = f64::from(ranks.packet) / network.slot(ranks.packets()) as f64;
+        let bytes = counted.counts.bytes;
+        let of_rank = |rank| network.ns(times.end_of(benchmark, rank).saturating_sub(start));
+        let closed = ClosedResult {
+            time_ns: finished.then(|| network.ns(time)),
+            bandwidth_bytes_per_s: if time > 0 { bytes as f64 / network.ns(time) * 1e9 } else { 0.0 },
+            per_rank: (0..benchmark.schedule.ranks()).map(of_rank).collect(),
+            phases: Vec::new(),
+            application: None,
+            benchmark: Some(measured(&ranks, network, &times)),
+        };
+        let ending = Ending {
+            time: network.picoseconds(time),
+            finished,
+            rate,
+            weights: weights(&ranks, network.topology.nodes()).iter().sum(),
+            packet_hops: totals.packet_hops,
+            wall_s: totals.wall_s,
+        };
+        closed::result(&setting, &counted, &ending, closed)
+    }
+}
+
+/// By operation, when it started and ended, in ticks.
+struct Times {
+    started: Vec<u64>,
+    ended: Vec<u64>,
+}
+
+impl Times {
+    /// No operation has started.
+    fn new(operations: usize) -> Self {
+        Self { started: vec![UNTOUCHED; operations], ended: vec![UNTOUCHED; operations] }
+    }
+
+    /// Takes over those of a partition's operations: each operation is in one partition.
+    fn take(&mut self, executor: &Executor) {
+        let (started, ended) = executor.times();
+        for (all, own) in [(&mut self.started, started), (&mut self.ended, ended)] {
+            all.iter_mut().zip(own).for_each(|(all, &own)| *all = own.min(*all));
+        }
+    }
+
+    /// When a rank has done its last operation; 0 if it does nothing.
+    fn end_of(&self, benchmark: &Benchmark, rank: u32) -> u64 {
+        let ends = benchmark.schedule.of(rank).map(|op| self.ended[op as usize]);
+        ends.filter(|&end| end != UNTOUCHED).max().unwrap_or(0)
+    }
+}
+
+fn measured(ranks: &Ranks, network: &Network, times: &Times) -> BenchmarkResult {
+    let Ranks { benchmark, pair_channels, .. } = ranks;
+    let per_pair = (benchmark.trips.len() / benchmark.pairs.len().max(1)).max(1);
+    // Half a round trip, in nanoseconds.
+    let half = |&(send, recv): &(u32, u32)| {
+        let (start, end) = (times.started[send as usize], times.ended[recv as usize]);
+        (end != UNTOUCHED).then(|| (end - start) as f64 * network.plan.tick().0 as f64 / 2e3)
+    };
+    let pair = |((&(rank, partner), &channels), trips): ((&(u32, u32), &u32), &[(u32, u32)])| {
+        let halves: Vec<f64> = trips.iter().filter_map(half).collect();
+        PairResult {
+            rank,
+            partner,
+            channels,
+            messages: halves.len() as u32,
+            time_mean_ns: mean(&halves),
+            time_min_ns: halves.iter().copied().reduce(f64::min),
+            time_max_ns: halves.iter().copied().reduce(f64::max),
+        }
+    };
+    let pairs = benchmark.pairs.iter().zip(pair_channels);
+    let pairs: Vec<PairResult> = pairs.zip(benchmark.trips.chunks(per_pair)).map(pair).collect();
+    let apart = || pairs.iter().filter(|pair| pair.channels > 0);
+    let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
+    let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
+    let channels: Vec<f64> = apart().map(|pair| f64::from(pair.channels)).collect();
+    BenchmarkResult {
+        message_size_bytes: benchmark.message_size,
+        message_time_mean_ns: mean(&means),
+        message_time_min_ns: least,
+        message_time_max_ns: most,
+        message_time_spread: least.zip(most).map(|(least, most)| (most - least) / least),
+        pair_channels_mean: mean(&channels).unwrap_or(0.0),
+        pairs,
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,112 @@
+//! Where a job's tasks are: on all nodes of the machine or on some, by a rule, a file or a mapping strategy.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mapping::strategies::StrategyName;
+use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
+use topology::Topology;
+use units::NodeId;
+use workload::tasks::TaskGraph;
+use workload::{Placement, PlacementSpec, Shape};
+
+use crate::error::SystemError;
+use crate::experiment::{MappedSpec, NicSpec, Place, PlaceSpec};
+
+/// What a workload is built for.
+pub(crate) struct Site<'a> {
+    pub topology: &'a Arc<dyn Topology>,
+    pub place: &'a PlaceSpec,
+    /// The nodes that the job has, in order; none if it has all of them.
+    pub nodes: Option<&'a [u32]>,
+    pub nic: &'a NicSpec,
+    /// The seed of what is drawn before the run.
+    pub seed: u64,
+    /// Paths start from this folder.
+    pub base: &'a Path,
+}
+
+fn wrong(key: &str, message: impl ToString) -> SystemError {
+    SystemError::new(format!("placement.{key}"), message)
+}
+
+impl Site<'_> {
+    /// The tasks and where they are: those of a graph, or as many as the rule puts on the nodes. `fixed` if there has to be
+    /// one on each node that the rule gives.
+    pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), SystemError> {
+        let rule = match self.place.place() {
+            Place::Rule(rule) => rule,
+            Place::Mapped(strategy, own) => {
+                let Some(graph) = graph else {
+                    let message = "mapping strategies place the tasks of an application; for this workload there are \
+                                   \"contiguous\", \"round-robin\", \"random\", \"random-groups\" and \"file\"";
+                    return Err(wrong("strategy", message));
+                };
+                let placement = self.mapped(graph, strategy, &own)?;
+                return Ok((self.shape(placement.len()), Arc::new(placement)));
+            }
+        };
+        let per_node = rule.tasks_per_node().unwrap_or(1);
+        let count = self.nodes.map_or(self.topology.nodes(), |nodes| nodes.len() as u32);
+        let tasks = u64::from(count) * u64::from(per_node);
+        if tasks > Shape::MOST_TASKS {
+            let message = format!("there would be more than {} processes", Shape::MOST_TASKS);
+            return Err(wrong("processes_per_node", message));
+        }
+        let placement = self.by_rule(&rule)?;
+        if fixed && u64::from(placement.len()) != tasks {
+            let message = format!(
+                "the file places {} tasks; for this workload there is one on each of the {tasks} nodes",
+                placement.len(),
+            );
+            return Err(wrong("path", message));
+        }
+        Ok((self.shape(placement.len()), Arc::new(placement)))
+    }
+
+    /// The shape of so many tasks: that of the machine, if they have all of it.
+    fn shape(&self, tasks: u32) -> Shape {
+        let (grid, groups) = match self.nodes {
+            None => (self.topology.grid(), self.topology.groups()),
+            Some(_) => (None, None),
+        };
+        Shape { tasks, grid, groups }
+    }
+
+    /// The placement by a rule.
+    fn by_rule(&self, rule: &PlacementSpec) -> Result<Placement, SystemError> {
+        let placement = match self.nodes {
+            None => rule.place(&**self.topology, self.seed, self.base),
+            Some(nodes) => rule.place_on(nodes, &**self.topology, self.seed, self.base),
+        };
+        placement.map_err(|error| wrong(error.key, error.message))
+    }
+
+    /// The placement that a strategy finds.
+    fn mapped(&self, graph: &TaskGraph, strategy: StrategyName, own: &MappedSpec) -> Result<Placement, SystemError> {
+        let topology = Arc::clone(self.topology);
+        let machine = match self.nodes {
+            None => Machine::new(topology, MachineSpec::default()),
+            Some(nodes) => {
+                let nodes = nodes.iter().map(|&node| NodeId(node)).collect();
+                Machine::with_allocation(topology, MachineSpec::default(), nodes)
+            }
+        };
+        let machine = machine.map_err(|error| wrong("strategy", error.message))?;
+        let spec = MapSpec {
+            strategy,
+            objective: own.objective,
+            imbalance: own.imbalance,
+            tasks_per_node: own.tasks_per_node,
+            budget: own.budget,
+            seed: self.seed,
+        };
+        let problem = Problem { graph, machine: &machine, spec: &spec, fixed: &[], current: None, watch: &Silent };
+        let found = mapping::strategies::map(&problem).map_err(|error| match error {
+            MappingError::Unfit { key, message } => wrong(key, message),
+            MappingError::Cancelled => wrong("strategy", error),
+        })?;
+        let node_of = found.place_of.iter().map(|&place| machine.nodes()[place as usize].0).collect();
+        Ok(Placement::new(node_of, self.topology.nodes()))
+    }
+}

@@ -1,0 +1,341 @@
+//! Workloads of volumes: phases that follow one another, each a set of flows.
+//!
+//! In a phase nodes send as fast as their links take it. A phase begins when the one before has ended everywhere: the
+//! barrier between them takes no time. Alone in a network each phase finds it empty and is a machine of its own; beside
+//! other jobs the end of a phase is known before its last tail has come, for a delivery counts as its head leaves the last
+//! router, so that it suffices to poll at intervals of the ejection channel's delay to begin the next phase in time.
+
+use std::sync::Arc;
+
+use topology::{ChannelClass, Topology};
+use units::{NodeId, TaskId};
+use workload::tasks::TaskGraph;
+use workload::{PlacedPattern, Placement};
+
+use super::application::{self, application_flows};
+use super::closed::{self, Counted, Ending};
+use super::exchange::Exchange;
+use super::{Counts, Course, Setting, State, Totals, Workload, weights};
+use crate::experiment::MeasureSpec;
+use crate::machine::Machine;
+use crate::network::{Network, Packets};
+use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
+use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
+
+/// What the phases are made from.
+#[derive(Clone, Debug)]
+pub(crate) enum Phases {
+    /// A nearest-neighbour exchange, dimension by dimension.
+    Exchange(Exchange),
+    /// A step of an application.
+    Application(Arc<TaskGraph>),
+}
+
+/// A workload of volumes.
+#[derive(Clone, Debug)]
+pub(crate) struct Volumes {
+    pub phases: Phases,
+    pub placement: Arc<Placement>,
+    pub pattern: Arc<PlacedPattern>,
+    /// Bytes of a packet.
+    pub packet: u32,
+    /// Computation before the first phase, in picoseconds: that of the node with most of it.
+    pub compute: u64,
+    pub topology: Arc<dyn Topology>,
+    /// The nodes of an application's job.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Volumes {
+    fn count(&self) -> usize {
+        match &self.phases {
+            Phases::Exchange(exchange) => exchange.phases.len(),
+            Phases::Application(graph) => graph.phases.len(),
+        }
+    }
+
+    /// A phase's dimension, or its number, and its name.
+    fn phase(&self, phase: usize) -> (u32, String) {
+        match &self.phases {
+            Phases::Exchange(exchange) => (exchange.phases[phase], format!("dimension {}", exchange.phases[phase])),
+            Phases::Application(graph) => (phase as u32, graph.phases[phase].name.clone()),
+        }
+    }
+
+    fn tasks(&self) -> u32 {
+        match &self.phases {
+            Phases::Exchange(_) => self.placement.len(),
+            Phases::Application(graph) => graph.tasks(),
+        }
+    }
+}
+
+impl Workload for Volumes {
+    fn pattern(&self) -> &Arc<PlacedPattern> {
+        &self.pattern
+    }
+
+    fn placement(&self) -> &Arc<Placement> {
+        &self.placement
+    }
+
+    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
+        Err(NO_LOAD.into())
+    }
+
+    fn packets(&self) -> Packets {
+        Packets { message: u64::from(self.packet), packet: self.packet }
+    }
+
+    fn rests(&self) -> Vec<u64> {
+        let rest = |bytes: u64| bytes % u64::from(self.packet);
+        match &self.phases {
+            Phases::Exchange(exchange) => vec![rest(exchange.volume)],
+            Phases::Application(_) => {
+                let flows = (0..self.count()).flat_map(|phase| self.flows(phase));
+                flows.flatten().map(|flow| rest(flow.left)).collect()
+            }
+        }
+    }
+
+    fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
+        closed::poll_interval(network, self.packets())
+    }
+
+    fn course(&self, setting: &Setting) -> Box<dyn Course> {
+        Box::new(VolumesCourse::new(self.clone(), setting.clone()))
+    }
+
+    fn flows(&self, phase: usize) -> Vec<Vec<Flow>> {
+        match &self.phases {
+            Phases::Exchange(exchange) => exchange.flows(phase, &self.placement),
+            Phases::Application(graph) => application_flows(&graph.phases[phase], &self.placement),
+        }
+    }
+
+    fn mapping(&self) -> Option<MappingFigures> {
+        match &self.phases {
+            Phases::Exchange(_) => None,
+            Phases::Application(graph) => application::figures(graph, &self.placement, (&self.topology, &self.nodes)),
+        }
+    }
+}
+
+/// Why a closed workload cannot be run at another load.
+pub(super) const NO_LOAD: &str = "a closed workload has a volume, not a load";
+
+/// What a phase has counted, in ticks and bytes.
+#[derive(Debug)]
+struct PhaseCounts {
+    /// To the last arrival, or to the end if that came before.
+    time: u64,
+    finished: bool,
+    bytes: u64,
+    senders: u64,
+    /// By node, from the begin of the phase to its last arrival.
+    arrivals: Vec<u64>,
+}
+
+/// One run of phases.
+struct VolumesCourse {
+    volumes: Volumes,
+    setting: Setting,
+    /// What the nodes send in the current phase, its bytes, and how many of these have been delivered.
+    flows: Vec<Vec<Flow>>,
+    volume: u64,
+    delivered: u64,
+    /// When the current phase began, and when the run ends in any case, in the machine's ticks.
+    begun: u64,
+    longest: u64,
+    done: Vec<PhaseCounts>,
+    counted: Counted,
+    /// The phase has ended, or the time.
+    ended: bool,
+}
+
+impl VolumesCourse {
+    fn new(volumes: Volumes, setting: Setting) -> Self {
+        let tick = setting.network.plan.tick().0;
+        let compute = volumes.compute.div_ceil(tick);
+        // Alone, the computation is over before the first machine starts.
+        let (begun, longest) = match setting.shared {
+            true => (setting.span.start.saturating_add(compute), setting.longest().min(setting.span.end)),
+            false => (0, setting.longest().saturating_sub(compute)),
+        };
+        let mut course = Self {
+            flows: Vec::new(),
+            volume: 0,
+            delivered: 0,
+            begun,
+            longest,
+            done: Vec::new(),
+            counted: Counted::new(),
+            ended: volumes.count() == 0,
+            volumes,
+            setting,
+        };
+        course.load_phase();
+        course
+    }
+
+    /// Whether all phases have been run.
+    fn is_last(&self) -> bool {
+        self.done.len() + 1 >= self.volumes.count()
+    }
+
+    /// Works out what the nodes send in the phase after those done.
+    fn load_phase(&mut self) {
+        if self.done.len() < self.volumes.count() {
+            self.flows = self.volumes.flows(self.done.len());
+            self.volume = self.flows.iter().flatten().map(|flow| flow.left).sum();
+            self.delivered = 0;
+        }
+    }
+
+    /// Takes the counts of the current phase.
+    fn close_phase(&mut self, machine: &mut dyn Machine) {
+        let mut arrivals = machine.arrivals(self.setting.job);
+        arrivals.iter_mut().for_each(|arrival| *arrival = arrival.saturating_sub(self.begun));
+        let finished = self.delivered == self.volume;
+        let last = arrivals.iter().copied().max().unwrap_or(0);
+        self.done.push(PhaseCounts {
+            time: if finished { last } else { self.longest.saturating_sub(self.begun) },
+            finished,
+            bytes: self.delivered,
+            senders: self.flows.iter().filter(|flows| !flows.is_empty()).count() as u64,
+            arrivals,
+        });
+    }
+
+    /// Ends a phase whose bytes have been delivered, and one whose time is up.
+    fn check_phase(&mut self, now: u64, machine: &mut dyn Machine) {
+        while !self.ended && (self.delivered >= self.volume || now >= self.longest) {
+            let goes_on = self.setting.shared && self.delivered >= self.volume && !self.is_last();
+            self.close_phase(machine);
+            if !goes_on {
+                self.ended = true;
+                return;
+            }
+            self.begun += self.done.last().map_or(0, |phase| phase.time);
+            self.load_phase();
+            let (job, flows, at) = (self.setting.job, &self.flows, self.begun);
+            machine.change_traffic(&mut |traffic, actions| traffic.begin_phase(job, flows, at, actions));
+        }
+    }
+
+    /// The least time that the bytes of the current phase take that have not been delivered, in ticks.
+    fn least_left(&self) -> u64 {
+        let network = &self.setting.network;
+        let packet = self.volumes.packet;
+        let nodes = u64::from(network.topology.nodes());
+        let packets = (self.volume - self.delivered) / u64::from(packet) / nodes.max(1);
+        packets.saturating_sub(1) * network.plan.serialization(ChannelClass::EJECTION, packet)
+    }
+}
+
+impl Course for VolumesCourse {
+    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+        let Setting { network, seed, span, .. } = &self.setting;
+        let own = nodes.iter().map(|&node| (NodeId(node), self.flows[node as usize].clone())).collect();
+        let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
+        let span = self.begun..if self.setting.shared { span.end } else { u64::MAX };
+        NodeTraffic::Volume(VolumeTraffic::new(&network.routing, *seed, packet, span, own))
+    }
+
+    fn begin(&mut self, machine: &mut dyn Machine) {
+        machine.note_arrivals(self.setting.job);
+        machine.measure_from(self.setting.job, 0);
+        self.ended = self.volumes.count() == 0;
+        self.check_phase(0, machine);
+    }
+
+    fn next_decision(&self, now: u64) -> u64 {
+        let Setting { network, batch, shared, .. } = &self.setting;
+        if !shared {
+            return self.longest.min(now.saturating_add(*batch));
+        }
+        let end = self.longest.max(now + 1).min(self.setting.end_of_batch(now));
+        if self.is_last() {
+            return end;
+        }
+        let soon = network.plan.link_delay(ChannelClass::EJECTION).max(1);
+        end.min(now.max(self.begun).saturating_add(soon.max(self.least_left())))
+    }
+
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+        self.counted.counts.add(&counts.sum);
+        self.delivered = self.counted.counts.bytes - self.done.iter().map(|phase| phase.bytes).sum::<u64>();
+        self.check_phase(now, machine);
+    }
+
+    fn state(&self) -> State {
+        if self.ended {
+            return State::Ended;
+        }
+        let part = self.delivered as f64 / self.volume.max(1) as f64;
+        State::Running((self.done.len() as f64 + part) / self.volumes.count().max(1) as f64)
+    }
+
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        if !self.ended {
+            self.longest = now;
+            self.close_phase(machine);
+        }
+        self.counted.channels.extend(machine.channel_bytes(self.setting.job));
+        self.counted.latency.merge(&machine.measured(self.setting.job).0);
+    }
+
+    fn continues(&mut self) -> bool {
+        let finished = self.done.last().is_some_and(|phase| phase.finished);
+        if self.setting.shared || !finished || self.done.len() == self.volumes.count() {
+            return false;
+        }
+        self.longest = self.longest.saturating_sub(self.done.last().map_or(0, |phase| phase.time));
+        self.load_phase();
+        true
+    }
+
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+        let Self { volumes, setting, done, counted, .. } = *self;
+        let network = &setting.network;
+        let tick = network.plan.tick().0;
+        let compute = volumes.compute.min(setting.longest().saturating_mul(tick));
+        let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
+        // Bytes that a sender's link takes in a tick.
+        let rate = f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
+        let throughput = |phase: &PhaseCounts| match phase.time {
+            0 => 0.0,
+            time => phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate),
+        };
+        let time = compute + done.iter().map(|phase| phase.time).sum::<u64>() * tick;
+        let finished = done.len() == volumes.count() && done.iter().all(|phase| phase.finished);
+        let of_node =
+            |node: NodeId| compute + tick * done.iter().map(|phase| phase.arrivals[node.index()]).sum::<u64>();
+        let of_phase = |(number, phase): (usize, &PhaseCounts)| {
+            let (dimension, name) = volumes.phase(number);
+            let time_ns = phase.finished.then(|| network.ns(phase.time));
+            PhaseResult { dimension, name, time_ns, bytes: phase.bytes, throughput: throughput(phase) }
+        };
+        let closed = ClosedResult {
+            time_ns: finished.then(|| ns(time)),
+            bandwidth_bytes_per_s: if time > 0 { counted.counts.bytes as f64 / ns(time) * 1e9 } else { 0.0 },
+            per_rank: (0..volumes.tasks()).map(|task| ns(of_node(volumes.placement.node(TaskId(task))))).collect(),
+            phases: done.iter().enumerate().map(of_phase).collect(),
+            application: volumes.application(ns(compute)),
+            benchmark: None,
+        };
+        let weights = weights(&volumes, network.topology.nodes()).iter().sum();
+        let Totals { packet_hops, wall_s, .. } = *totals;
+        closed::result(&setting, &counted, &Ending { time, finished, rate, weights, packet_hops, wall_s }, closed)
+    }
+}
+
+impl Volumes {
+    /// What an application has besides, of one.
+    pub(super) fn application(&self, compute_ns: f64) -> Option<ApplicationResult> {
+        match &self.phases {
+            Phases::Exchange(_) => None,
+            Phases::Application(_) => Some(ApplicationResult { compute_ns, mapping: self.mapping() }),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Several jobs at once: each in its own right, what they share, and the same bytes for any number of threads.
+
+use fabric::Grain;
+use sim::{JobResult, PointResult};
+
+use crate::common::{ROUTERS, build, digest, digest_of, result};
+
+const LINK: &str = r#"link = { bandwidth = "10 Gb/s", delay = "20 ns" }"#;
+
+fn experiment(topology: &str, rest: &str, jobs: &[&str]) -> String {
+    let jobs: String = jobs.iter().map(|job| format!("[[job]]\n{job}\n")).collect();
+    format!("topology = {{ {topology} }}\n{LINK}\n{rest}\n{jobs}")
+}
+
+fn switch(rest: &str, jobs: &[&str]) -> String {
+    experiment(r#"kind = "single-switch", ports = 8"#, rest, jobs)
+}
+
+fn job<'a>(point: &'a PointResult, name: &str) -> &'a JobResult {
+    point.jobs.iter().find(|job| job.name == name).unwrap()
+}
+
+fn time(job: &JobResult) -> f64 {
+    job.point.closed.as_ref().unwrap().time_ns.unwrap()
+}
+
+#[test]
+fn one_job_alone_gives_the_bytes_of_the_same_workload() {
+    // Would catch a job that starts late, draws from other streams or decides at other times than a workload.
+    let torus = r#"kind = "torus", dims = [4, 2, 2]"#;
+    let measure = r#"measure = { warm_up = "5 us", max_time = "40 us" }"#;
+    for workload in [
+        r#"{ kind = "traffic", load = 0.4 }"#,
+        r#"{ kind = "traffic", load = 0.3, injection = "poisson", message_size = "600 B", pattern = "tornado" }"#,
+        r#"{ kind = "exchange", volume = "3 KiB" }"#,
+        r#"{ kind = "application", graph = "matmul:2,matrix=64", time_per_load = "3 us" }"#,
+        r#"{ kind = "benchmark", benchmark = { kind = "wicon", pairs = "random", messages = 2, message_size = "600 B" } }"#,
+    ] {
+        for placement in ["contiguous", "random"] {
+            let own = format!("workload = {workload}\nplacement = {{ strategy = \"{placement}\" }}");
+            let alone = digest(&format!("topology = {{ {torus} }}\n{LINK}\n{measure}\n{own}"), 1);
+            let job = experiment(torus, measure, &[&format!("name = \"only\"\n{own}")]);
+            assert_eq!(digest(&job, 1), alone, "{job}");
+        }
+    }
+}
+
+/// Jobs of every kind, some of which share nodes, start late, end early or go on behind.
+const MIXTURE: &[&str] = &[
+    "name = \"open\"\nworkload = { kind = \"traffic\", load = 0.3 }",
+    "name = \"steps\"\nnodes = \"0-7\"\nstart = \"3 us\"\nworkload = { kind = \"exchange\", dims = [4, 2], volume = \"3 KiB\" }",
+    "name = \"graph\"\nnode_count = 8\nworkload = { kind = \"application\", graph = \"matmul:2,matrix=64\", time_per_load = \"1 us\" }\n\
+     placement = { strategy = \"greedy\" }",
+    "name = \"ranks\"\nnodes = \"4-11\"\nstart = \"2 us\"\n\
+     workload = { kind = \"benchmark\", benchmark = { kind = \"wicon\", pairs = \"random\", messages = 2, message_size = \"600 B\" } }",
+    "name = \"behind\"\nnodes = \"1,3,5,7\"\nbackground = true\nend = \"20 us\"\n\
+     workload = { kind = \"traffic\", load = 0.5, packet_size = \"100 B\", injection = \"periodic\" }",
+];
+
+#[test]
+fn jobs_of_every_kind_give_the_same_bytes_for_any_number_of_threads() {
+    // Would catch a head that is replaced in the order of memory, a phase that begins when one partition knows of it before
+    // another, and counts of one job in those of another.
+    for router in [ROUTERS[0], ROUTERS[3]] {
+        let rest = format!(
+            "router = {{ kind = \"{router}\" }}\nmeasure = {{ warm_up = \"5 us\", max_time = \"40 us\", compare_alone = true }}"
+        );
+        let text = experiment(r#"kind = "torus", dims = [4, 4]"#, &rest, MIXTURE);
+        let one = digest(&text, 1);
+        assert_eq!(digest(&text, 2), one);
+        assert_eq!(digest_of(&text, 2, Grain::Exactly(3)), one);
+        let point = result(&text);
+        assert!(point.jobs.iter().all(|job| job.point.packets > 0), "{point:#?}");
+        for name in ["steps", "graph", "ranks"] {
+            assert!(job(&point, name).slowdown.unwrap() > 1.0, "{name}");
+        }
+        assert!(job(&point, "behind").slowdown.is_none());
+        let all: u64 = point.jobs.iter().map(|job| job.point.packet_hops).sum();
+        assert_eq!(point.packet_hops, all);
+    }
+}
+
+#[test]
+fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
+    // Would catch a barrier between phases that takes time, and a job that pays for another one's packets: on a switch every
+    // output serves one job only.
+    let exchange = r#"workload = { kind = "exchange", dims = [2, 2], volume = "3000 B" }"#;
+    let jobs = [
+        format!("name = \"one\"\nnodes = \"0-3\"\n{exchange}"),
+        format!("name = \"two\"\nnodes = \"4-7\"\nstart = \"777 ns\"\n{exchange}"),
+        r#"name = "other"
+           nodes = "4-7"
+           start = "1 ms"
+           workload = { kind = "exchange", volume = "1 KiB" }"#
+            .to_owned(),
+    ];
+    let jobs: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    let point = result(&switch("measure = { compare_alone = true }", &jobs));
+    for own in &point.jobs {
+        assert_eq!(own.slowdown, Some(1.0), "{}: {:?}", own.name, own.point.closed);
+        assert_eq!(own.nodes, 4);
+    }
+    let (one, two) = (job(&point, "one"), job(&point, "two"));
+    assert_eq!(time(one), time(two));
+    assert_eq!(two.start_ns, 777.0);
+    assert_eq!(one.point.closed.as_ref().unwrap().phases, two.point.closed.as_ref().unwrap().phases);
+    // Channels of the one carry nothing of the other: injection of nodes 0 to 3, ejection likewise.
+    let used = |job: &JobResult| job.point.channel_utilization.iter().filter(|&&share| share > 0.0).count();
+    assert_eq!((used(one), used(two)), (8, 8));
+}
+
+#[test]
+fn jobs_of_one_node_take_its_channel_in_turn() {
+    // Would catch a job that starves another, and one that is held back by a packet that is not due yet. Three backlogged jobs
+    // share a channel evenly; beside one, traffic of little load gets all that it asks for.
+    let full = "workload = { kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = { kind = \"shift\", offset = 1 } }";
+    let measure = "measure = { precision = 0.05, warm_up = \"20 us\" }";
+    let backlogged = |name: &str| format!("name = \"{name}\"\n{full}");
+    let (a, b, c) = (backlogged("a"), backlogged("b"), backlogged("c"));
+    let point = result(&switch(measure, &[&a, &b, &c]));
+    for own in &point.jobs {
+        assert!((own.point.accepted_load - 1.0 / 3.0).abs() < 0.002, "{}: {}", own.name, own.point.accepted_load);
+    }
+    assert!((point.accepted_load - 1.0 / 3.0).abs() < 0.002, "{}", point.accepted_load);
+    let little = full.replace("1.0, injection = \"backlogged\"", "0.2");
+    let point = result(&switch(measure, &[&a, &format!("name = \"little\"\n{little}")]));
+    let load = |name: &str| job(&point, name).point.accepted_load;
+    assert!((load("little") - 0.2).abs() < 0.01 && (load("a") - 0.8).abs() < 0.01, "{} {}", load("little"), load("a"));
+    // It is served every other time at the worst: a queue of load 0.4, whose packets wait for less than two packets' times.
+    let latency = job(&point, "little").point.latency_mean_ns.unwrap();
+    assert!(latency < 334.8 + 2.0 * 204.8, "{latency}");
+}
+
+#[test]
+fn a_message_goes_before_a_packet_that_is_not_due() {
+    // Would catch ranks that wait until the packet of another job is due: one comes in ten milliseconds, on average.
+    let ranks = "name = \"ranks\"\nworkload = { kind = \"benchmark\", benchmark = { kind = \"wocon\", message_size = \"256 B\" } }";
+    let rare = "name = \"rare\"\nbackground = true\nworkload = { kind = \"traffic\", load = 0.00002 }";
+    let point = result(&switch("measure = { compare_alone = true }", &[rare, ranks]));
+    let slowdown = job(&point, "ranks").slowdown.unwrap();
+    assert!((slowdown - 1.0).abs() < 0.01, "{slowdown}");
+}
+
+#[test]
+fn a_job_sends_between_its_start_and_its_end() {
+    // Would catch traffic before the start or after the end. Backlogged for 20 us, a node generates a packet each 204.8 ns,
+    // and at the start a second one as the head of the first leaves: 1 + 98.
+    let full = "workload = { kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = { kind = \"shift\", offset = 1 } }";
+    let short =
+        format!("name = \"short\"\nnodes = \"2-7\"\nbackground = true\nstart = \"10 us\"\nend = \"30 us\"\n{full}");
+    let long = "name = \"long\"\nnodes = \"0-1\"\nworkload = { kind = \"exchange\", volume = \"100 KiB\" }";
+    let point = result(&switch("", &[&short, long]));
+    let (short, long) = (job(&point, "short"), job(&point, "long"));
+    assert_eq!(short.point.packet_hops, 6 * 99);
+    let alone = 100.0 * 1024.0 * 0.8 + 334.8 - 204.8;
+    assert!((time(long) - alone).abs() < 1e-6, "{} {alone}", time(long));
+}
+
+#[test]
+fn a_shared_channel_makes_two_exchanges_half_as_fast() {
+    // Would catch a slowdown that is not against the same job in the same places.
+    let job = |name: &str| {
+        format!("name = \"{name}\"\nworkload = {{ kind = \"exchange\", dims = [8], volume = \"30 KiB\" }}")
+    };
+    let point = result(&switch("measure = { compare_alone = true }", &[&job("a"), &job("b")]));
+    for own in &point.jobs {
+        assert!((own.slowdown.unwrap() - 2.0).abs() < 0.05, "{:?}", own.slowdown);
+    }
+}
+
+#[test]
+fn nodes_are_taken_as_the_placement_has_them() {
+    // Would catch two jobs on one node where each should have its own, and nodes that are not drawn.
+    let job = |name: &str, strategy: &str, count: u32| {
+        format!(
+            "name = \"{name}\"\nnode_count = {count}\nworkload = {{ kind = \"traffic\", load = 0.1 }}\n\
+             placement = {{ strategy = \"{strategy}\" }}"
+        )
+    };
+    let nodes = |strategy: &str| -> Vec<Vec<u32>> {
+        let jobs = [job("a", strategy, 6), job("b", strategy, 8), job("c", strategy, 2)];
+        let jobs: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let system = build(&experiment(r#"kind = "dragonfly", p = 2, a = 2, h = 2, g = 4"#, "", &jobs)).unwrap();
+        let of = |job: &sim::Job| {
+            let placement = job.workload.placement();
+            (0..placement.len()).map(|task| placement.node(units::TaskId(task)).0).collect()
+        };
+        system.jobs.iter().map(of).collect()
+    };
+    assert_eq!(nodes("contiguous"), [(0..6).collect::<Vec<_>>(), (6..14).collect(), vec![14, 15]]);
+    for strategy in ["random", "random-groups"] {
+        let drawn = nodes(strategy);
+        assert_ne!(drawn, nodes("contiguous"));
+        let mut all: Vec<u32> = drawn.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..16).collect::<Vec<_>>());
+    }
+    let error = build(&switch("", &[&job("a", "random", 6), &job("b", "random", 3)])).unwrap_err();
+    assert_eq!(
+        (error.key.as_str(), error.message.as_str()),
+        ("job.b.node_count", "3 nodes are wanted, and 2 of 8 are left")
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_job_is_refused_at_its_key() {
+    // Would catch an error without its job, and jobs that cannot be run.
+    let fine = "name = \"a\"\nworkload = { kind = \"traffic\", load = 0.1 }";
+    let refused = |rest: &str, jobs: &[&str]| build(&switch(rest, jobs)).unwrap_err().key;
+    let with = |keys: &str| format!("{}\n{keys}", fine.replace("\"a\"", "\"b\""));
+    assert_eq!(refused("", &[fine, &with("nodes = \"5-9\"")]), "job.b.nodes");
+    assert_eq!(refused("", &[fine, &with("nodes = \"5,6,5\"")]), "job.b.nodes");
+    assert_eq!(refused("", &[fine, &with("placement = { strategy = \"greedy\" }")]), "job.b.placement.strategy");
+    assert_eq!(refused("", &[fine, &with("node_count = 1")]), "job.b.workload.pattern.kind");
+    assert_eq!(refused("", &[fine, fine]), "job[1].name");
+    assert_eq!(refused("", &[&fine.replace("\"a\"", "\"a b\"")]), "job[0].name");
+    assert_eq!(refused("", &[fine, &with("start = \"2 us\"\nend = \"2 us\"")]), "job[1].end");
+    assert_eq!(refused("", &[fine, &with("nodes = \"1\"\nnode_count = 1")]), "job[1].node_count");
+    assert_eq!(refused("", &[&with("background = true")]), "job[0].background");
+    assert_eq!(refused("workload = { kind = \"traffic\", load = 0.1 }", &[fine]), "workload");
+    assert_eq!(refused("placement = { strategy = \"random\" }", &[fine]), "placement");
+    assert_eq!(refused("measure = { search = \"saturation\" }", &[fine, &with("")]), "measure.search");
+    assert_eq!(refused("measure = { compare_alone = true }", &[fine]), "measure.compare_alone");
+    let half = with("").replace("0.1", "0.5, injection = \"backlogged\"");
+    assert_eq!(refused("", &[fine, &half]), "job.b.workload.load");
+}

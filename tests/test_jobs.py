@@ -1,0 +1,73 @@
+"""Several jobs at once, from Python: tables, plots and files by job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXPERIMENT: dict[str, Any] = {
+    "topology": {"kind": "torus", "dims": [4, 4]},
+    "link": {"bandwidth": "10 Gb/s", "delay": "20 ns"},
+    "job": [
+        {"name": "victim", "nodes": "0-7", "workload": {"kind": "exchange", "dims": [4, 2], "volume": "4 KiB"}},
+        {"name": "bully", "background": True, "workload": {"kind": "traffic", "load": 0.2}},
+    ],
+    "measure": {"compare_alone": True},
+}
+
+
+@pytest.fixture(scope="module")
+def results() -> ct.Results:
+    return ct.run(**EXPERIMENT, sweep={"job.bully.workload.load": [0.1, 0.6]})
+
+
+def test_a_row_for_each_job_of_each_point(results: ct.Results) -> None:
+    """Catches a job that is lost, a sweep key that is not beside it, and columns of one job in another one's row."""
+    table = results.jobs()
+    assert table.column("point").to_pylist() == [0, 0, 1, 1]
+    assert table.column("job").to_pylist() == ["victim", "bully"] * 2
+    assert table.column("job.bully.workload.load").to_pylist() == [0.1, 0.1, 0.6, 0.6]
+    assert table.column("offered_load").to_pylist() == [1.0, 0.1, 1.0, 0.6]
+    slowdowns = table.column("slowdown").to_pylist()
+    assert slowdowns[1] is slowdowns[3] is None
+    assert 1.0 <= slowdowns[0] < slowdowns[2]
+    assert "jobs" not in results.to_arrow().column_names
+
+
+def test_plots_have_a_line_for_each_job(results: ct.Results) -> None:
+    """Catches figures of the sum where there should be one of each."""
+    axes = results.plot("latency").axes[0]
+    _, labels = axes.get_legend_handles_labels()
+    assert {"victim", "bully"} <= set(labels)
+    _, labels = results.plot("slowdown").axes[0].get_legend_handles_labels()
+    assert labels == ["victim"]
+
+
+def test_files_of_jobs_are_read_back(results: ct.Results, tmp_path: Path) -> None:
+    """Catches jobs that are not saved, or not read."""
+    results.save(tmp_path)
+    assert (tmp_path / "jobs.parquet").exists()
+    assert (tmp_path / "jobs.csv").exists()
+    names = {path.name for path in results.save_plots(tmp_path, formats=("png",))}
+    assert {"latency.png", "throughput.png", "slowdown.png"} <= names
+    assert ct.Results.read(tmp_path).jobs() == results.jobs()
+
+
+def test_without_jobs_there_are_no_rows() -> None:
+    """Catches a table of jobs that needs some."""
+    alone = {name: value for name, value in EXPERIMENT.items() if name not in {"job", "measure"}}
+    results = ct.run(**alone, workload={"kind": "exchange", "volume": "1 KiB"})
+    assert results.jobs().num_rows == 0
+    assert results.by_job() is results
+
+
+def test_a_job_that_is_not_there_is_named() -> None:
+    """Catches an error that does not say which jobs there are."""
+    with pytest.raises(ct.ExperimentError, match="there is no job `bulli`") as error:
+        ct.run(**EXPERIMENT, set={"job.bulli.workload.load": 0.5})
+    assert "did you mean `bully`?" in str(error.value)
