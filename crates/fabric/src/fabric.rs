@@ -326,10 +326,10 @@ impl Fabric {
     /// packet takes on the link.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, index: usize, (packet, bytes): (u32, u32), vc: u8, now: u64) -> u64 {
-        let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
-        if !self.sent_by_job.is_empty() {
+        if self.jobs > 1 {
             self.count_for_job(index, packet, bytes);
         }
+        let time = self.time_out(index, bytes).max(self.tail_in(packet, now));
         let output = &mut self.outputs[index];
         debug_assert!(output.free_at <= now, "two packets on a link");
         output.free_at = now + time;
@@ -426,6 +426,8 @@ impl Fabric {
         self.sent_by_job = if jobs > 1 { vec![0; jobs * self.outputs.len()] } else { Vec::new() };
     }
 
+    /// Out of line: where there is only one job, hops pay for the comparison alone.
+    #[cold]
     #[inline(never)]
     fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
         let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;

@@ -66,7 +66,7 @@ pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     }
 }
 
-/// Free memory in bytes, where the system tells.
+/// Free memory in bytes, where the system reports it.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
