@@ -202,8 +202,9 @@ impl Counters {
         job.measured_in_flight += i64::from(job.is_measured(packet.generated_at));
     }
 
-    /// A packet's head leaves its last router; its tail will be there at `at`.
-    #[inline]
+    /// A packet's head leaves its last router; its tail will be there at `at`. Out of line: what most hops do not need should
+    /// not take their registers.
+    #[inline(never)]
     pub(crate) fn delivered(&mut self, packet: &Packet, at: u64) {
         let latency = at - packet.generated_at;
         self.in_flight -= 1;

@@ -211,7 +211,7 @@ pub struct Check {
     pub bisection_channels: Option<u64>,
     /// The routing's kind.
     pub routing: String,
-    /// Whether it looks at congestion.
+    /// Whether it adapts to congestion.
     pub adaptive: bool,
     /// The routers' architecture.
     pub router: String,
@@ -225,7 +225,7 @@ pub struct Check {
     pub deadlock_free: bool,
     /// A cycle of it, if it has one.
     pub deadlock_cycle: Option<String>,
-    /// The pattern's kind.
+    /// The pattern's kind; of several jobs, that of each.
     pub pattern: String,
     /// Nodes that send.
     pub senders: u32,
@@ -272,7 +272,7 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check
         vcs_by_class: vcs_by_class(system),
         deadlock_free: cycle.is_none(),
         deadlock_cycle: cycle.map(|cycle| cycle.to_string()),
-        pattern: system.jobs[0].workload.pattern().kind().into(),
+        pattern: system.jobs.iter().map(|job| job.workload.pattern().kind()).collect::<Vec<_>>().join(", "),
         senders,
         tick_ps: plan.tick().0,
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
