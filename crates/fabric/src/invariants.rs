@@ -119,6 +119,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return Err(error.clone());
         }
         let fabric = self.fabric();
+        self.routers().check(fabric)?;
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
             let depth = i64::from(fabric.plan.depth_beyond(fabric.outputs[output].far_end));
             for (counter, _) in fabric.counters_of(output) {

@@ -88,6 +88,15 @@ impl<S: Copy + Default> Requests<S> {
         before != *word
     }
 
+    /// Whether a candidate asks for an output.
+    pub fn has(&self, output: usize, candidate: usize) -> bool {
+        let word = match self.words {
+            1 | 2 => self.lines[output].near[candidate >> 6 & 1],
+            words => self.wide[output * words + (candidate >> 6)],
+        };
+        word >> (candidate & 63) & 1 == 1
+    }
+
     /// Takes a candidate out.
     #[inline(always)]
     pub fn remove(&mut self, output: usize, candidate: usize) {

@@ -30,6 +30,13 @@ pub trait Routers: Buffers + Prefetch + Send {
     /// The packets that wait in the buffer of an input, given as (port, virtual channel) in one number: the front of every
     /// queue, `NONE` of an empty one; where inputs share queues, all.
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;
+    /// Checks what the architecture keeps up to date instead of searching, at a time at which nothing is under way.
+    ///
+    /// # Errors
+    /// What is out of date, and where.
+    fn check(&self, _fabric: &Fabric) -> Result<(), String> {
+        Ok(())
+    }
     /// Bytes held of each buffer of an input that a credit stands for, with its part.
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_;
 }

@@ -19,6 +19,8 @@ mod inputs;
 mod outputs;
 mod prefetch;
 
+use engine::Bits;
+
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Space, wake};
 use crate::footprint::{NetworkSize, bytes_of};
@@ -121,6 +123,20 @@ impl Routers for Switched {
 
     fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
         std::iter::once(self.fifos[input].queue.head())
+    }
+
+    fn check(&self, fabric: &Fabric) -> Result<(), String> {
+        let now = fabric.wheel.now();
+        for (port, side) in self.input_sides.iter().enumerate().filter(|(_, side)| side.free_at < now) {
+            let base = fabric.inputs[port].base as usize;
+            for vc in Bits(side.filled) {
+                let output = base + usize::from(self.fifos[port << self.vc_shift | vc].out);
+                if !self.requests.has(output, (port - base) << self.vc_shift | vc) {
+                    return Err(format!("the head of input {port} on virtual channel {vc} does not ask for {output}"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
