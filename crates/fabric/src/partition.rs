@@ -105,9 +105,6 @@ pub trait Traffic: Send {
     }
 }
 
-/// Arrivals that are queued step by step at once.
-const BATCH: usize = 64;
-
 /// One partition of a run.
 #[derive(Debug)]
 pub struct Partition<R, T> {
@@ -138,7 +135,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
         let nodes = fabric.nodes.len();
-        let any_order = R::ANY_ORDER && fabric.in_any_order();
+        // Where the state exceeds the cache, the order of routers is that of memory, and costs less than what marking costs.
+        let any_order = R::ANY_ORDER && fabric.in_any_order() && !fabric.exceeds_cache;
         let mut partition = Self {
             fabric,
             routers,
@@ -214,14 +212,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
                 fabric.before_arrival(event.arg);
                 fabric.mark_arrival(event);
-            }
-        } else if fabric.exceeds_cache {
-            for events in events.chunks(BATCH) {
-                arrivals.extend(events.iter().map(|&event| fabric.arrival(event)));
-                for arrival in arrivals.iter() {
-                    fabric.mark_router(arrival.router as usize);
-                }
-                enqueue_batch(fabric, routers, arrivals, now);
             }
         } else {
             for &event in events {
