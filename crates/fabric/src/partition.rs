@@ -206,7 +206,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Packets are through pipelines: their routers are marked, or, where order cannot matter, they are queued.
     #[inline(always)]
     fn take_arrivals(&mut self, events: &[Event], now: u64) {
-        let Self { fabric, routers, arrivals, .. } = self;
+        let Self { fabric, routers, .. } = self;
         if !self.any_order {
             for &event in events {
                 // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
