@@ -91,7 +91,7 @@ impl Switched {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
-        let (packet, bytes) = (fifo.queue.head(), fifo.bytes);
+        let (packet, bytes) = (fifo.queue.head(), fifo.head_size(fabric));
         let tail_in = fabric.tail_in(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
         self.take_out(fabric, base, input, now + time);

@@ -9,16 +9,25 @@ use crate::packet::{Entry, NONE, Queue};
 /// The FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head asks for nothing; an
 /// input that has packets wakes when it is free.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
 pub(super) struct Fifo {
     pub queue: Queue,
     /// Bytes that it holds, as its upstream output accounts for them.
     pub held: u32,
-    /// What is to be known of its head, if it has one, so that the packet need not be read: its size,
-    pub bytes: u32,
-    /// the output that it waits for,
+    /// What is to be known of its head, if it has one, so that the packet need not be read: the output that it waits for,
     pub out: u16,
-    /// and its class of virtual channels.
+    /// its class of virtual channels,
     pub class: u8,
+    /// and whether its size is not the largest.
+    odd: bool,
+}
+
+impl Fifo {
+    /// The size of its head, which is read from the packet only if it is not the usual one.
+    #[inline(always)]
+    pub fn head_size(&self, fabric: &Fabric) -> u32 {
+        if self.odd { fabric.pool.entry(self.queue.head()).bytes } else { fabric.full_bytes }
+    }
 }
 
 /// The crossbar's side of an input.
@@ -47,7 +56,7 @@ impl Switched {
         if before >> vc & 1 == 1 {
             return;
         }
-        (fifo.bytes, fifo.out, fifo.class) = (bytes, out as u16, class);
+        (fifo.out, fifo.class, fifo.odd) = (out as u16, class, bytes != fabric.full_bytes);
         if let Some(age) = self.ages.get_mut(input) {
             *age = fabric.pool[packet].generated_at;
         }
@@ -81,7 +90,7 @@ impl Switched {
         let next = fifo.queue.head();
         if next != NONE {
             let Entry { out, class, bytes, .. } = *fabric.pool.entry(next);
-            (fifo.bytes, fifo.out, fifo.class) = (bytes, out, class);
+            (fifo.out, fifo.class, fifo.odd) = (out, class, bytes != fabric.full_bytes);
             if let Some(age) = self.ages.get_mut(input) {
                 *age = fabric.pool[next].generated_at;
             }

@@ -19,7 +19,6 @@ pub(super) struct Buffer {
 
 /// The crossbar's side of an output, and what its buffers hold.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
 pub(super) struct OutputSide {
     /// It is free from this time on, in ticks.
     pub free_at: u64,
@@ -39,7 +38,7 @@ impl Switched {
     #[inline(always)]
     pub(super) fn ready(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
         let fifo = &self.fifos[input];
-        let (class, bytes) = (fifo.class, fifo.bytes);
+        let (class, bytes) = (fifo.class, fifo.head_size(fabric));
         if self.buffers.is_empty() {
             return fabric.ready_vc(output, fifo.queue.head(), (class, bytes));
         }
