@@ -123,11 +123,6 @@ pub trait Routing: Debug + Send + Sync {
     fn classes_on(&self, _class: ChannelClass) -> u8 {
         self.classes()
     }
-    /// Whether a route may offer several outputs between which a router draws or chooses. If not, the arrivals of an instant may be
-    /// taken in any order.
-    fn may_branch(&self) -> bool {
-        true
-    }
     /// Whether its choices depend on congestion (any choice but `Choice::Random` occurs).
     fn adaptive(&self) -> bool;
     /// What a packet carries from its source, drawn from the source's stream.

@@ -1,7 +1,6 @@
 //! What an instant concerns: packets that are through the pipeline of a router, and outputs that may be able to send.
 //!
-//! Events only mark; then every marked router is visited once, its arrivals in the order of its ports. Where no choice
-//! depends on that order (`Fabric::in_any_order`), arrivals need no marks and are taken as the wheel hands them out.
+//! Events only mark; then every marked router is visited once, its arrivals in the order of its ports.
 
 use engine::{Bits, Event};
 use units::RouterId;
@@ -40,18 +39,6 @@ impl Arrival {
 }
 
 impl Fabric {
-    /// Whether the arrivals of an instant may be taken in any order: no choice of an output draws or reads queues.
-    pub(crate) fn in_any_order(&self) -> bool {
-        !self.routing.may_branch()
-    }
-
-    /// The arrival that an event stands for.
-    #[inline(always)]
-    pub(crate) fn arrival(&self, event: Event) -> Arrival {
-        let input = &self.inputs[(event.target >> self.vc_shift) as usize];
-        Arrival::new(input, event.arg, (event.target & ((1 << self.vc_shift) - 1)) as u8)
-    }
-
     /// Notes an arrival; its router takes it out when it is visited.
     #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, event: Event) {

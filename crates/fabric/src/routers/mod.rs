@@ -14,11 +14,9 @@ pub use crate::fabric::Space;
 
 /// The inside of all routers of a partition.
 ///
-/// Within an instant, arrivals come first (`enqueue`, in the order of ports unless order cannot matter), then `serve` once for
+/// Within an instant, arrivals come first (`enqueue`, in the order of ports), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
-    /// Whether packets that arrive in one instant at different inputs may be queued in any order with the same result.
-    const ANY_ORDER: bool = true;
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.

@@ -251,9 +251,6 @@ impl Buffers for SharedBuffer {
 impl Prefetch for SharedBuffer {}
 
 impl Routers for SharedBuffer {
-    /// Packets of several inputs join one queue.
-    const ANY_ORDER: bool = false;
-
     fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (router, output) = (router as usize, base as usize + usize::from(out));

@@ -189,10 +189,6 @@ impl Routing for DimensionOrder {
         false
     }
 
-    fn may_branch(&self) -> bool {
-        false
-    }
-
     /// Bit i of the state is set if the packet goes in the minus direction on its i-th leg although both are equally far.
     fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
         let tied = self.tied(src, dst);

@@ -120,10 +120,6 @@ impl Routing for DModK {
         false
     }
 
-    fn may_branch(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let up = || PortId(self.tree.k() + self.tree.digit(hop.dst, self.tree.level(at)));

@@ -67,10 +67,6 @@ impl Routing for Minimal {
         route
     }
 
-    fn may_branch(&self) -> bool {
-        !self.ways.lists.is_empty()
-    }
-
     fn port_lists(&self) -> &[PortId] {
         &self.ways.lists
     }

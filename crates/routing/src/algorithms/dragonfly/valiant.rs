@@ -139,10 +139,6 @@ impl Routing for Valiant {
         self.detours.route(at, hop)
     }
 
-    fn may_branch(&self) -> bool {
-        !self.detours.ways.lists.is_empty()
-    }
-
     fn port_lists(&self) -> &[PortId] {
         &self.detours.ways.lists
     }
