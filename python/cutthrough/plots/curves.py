@@ -77,7 +77,11 @@ def slowdown(results: PointTable) -> Figure:
     results = results.by_job()
     figure, axes, axis = _canvas(results)
     axes.axhline(1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
-    compared = [line for line in split(results.points, results.axes, axis) if any(point.get("slowdown") for point in line.points)]
+    compared = [
+        line
+        for line in split(results.points, results.axes, axis)
+        if any(point.get("slowdown") for point in line.points)
+    ]
     for number, line in enumerate(compared):
         _draw(axes, line, ([axis.place(point) for point in line.points], line.column("slowdown")), number)
     axes.set_ylim(bottom=0)
