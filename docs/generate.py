@@ -32,7 +32,7 @@ def keys() -> str:
 def section(described: dict[str, Any]) -> str:
     """One section, or one kind of it."""
     name = described["section"]
-    heading = f"`[{name}]`" if name else "Top level"
+    heading = f"`[[{name}]]`" if described["list"] else f"`[{name}]`" if name else "Top level"
     if described["kind"]:
         tag, kind = described["kind"]
         heading += f' with `{tag} = "{kind}"`'

@@ -85,6 +85,58 @@ def test_every_other_key_makes_a_line() -> None:
     assert all(line.column("offered_load") == [0.1, 0.5] for line in lines)
 
 
+def jobs_results(configurations: list[str]) -> Results:
+    """Two jobs, of which one was compared with itself alone."""
+    points = []
+    for a in configurations:
+        for load in (0.2, 0.6):
+            victim = {**point(1.0), "name": "victim", "slowdown": 1 + load}
+            points.append({**point(load, a=a), "jobs": [victim, {**point(load), "name": "bully"}]})
+    return results(["a", "workload.load"], points)
+
+
+def test_many_lines_of_jobs_have_a_panel_for_each_job() -> None:
+    """Catches jobs whose lines cover one another, a line in another job's panel, and colours that differ by panel."""
+    drawn = plots.figure(jobs_results(["u", "v", "w", "x"]), "throughput")
+    assert [axes.get_title(loc="left") for axes in drawn.axes] == ["victim", "bully"]
+    lines = [[line for line in axes.lines if line.get_label() in {"u", "v", "w", "x"}] for axes in drawn.axes]
+    colours = [{str(line.get_label()): line.get_color() for line in part} for part in lines]
+    assert colours[0] == colours[1]
+    assert len(set(colours[0].values())) == 4
+    assert all(np.asarray(line.get_ydata()).tolist() == [0.9, 0.9] for line in lines[0])
+    assert all(np.asarray(line.get_ydata()).tolist() == [0.2, 0.6] for line in lines[1])
+
+
+def test_few_lines_of_jobs_share_their_axes() -> None:
+    """Catches panels where two lines can be compared."""
+    (axes,) = plots.figure(jobs_results(["u"]), "throughput").axes
+    assert {"u, victim", "u, bully"} <= set(axes.get_legend_handles_labels()[1])
+
+
+def test_slowdown_shows_what_was_compared() -> None:
+    """Catches a line of a job that was not run alone, and an empty figure where none was."""
+    (axes,) = plots.figure(jobs_results(["u", "v", "w", "x"]), "slowdown").axes
+    assert axes.get_legend_handles_labels()[1] == [f"{a}, victim" for a in "uvwx"]
+    with pytest.raises(ValueError, match="no job was compared"):
+        plots.figure(results(["workload.load"], [point(0.2)]), "slowdown")
+
+
+def test_axes_of_loads_end_where_the_loads_do() -> None:
+    """Catches a figure that is mostly empty because the sweep ends at a small load."""
+    low = results(["workload.load"], [point(0.1), point(0.3)])
+    assert 0.3 < plots.figure(low, "throughput").axes[0].get_xlim()[1] < 0.4
+    high = results(["workload.load"], [point(0.1), point(1.0)])
+    assert 1.0 < plots.figure(high, "throughput").axes[0].get_xlim()[1] < 1.1
+
+
+def test_a_long_title_is_broken() -> None:
+    """Catches a title that is wider than its figure."""
+    found = Results(points=[point(0.2)], axes=["workload.load"], title="a title of many words " * 8)
+    title = plots.figure(found, "latency").axes[0].get_title(loc="left")
+    assert max(map(len, title.splitlines())) < 70
+    assert title.replace("\n", " ").endswith("many words : latency")
+
+
 def test_labels_of_tables() -> None:
     """Catches a legend that prints a dictionary."""
     assert label_of({"kind": "shift", "offset": 5}) == "shift (offset 5)"
@@ -109,7 +161,7 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    with pytest.raises(ValueError, match="latency, throughput, completion, messages and channels"):
+    with pytest.raises(ValueError, match="latency, throughput, slowdown, completion, messages and channels"):
         plots.figure(results([], [point(0.1)]), "colour")
 
 

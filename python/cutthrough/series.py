@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,14 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["Axis", "Series", "label_of", "pick_axis", "split"]
+__all__ = ["Axis", "Series", "label_of", "name_of", "pick_axis", "split"]
 
 LOAD = "workload.load"
 MESSAGE = "workload.benchmark.message_size"
+#: The load of one of several jobs.
+JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
+#: The unit of loads.
+SHARE = "share of the injection bandwidth"
 #: Swept keys that points have as measured quantities too, by those.
 MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
@@ -56,12 +61,13 @@ def pick_axis(points: Sequence[Point], axes: Sequence[str]) -> Axis:
     """The load or the size of messages if it was swept, else the first key with numbers, else the first with names."""
     keys = [key for key in axes if any(key in point for point in points)]
     if LOAD in keys or not keys:
-        return Axis("offered_load", "Offered load (share of the injection bandwidth)")
+        return Axis("offered_load", f"Offered load ({SHARE})")
     if MESSAGE in keys:
         return Axis("message_size_B", "Message (bytes)")
     numeric = [key for key in keys if all(_is_number(point.get(key)) for point in points)]
     if numeric:
-        return Axis(numeric[0], numeric[0])
+        job = JOB_LOAD.fullmatch(numeric[0])
+        return Axis(numeric[0], f"Offered load of {job[1]} ({SHARE})" if job else numeric[0])
     names = tuple(dict.fromkeys(label_of(point[keys[0]]) for point in points))
     return Axis(keys[0], keys[0], names)
 
@@ -73,7 +79,7 @@ def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Seri
     groups: dict[tuple[str, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(tuple(label_of(point.get(key)) for key in keys), []).append(point)
-    return [Series(_name(keys, values), sorted(held, key=axis.place)) for values, held in groups.items()]
+    return [Series(name_of(keys, values), sorted(held, key=axis.place)) for values, held in groups.items()]
 
 
 def label_of(value: Any) -> str:
@@ -84,7 +90,7 @@ def label_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _name(keys: Sequence[str], values: Sequence[str]) -> str:
+def name_of(keys: Sequence[str], values: Sequence[str]) -> str:
     """A name for the legend: values speak for themselves unless they are numbers."""
     parts = []
     for key, value in zip(keys, values, strict=True):

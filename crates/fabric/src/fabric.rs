@@ -34,26 +34,13 @@ use crate::port::{FarEnd, InputPort, OutputPort};
 use crate::stations::Stations;
 use marks::Marks;
 
+pub(crate) use crate::event_kind;
 pub use arrivals::Arrival;
 pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
 pub(crate) use links::{Outgoing, QUEUED, Sent};
 pub(crate) use wakes::wake;
-
-/// The kinds of events, in the order in which an instant handles them.
-pub(crate) mod event_kind {
-    /// A credit has come back: target the counter, argument the bytes.
-    pub const CREDIT: usize = 0;
-    /// Buffer space falls free: target the space in the architecture's numbering, argument the bytes.
-    pub const FREE: usize = 1;
-    /// A packet is through a router's pipeline: target (port, virtual channel), argument the packet.
-    pub const ARRIVAL: usize = 2;
-    /// A port or a traffic is woken: the argument says which (`super::wakes`).
-    pub const WAKE: usize = 3;
-    /// The number of kinds.
-    pub const COUNT: usize = 4;
-}
 
 /// What all channels of a class have in common, in ticks.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,8 @@
 
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
-use crate::fabric::{Fabric, Space, event_kind};
+use crate::event_kind;
+use crate::fabric::{Fabric, Space};
 use crate::packet::{NONE, Packet};
 use crate::partition::{Partition, Traffic};
 use crate::port::NO_PARTITION;

@@ -7,6 +7,7 @@ mod architectures;
 pub mod catalogue;
 mod context;
 mod counters;
+mod event_kind;
 mod fabric;
 mod footprint;
 mod invariants;

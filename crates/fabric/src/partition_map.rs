@@ -13,7 +13,7 @@ use engine::Wheel;
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
-use crate::fabric::event_kind;
+use crate::event_kind;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
 

@@ -10,7 +10,7 @@ from matplotlib import style
 from cutthrough.channels import Stored
 from cutthrough.plots import bars, curves, heat
 from cutthrough.plots import messages as message_times
-from cutthrough.series import label_of
+from cutthrough.series import label_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,8 +104,8 @@ def _names(results: PointTable) -> list[str]:
 def _title(results: PointTable, place: int) -> str:
     """What a point is, in the words of its sweep."""
     point = results.points[place]
-    keys = [f"{axis.rsplit('.', 1)[-1]} {label_of(point[axis])}" for axis in results.axes if axis in point]
-    return ": ".join(filter(None, (results.title, ", ".join(keys))))
+    keys = [axis for axis in results.axes if axis in point]
+    return ": ".join(filter(None, (results.title, name_of(keys, [label_of(point[key]) for key in keys]))))
 
 
 def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

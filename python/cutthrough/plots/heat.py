@@ -8,6 +8,7 @@ channels (and each level). Where several channels fall on one cell, it has the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,8 @@ __all__ = ["Panel", "compare", "heat_maps", "panels"]
 MOST_CELLS = 512
 #: Dimensions of a grid up to which each is drawn.
 MOST_DIMENSIONS = 4
+#: Characters of a title by inch of the figure's width.
+TITLE = 8.5
 #: Where there is no channel.
 NOTHING = "#eeeeee"
 #: What the columns of a figure are called.
@@ -106,7 +109,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
                 panel.cells(loads.values(name)), cmap=colours, norm=scale, aspect="auto", interpolation="nearest"
             )
             _label(axes, panel, columns[name])
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(fill(title, round(TITLE * figure.get_size_inches()[0])), x=0.01, ha="left", fontweight="bold")
     figure.colorbar(image, ax=list(grid.flat), label=what, fraction=0.04, aspect=36)
     return figure
 

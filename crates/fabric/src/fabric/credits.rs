@@ -4,8 +4,9 @@ use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use super::{Fabric, event_kind};
+use super::Fabric;
 use crate::catalogue::{CreditReturn, CreditRule};
+use crate::event_kind;
 use crate::fabric::links::Outgoing;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};

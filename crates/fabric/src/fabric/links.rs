@@ -1,7 +1,8 @@
 //! Links: what leaves on a channel, and the two ends of conservation, injection and delivery.
 
-use super::{Fabric, event_kind};
+use super::Fabric;
 use crate::context::Mail;
+use crate::event_kind;
 use crate::fabric::wakes::wake;
 use crate::packet::Packet;
 use crate::port::{FarEnd, OutputPort};

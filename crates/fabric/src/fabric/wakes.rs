@@ -2,7 +2,8 @@
 
 use engine::Event;
 
-use super::{Fabric, event_kind};
+use super::Fabric;
+use crate::event_kind;
 use crate::port::OutputPort;
 
 /// Who is woken, as the argument of an event of kind `WAKE`; its target is the port.

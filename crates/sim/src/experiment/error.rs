@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use super::locate::Sources;
-use super::tree::Place;
+use super::span::Place;
 
 /// Why an experiment cannot be used. Its text shows the file, the line, what is wrong and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,18 +69,6 @@ impl ConfigError {
         self.help = Some(help.into());
         self
     }
-
-    pub fn located(self, sources: &Sources) -> ExperimentError {
-        let (file, position) = sources.position(self.place);
-        ExperimentError(Box::new(Diagnosis {
-            message: self.message,
-            key: self.key,
-            file,
-            position,
-            allowed: self.allowed,
-            help: self.help,
-        }))
-    }
 }
 
 /// A text that quotes what a user wrote, fit for a line of an error: without control characters, and of bounded length.
@@ -105,6 +92,12 @@ fn nearest<'a>(written: &str, names: &'a [String]) -> Option<&'a str> {
     let likeness = |name: &String| strsim::normalized_damerau_levenshtein(&plain(written), &plain(name));
     let best = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(best) >= ALIKE).then_some(best.as_str())
+}
+
+impl From<Diagnosis> for ExperimentError {
+    fn from(diagnosis: Diagnosis) -> Self {
+        Self(Box::new(diagnosis))
+    }
 }
 
 impl Deref for ExperimentError {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Time;
 
 use super::place::PlaceSpec;
-use super::spec::WorkloadSpec;
+use super::workload::WorkloadSpec;
 
 /// The latest start and end of a job: 1000 s.
 const LATEST: Time = Time(1_000_000_000_000_000);

@@ -7,9 +7,10 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, ExperimentError};
 use super::kinds;
 use super::locate::{Sources, find};
+use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, axes};
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::tree::{Entry, Node, Table, Value};
 use super::validate;
 use crate::proofs::Proofs;
 
@@ -83,7 +84,7 @@ impl Experiment {
                 points,
                 proofs: Proofs::default(),
             }),
-            Err(fault) => Err(fault.located(&sources)),
+            Err(error) => Err(sources.locate(error)),
         }
     }
 
@@ -115,7 +116,7 @@ impl Experiment {
         let cannot = |error: std::io::Error| Self::file_error(&name, format!("cannot read the file: {error}"));
         let size = std::fs::metadata(path).map_err(cannot)?.len();
         if size > MAX_FILE as u64 {
-            return Err(too_large(size as usize).located(&Self::file_only(&name)));
+            return Err(Self::file_only(&name).locate(too_large(size as usize)));
         }
         let bytes = std::fs::read(path).map_err(cannot)?;
         Self::load_bytes(&bytes, &name, path.parent().unwrap_or(Path::new("")), overrides)
@@ -126,7 +127,7 @@ impl Experiment {
     }
 
     fn file_error(name: &str, message: String) -> ExperimentError {
-        ConfigError::new(None, "", message).located(&Self::file_only(name))
+        Self::file_only(name).locate(ConfigError::new(None, "", message))
     }
 
     /// The points, at least one; without a sweep, exactly one.
@@ -163,13 +164,13 @@ impl Experiment {
     /// (or of the deepest table on its path that was written).
     pub fn error_at(&self, path: &str, message: impl Into<String>) -> ExperimentError {
         let swept = self.axes.iter().find(|axis| axis.key() == path).map(|axis| axis.key_place);
-        ConfigError::new(swept.or_else(|| find(&self.tree, path)), path, message).located(&self.sources)
+        self.sources.locate(ConfigError::new(swept.or_else(|| find(&self.tree, path)), path, message))
     }
 
     /// The same for an error of one point: a swept key is shown where its value there was written.
     pub fn error_in(&self, point: &Point, path: &str, message: impl Into<String>) -> ExperimentError {
         let tree = tree_of(&self.tree, &self.axes, &self.settings, point.index);
-        ConfigError::new(find(&tree, path), path, message).located(&self.sources)
+        self.sources.locate(ConfigError::new(find(&tree, path), path, message))
     }
 
     /// Checks the names of the classes of channels that a point's `[link.CLASS]` tables override, against those that
@@ -185,7 +186,7 @@ impl Experiment {
         let path = format!("link.{class}");
         let message = format!("unknown class of channels `{class}` in [link]: the topology has none of that name");
         let allowed = names.iter().copied().chain(["bandwidth", "delay"]);
-        Err(ConfigError::new(find(&tree, &path), path, message).allowing(class, allowed).located(&self.sources))
+        Err(self.sources.locate(ConfigError::new(find(&tree, &path), path, message).allowing(class, allowed)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! From places in the texts of an experiment to files, lines and columns, and from paths of keys to places.
 
-use super::error::{Position, shown};
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::error::{ConfigError, Diagnosis, ExperimentError, Position, shown};
+use super::span::Place;
+use super::tree::{Entry, Node, Table, Value};
 
 /// The texts that an experiment was read from.
 #[derive(Clone, Debug)]
@@ -15,8 +16,15 @@ pub(super) struct Sources {
 }
 
 impl Sources {
+    /// The error as it is shown, with the line that its place is on.
+    pub fn locate(&self, error: ConfigError) -> ExperimentError {
+        let (file, position) = self.position(error.place);
+        let ConfigError { key, message, allowed, help, .. } = error;
+        Diagnosis { message, key, file, position, allowed, help }.into()
+    }
+
     /// The name of a place's source, and where in the file it is.
-    pub fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
+    fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
         let Some(place) = place else { return (self.name.clone(), None) };
         if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index as usize)) {
             return (shown(&format!("--set {option}")), None);

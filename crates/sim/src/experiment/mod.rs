@@ -12,10 +12,12 @@ mod locate;
 mod place;
 mod reference;
 mod schema;
+mod span;
 mod spec;
 mod sweep;
 mod tree;
 mod validate;
+mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use jobs::JobSpec;
@@ -23,8 +25,6 @@ pub use load::{Experiment, MAX_FILE, Point};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
-pub use spec::{
-    ApplicationSpec, ExchangeSpec, ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec,
-    RanksSpec, Search, TrafficSpec, WarmUp, WorkloadSpec,
-};
+pub use spec::{ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search, WarmUp};
 pub use sweep::MAX_POINTS;
+pub use workload::{ApplicationSpec, ExchangeSpec, RanksSpec, TrafficSpec, WorkloadSpec};

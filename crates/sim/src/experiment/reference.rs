@@ -11,6 +11,8 @@ use super::validate::{quantity_range, range};
 pub struct SectionDoc {
     /// The section's path, such as `router` or `workload.pattern`; empty for the keys at the top level.
     pub section: String,
+    /// Whether it is a list of tables: written as `[[section]]`, any number of times.
+    pub list: bool,
     /// The key that picks a kind and the kind, such as `kind` and `output-queued`, if the section has kinds.
     pub kind: Option<(String, String)>,
     /// What it is.
@@ -59,6 +61,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
     let scalar = |key: &&Key| Some(key.name.as_str()) != tag && !is_section(&key.shape);
     sections.push(SectionDoc {
         section: path.to_owned(),
+        list: false,
         kind: kind.map(|(choice, kind)| (choice.tag.clone(), kind.name.name.clone())),
         doc: kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc).clone(),
         keys: shape.keys.iter().filter(scalar).map(key_doc).collect(),
@@ -72,7 +75,13 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
             && let Shape::Table(shape) = &**items
         {
             let keys = shape.keys.iter().filter(|key| !is_section(&key.shape)).map(key_doc).collect();
-            sections.push(SectionDoc { section: key.name.clone(), kind: None, doc: shape.doc.clone(), keys });
+            sections.push(SectionDoc {
+                section: key.name.clone(),
+                list: true,
+                kind: None,
+                doc: shape.doc.clone(),
+                keys,
+            });
         }
     }
     if let Some(others) = &shape.others

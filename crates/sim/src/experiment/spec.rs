@@ -11,11 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
 use units::{Bandwidth, Bytes, Capacity, Time};
-use workload::benchmarks::BenchmarkSpec;
-use workload::{InjectionSpec, PatternSpec};
 
 use super::jobs::{self, JobSpec};
 use super::place::PlaceSpec;
+use super::workload::WorkloadSpec;
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -240,117 +239,6 @@ pub struct NodeSpec {
 impl NodeSpec {
     fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-/// Who sends what, and when.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum WorkloadSpec {
-    /// Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate.
-    Traffic(TrafficSpec),
-    /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
-    /// dimension.
-    Exchange(ExchangeSpec),
-    /// An application's task graph: one step, phase by phase.
-    Application(ApplicationSpec),
-    /// A benchmark of message latency: ranks send and receive.
-    Benchmark(RanksSpec),
-}
-
-/// Synthetic traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TrafficSpec {
-    /// Who sends to whom.
-    #[serde(default)]
-    pub pattern: PatternSpec,
-    /// Offered load of a node, as a share of its injection channel's bandwidth.
-    #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
-    pub load: f64,
-    /// When a node generates its messages.
-    #[serde(default)]
-    pub injection: InjectionSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
-    #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
-    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
-    #[schemars(extend("minimum" = 1))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message_size: Option<Bytes>,
-}
-
-/// A nearest-neighbour exchange of a finite volume.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ExchangeSpec {
-    /// Tasks in each dimension, first dimension fastest; their product is the number of tasks. Without it, three
-    /// dimensions as near to a cube as there are, in ascending order.
-    #[schemars(length(min = 1, max = 8), inner(range(min = 1)))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dims: Option<Vec<u64>>,
-    /// The dimensions, from 0, in which tasks exchange, one after the other; without it, all.
-    #[schemars(length(min = 1, max = 64), inner(range(max = 7)))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Vec<u32>>,
-    /// What a task sends to each neighbour.
-    #[schemars(extend("minimum" = 1))]
-    pub volume: Bytes,
-    /// Size of a packet, and of the largest that a buffer is measured in.
-    #[schemars(extend("minimum" = 1))]
-    pub packet_size: Bytes,
-}
-
-impl Default for ExchangeSpec {
-    fn default() -> Self {
-        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: default_packet() }
-    }
-}
-
-/// One step of an application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApplicationSpec {
-    /// The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file (METIS, Matrix
-    /// Market, edges, matrix).
-    pub graph: String,
-    /// Further graphs of the same tasks, whose phases follow those of the first; loads add up.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub next_graphs: Vec<String>,
-    /// Time that a node takes for a unit of its tasks' loads. All compute before the first phase.
-    #[serde(default)]
-    pub time_per_load: Time,
-    /// Number the tasks at random first, by this seed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shuffle: Option<u64>,
-    /// Size of a packet, and of the largest that a buffer is measured in.
-    #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
-}
-
-/// Ranks that run a benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RanksSpec {
-    /// Who exchanges messages with whom.
-    #[serde(default)]
-    pub benchmark: BenchmarkSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
-    #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
-}
-
-fn default_packet() -> Bytes {
-    Bytes(256)
-}
-
-impl TrafficSpec {
-    /// Size of a message.
-    pub fn message(&self) -> Bytes {
-        self.message_size.unwrap_or(self.packet_size)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The values that keys take in turn, and their combinations.
 
 use super::error::ConfigError;
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::span::Place;
+use super::tree::{Entry, Node, Table, Value};
 use super::validate::expected_axis;
 
 /// The most points of one experiment.

@@ -1,27 +1,11 @@
 //! The experiment as it was written: a tree of values that know their place in the text.
 
-use std::ops::Range;
-
 use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
-
-/// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub source: u32,
-    pub start: u32,
-    pub end: u32,
-}
-
-impl Place {
-    /// Texts are far shorter than 4 GiB: the loader refuses longer ones.
-    pub fn new(source: usize, span: Range<usize>) -> Self {
-        Self { source: source as u32, start: span.start as u32, end: span.end as u32 }
-    }
-}
+use super::span::Place;
 
 #[derive(Clone, Debug)]
 pub(super) struct Node {

@@ -6,7 +6,8 @@ use units::Bytes;
 
 use super::error::ConfigError;
 use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, file_shape};
-use super::tree::{Entry, Node, Place, Table, Value};
+use super::span::Place;
+use super::tree::{Entry, Node, Table, Value};
 
 /// All that is wrong with a file, its sweep aside.
 pub(super) fn faults(root: &Table) -> Vec<ConfigError> {

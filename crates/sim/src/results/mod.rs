@@ -2,107 +2,12 @@
 
 pub(crate) mod channels;
 mod closed;
-mod jobs;
+mod latencies;
+mod point;
 mod ranks;
-
-use engine::statistics::Histogram;
-use serde::Serialize;
-
-use crate::network::Network;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
 pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult};
-pub use jobs::JobResult;
+pub(crate) use latencies::Latencies;
+pub use point::{JobResult, PointResult};
 pub use ranks::{BenchmarkResult, PairResult};
-
-/// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
-/// interfaces apart; a value that nothing was measured for is null.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PointResult {
-    /// Load that every source offers, as a share of its injection link's bandwidth.
-    pub offered_load: f64,
-    /// Load delivered, as a mean over the sources that send (each for its weight).
-    pub accepted_load: f64,
-    /// Half-width of its confidence interval.
-    pub accepted_load_ci: Option<f64>,
-    /// Load delivered of the source that is served worst.
-    pub accepted_load_min: Option<f64>,
-    /// Mean latency of the packets generated in the measured interval; past saturation, where many of them do not arrive,
-    /// of those delivered in it, and the longer the run the higher. Of a closed workload, of all packets delivered.
-    pub latency_mean_ns: Option<f64>,
-    /// Half-width of the confidence interval of the mean latency.
-    pub latency_ci_ns: Option<f64>,
-    /// Median latency; null, as the other percentiles, if not all measured packets arrived.
-    pub latency_p50_ns: Option<f64>,
-    /// 99th percentile of the latency.
-    pub latency_p99_ns: Option<f64>,
-    /// Largest latency.
-    pub latency_max_ns: Option<f64>,
-    /// Latency that the network interfaces add to every message; not part of the latencies.
-    pub nic_overhead_ns: f64,
-    /// Routers that a packet traverses, on average.
-    pub hops_mean: Option<f64>,
-    /// Some source's accepted load is below 0.97 of what it offers, beyond its confidence interval.
-    pub saturated: bool,
-    /// The end of the transient was found, the precision was reached, and all measured packets arrived.
-    pub steady: bool,
-    /// The precision that was asked for was reached.
-    pub converged: bool,
-    /// All measured packets arrived.
-    pub drained: bool,
-    /// Packets measured: those generated in the measured interval, or if not all of them arrived those delivered in it.
-    pub packets: u64,
-    /// Packet-hops simulated: packets delivered times the routers that they traversed, in the whole run.
-    pub packet_hops: u64,
-    /// Simulated time before the measured interval.
-    pub warm_up_ns: f64,
-    /// Length of the measured interval.
-    pub measured_ns: f64,
-    /// Simulated time of the whole run.
-    pub sim_time_ns: f64,
-    /// Time of the simulation alone, without set-up.
-    pub wall_s: f64,
-    /// Utilisation of the channels by class, since the measured interval began.
-    pub class_utilization: Vec<ClassUtilization>,
-    /// The most used channels.
-    pub hottest_channels: Vec<ChannelUtilization>,
-    /// The share of time in which each channel sends, since the measured interval began; by `ChannelId`, 0 of what is
-    /// not connected. Too long for the JSON of a point.
-    #[serde(skip)]
-    pub channel_utilization: Vec<f64>,
-    /// Load at which the network saturates: the least accepted load at the largest load that it carries. Only of a
-    /// search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub saturation_load: Option<f64>,
-    /// What a closed workload has besides.
-    #[serde(flatten)]
-    pub closed: Option<ClosedResult>,
-    /// The largest offered load that was carried, and the smallest that was not. Only of a search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub saturation_bracket: Option<(f64, f64)>,
-    /// By job, if there are several: in the order of the file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub jobs: Vec<JobResult>,
-}
-
-/// Latencies of packets, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Latencies {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p99: Option<f64>,
-    pub max: Option<f64>,
-}
-
-impl Latencies {
-    /// Those of a histogram of ticks.
-    pub fn of(latency: &Histogram, network: &Network) -> Self {
-        let ns = |ticks: f64| ticks * network.plan.tick().0 as f64 / 1e3;
-        Self {
-            mean: latency.mean().map(ns),
-            p50: latency.quantile(0.5).map(ns),
-            p99: latency.quantile(0.99).map(ns),
-            max: latency.max().map(|ticks| ns(ticks as f64)),
-        }
-    }
-}

@@ -230,20 +230,12 @@ fn measured(ranks: &Ranks, network: &Network, times: &Times) -> BenchmarkResult 
         let (start, end) = (times.started[send as usize], times.ended[recv as usize]);
         (end != UNTOUCHED).then(|| (end - start) as f64 * network.plan.tick().0 as f64 / 2e3)
     };
-    let pair = |((&(rank, partner), &channels), trips): ((&(u32, u32), &u32), &[(u32, u32)])| {
-        let halves: Vec<f64> = trips.iter().filter_map(half).collect();
-        PairResult {
-            rank,
-            partner,
-            channels,
-            messages: halves.len() as u32,
-            time_mean_ns: mean(&halves),
-            time_min_ns: halves.iter().copied().reduce(f64::min),
-            time_max_ns: halves.iter().copied().reduce(f64::max),
-        }
-    };
-    let pairs = benchmark.pairs.iter().zip(pair_channels);
-    let pairs: Vec<PairResult> = pairs.zip(benchmark.trips.chunks(per_pair)).map(pair).collect();
+    let pairs = benchmark.pairs.iter().zip(pair_channels).zip(benchmark.trips.chunks(per_pair));
+    let pairs: Vec<PairResult> = pairs
+        .map(|((&pair, &channels), trips)| {
+            pair_result(pair, channels, &trips.iter().filter_map(half).collect::<Vec<f64>>())
+        })
+        .collect();
     let apart = || pairs.iter().filter(|pair| pair.channels > 0);
     let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
     let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
@@ -256,6 +248,19 @@ fn measured(ranks: &Ranks, network: &Network, times: &Times) -> BenchmarkResult 
         message_time_spread: least.zip(most).map(|(least, most)| (most - least) / least),
         pair_channels_mean: mean(&channels).unwrap_or(0.0),
         pairs,
+    }
+}
+
+/// What a pair of ranks measured, given half of each round trip that has ended, in nanoseconds.
+fn pair_result((rank, partner): (u32, u32), channels: u32, halves: &[f64]) -> PairResult {
+    PairResult {
+        rank,
+        partner,
+        channels,
+        messages: halves.len() as u32,
+        time_mean_ns: mean(halves),
+        time_min_ns: halves.iter().copied().reduce(f64::min),
+        time_max_ns: halves.iter().copied().reduce(f64::max),
     }
 }
 

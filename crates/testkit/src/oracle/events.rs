@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Packet;
+use super::packet::Packet;
 
 /// What happens at an instant.
 #[derive(Debug)]

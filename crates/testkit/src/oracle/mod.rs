@@ -4,6 +4,7 @@
 //! events, one double-ended queue for each queue of a router, times in picoseconds. It is slow and meant to be read.
 
 mod events;
+mod packet;
 mod routers;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,6 +14,7 @@ use topology::{ChannelClass, Channels, Endpoint, Topology};
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 use events::{Event, Events};
+use packet::Packet;
 use routers::Router;
 
 /// Bandwidth and delay of a class of channels.
@@ -107,24 +109,6 @@ pub struct Outcome {
     pub packets: u64,
     /// Routers traversed, summed over these.
     pub hops: u64,
-}
-
-/// A packet at a router, on its way to one, or at its source.
-#[derive(Clone, Debug)]
-struct Packet {
-    bytes: u64,
-    generated: u64,
-    hop: Hop,
-    hops: u64,
-    /// The input's virtual channel.
-    vc: u8,
-    /// The output by which it leaves the router, and the class of virtual channels on it.
-    out: u16,
-    class: VcClass,
-    /// Its time on the channel by which it came.
-    time_in: u64,
-    /// When its tail is ready to leave, as early as it can.
-    tail: u64,
 }
 
 /// The sending end of a channel: a router's output or a node's.

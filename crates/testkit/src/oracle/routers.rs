@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use routing::Hop;
 use units::{PortId, RouterId};
 
-use super::{Arbitration, Architecture, Credits, Packet, Simulator, most_room};
+use super::packet::Packet;
+use super::{Arbitration, Architecture, Credits, Simulator, most_room};
 
 /// Input, virtual channel, and the output of a queue that is for one output; 0 of a FIFO.
 type Place = (u16, u8, u16);

@@ -1,0 +1,18 @@
+//! Places in the texts that an experiment is read from.
+
+use std::ops::Range;
+
+/// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub source: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Place {
+    /// Texts are far shorter than 4 GiB: the loader refuses longer ones.
+    pub fn new(source: usize, span: Range<usize>) -> Self {
+        Self { source: source as u32, start: span.start as u32, end: span.end as u32 }
+    }
+}

@@ -1,0 +1,27 @@
+//! Latencies from histograms of ticks.
+
+use engine::statistics::Histogram;
+
+use crate::network::Network;
+
+/// Latencies of packets, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Latencies {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+}
+
+impl Latencies {
+    /// Those of a histogram of ticks.
+    pub fn of(latency: &Histogram, network: &Network) -> Self {
+        let ns = |ticks: f64| ticks * network.plan.tick().0 as f64 / 1e3;
+        Self {
+            mean: latency.mean().map(ns),
+            p50: latency.quantile(0.5).map(ns),
+            p99: latency.quantile(0.99).map(ns),
+            max: latency.max().map(|ticks| ns(ticks as f64)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What runs and analyses ask of synthetic traffic.
+
+use std::sync::Arc;
+
+use units::NodeId;
+use workload::{InjectionSpec, PlacedPattern, Placement};
+
+use super::course::OpenCourse;
+use super::{FEWEST_BATCHES, Open};
+use crate::experiment::{MeasureSpec, WarmUp};
+use crate::network::{Network, Packets};
+use crate::workloads::{Course, Setting, Workload};
+
+/// Packets that a batch should hold on average.
+const PACKETS_A_BATCH: f64 = 2048.0;
+
+impl Workload for Open {
+    fn pattern(&self) -> &Arc<PlacedPattern> {
+        &self.pattern
+    }
+
+    fn placement(&self) -> &Arc<Placement> {
+        &self.placement
+    }
+
+    /// A backlogged source has no rate to scale: it sends as fast as its injection channel takes it, or not at all.
+    fn weight(&self, node: NodeId) -> f64 {
+        let weight = self.pattern.weight(node);
+        if self.traffic.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
+    }
+
+    fn load(&self) -> f64 {
+        self.traffic.load
+    }
+
+    fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
+        self.traffic.injection.check(load).map_err(|error| error.to_string())?;
+        let mut other = self.clone();
+        other.traffic.load = load;
+        Ok(Arc::new(other))
+    }
+
+    fn packets(&self) -> Packets {
+        Packets { message: self.traffic.message().0, packet: self.traffic.packet_size.0 as u32 }
+    }
+
+    fn rests(&self) -> Vec<u64> {
+        vec![self.traffic.message().0 % self.traffic.packet_size.0]
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn is_continuous(&self) -> bool {
+        matches!(self.traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic)
+    }
+
+    /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
+    /// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
+    fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64 {
+        let slot = network.slot(self.packets());
+        let rate = f64::from(network.topology.nodes()) * self.traffic.load;
+        let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
+        let wanted = slot * slots.div_ceil(self.packets().count()).max(1);
+        let wanted = wanted.max(network.longest_path()).next_multiple_of(slot);
+        let Some(end) = measure.max_time else { return wanted };
+        let warm_up = match measure.warm_up {
+            WarmUp::Fixed(time) => time.0,
+            WarmUp::Auto => end.0 / 2,
+        };
+        let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
+        wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
+    }
+
+    fn course(&self, setting: &Setting) -> Box<dyn Course> {
+        Box::new(OpenCourse::new(self.clone(), setting.clone()))
+    }
+}
