@@ -187,6 +187,10 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
             self.fabric.free(&mut self.routers, space, event.arg, now);
+        }
+        // Nobody takes space before all of it has fallen free, so that the order of events cannot matter.
+        for event in &instant.kinds[event_kind::FREE] {
+            let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
         }
         self.take_arrivals(&instant.kinds[event_kind::ARRIVAL]);

@@ -6,18 +6,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use routing::{Routing, RoutingSpec};
-use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Link, Network, simulate};
+use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Link, Network, ReceiveBuffer, simulate};
 use topology::{Topology, TopologySpec};
 use units::NodeId;
 
-const ROUTERS: [Architecture; 6] = [
+const ROUTERS: [Architecture; 8] = [
     Architecture::OutputQueued(Credits::RowMinimum, Arbitration::RoundRobin),
     Architecture::OutputQueued(Credits::RowCounter, Arbitration::OldestFirst),
     Architecture::OutputQueued(Credits::PerCrosspoint, Arbitration::RoundRobin),
     Architecture::InputQueued(Arbitration::RoundRobin),
     Architecture::VirtualOutputQueued(None),
     Architecture::InputOutputQueued { arbitration: Arbitration::RoundRobin, speedup: 2, output_buffer: 256 },
+    Architecture::SharedBuffer { arbitration: Arbitration::RoundRobin, memory: 256, alpha: 1.0 },
+    NEVER_ADMITS,
 ];
+
+/// A packet would have to be shorter than half of the memory, which is one packet.
+const NEVER_ADMITS: Architecture =
+    Architecture::SharedBuffer { arbitration: Arbitration::OldestFirst, memory: 256, alpha: 0.5 };
 
 fn machine(shorthand: &str) -> (Arc<dyn Topology>, Arc<dyn Routing>) {
     let topology = shorthand.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
@@ -27,6 +33,16 @@ fn machine(shorthand: &str) -> (Arc<dyn Topology>, Arc<dyn Routing>) {
 
 /// When the last tail arrives at the last node of a machine that is sent so many packets of 256 B by node 0.
 fn last_arrival(shorthand: &str, links: &[Link], router: (Architecture, bool), packets: u64) -> u64 {
+    last_arrival_behind(None, (shorthand, links), router, packets)
+}
+
+/// The same with buffers at the nodes.
+fn last_arrival_behind(
+    receive_buffer: Option<ReceiveBuffer>,
+    (shorthand, links): (&str, &[Link]),
+    router: (Architecture, bool),
+    packets: u64,
+) -> u64 {
     let (topology, routing) = machine(shorthand);
     let nodes = topology.nodes();
     let network = Network {
@@ -39,6 +55,7 @@ fn last_arrival(shorthand: &str, links: &[Link], router: (Architecture, bool), p
         delay: 90_000,
         frees_at_tail: router.1,
         packet: 256,
+        receive_buffer,
     };
     let mut flows = vec![Vec::new(); nodes as usize];
     flows[0] = vec![Flow { dst: NodeId(nodes - 1), bytes: packets * 256 }];
@@ -69,14 +86,30 @@ fn a_lone_packet_takes_its_delays_and_its_time_on_the_slowest_channel() {
 #[test]
 fn a_buffer_of_one_packet_passes_one_packet_a_round_trip() {
     // Would catch a credit that returns too early or too late: 1000 ns there, 90 ns in the router, the packet's time if its
-    // tail frees the buffer, and 1000 ns back. With a speed-up of 2 the tail is no sooner gone than it has come.
+    // tail frees the buffer, and 1000 ns back. With a speed-up of 2 the tail is no sooner gone than it has come. A shared memory
+    // that admits the packet frees its buffer as it arrives.
     let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
     let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;
     for router in ROUTERS {
         // A packet gives its credit back on arrival where its crosspoint is not the fullest: never with one crosspoint in use.
         for (tail, round_trip) in [(false, 2_090_000), (true, 2_294_800)] {
+            let admits = matches!(router, Architecture::SharedBuffer { alpha: 1.0, .. });
+            let round_trip = if admits { 2_090_000 } else { round_trip };
             let time = last_arrival("mesh:2", &links, (router, tail), 10);
             assert_eq!(time, one + 9 * round_trip, "{router:?}, credits return at the tail: {tail}");
         }
+    }
+}
+
+#[test]
+fn a_receive_buffer_of_one_packet_passes_one_packet_a_round_trip() {
+    // Would catch a drain that is left out or charged twice, and credit that returns as the packet comes in: 1000 ns there, the
+    // packet's time, the drain's at half of that rate, and 1000 ns back.
+    let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
+    let buffer = ReceiveBuffer { depth: 256, drain: 5_000_000_000 };
+    let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;
+    for router in ROUTERS {
+        let time = last_arrival_behind(Some(buffer), ("mesh:2", &links), (router, true), 10);
+        assert_eq!(time, one + 9 * (2_000_000 + 204_800 + 409_600), "{router:?}");
     }
 }

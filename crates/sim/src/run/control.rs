@@ -85,6 +85,7 @@ impl<'a> Control<'a> {
         if runners.iter().any(|runner| runner.foreground && runner.course.may_be_stuck()) {
             self.refuse_cycle()?;
         }
+        self.machine.check();
         runners.iter_mut().for_each(|runner| runner.course.leave(self.machine, self.now));
         Ok(self.now)
     }

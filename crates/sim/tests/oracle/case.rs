@@ -7,6 +7,10 @@ use fabric::Grain;
 
 use crate::draw::Random;
 
+/// Every architecture.
+pub const ROUTERS: [&str; 5] =
+    ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued", "shared-buffer"];
+
 /// What tasks send in a phase: rows of bytes, or the neighbours of a grid.
 #[derive(Clone, Debug)]
 pub enum Work {
@@ -141,13 +145,18 @@ fn from_file(random: &mut Random) -> (String, String, u64, &'static [&'static st
     (text, edges, nodes, &["injection", "ejection", "near", "far"])
 }
 
+/// A depth of one packet to so many.
+fn depth(random: &mut Random, packet: u64, most: u64) -> String {
+    match random.chance(60) {
+        true => format!("\"{} packets\"", random.within(1, most)),
+        false => format!("\"{} B\"", random.within(packet, most * packet)),
+    }
+}
+
 fn router(random: &mut Random, units: &Units, packet: u64) -> String {
-    let depth = |random: &mut Random| match random.chance(60) {
-        true => format!("\"{} packets\"", random.within(1, 4)),
-        false => format!("\"{} B\"", random.within(packet, 4 * packet)),
-    };
-    let kind = random.pick(&["output-queued", "input-queued", "virtual-output-queued", "input-output-queued"]);
-    let mut keys = format!("kind = \"{kind}\", buffer = {}, delay = {}", depth(random), units.router_delay(random));
+    let kind = random.pick(&ROUTERS);
+    let buffer = depth(random, packet, 4);
+    let mut keys = format!("kind = \"{kind}\", buffer = {buffer}, delay = {}", units.router_delay(random));
     if random.chance(50) {
         keys += &format!(", vcs = {}", random.within(1, 8));
     }
@@ -161,9 +170,27 @@ fn router(random: &mut Random, units: &Units, packet: u64) -> String {
         keys += &format!(", credits = \"{}\"", random.pick(&["row-minimum", "row-counter", "per-crosspoint"]));
     }
     if kind == "input-output-queued" {
-        keys += &format!(", output_buffer = {}, speedup = {}", depth(random), random.within(1, 4));
+        keys += &format!(", output_buffer = {}, speedup = {}", depth(random, packet, 4), random.within(1, 4));
+    }
+    if kind == "shared-buffer" {
+        // From a memory that admits nothing to one that admits everything.
+        let alpha = random.pick(&["0.1", "0.5", "1", "2.5", "64"]);
+        let most = random.pick(&[2, 8, 100]);
+        keys += &format!(", memory = {}, alpha = {alpha}", depth(random, packet, most));
     }
     format!("router = {{ {keys} }}\n")
+}
+
+/// Nodes with receive buffers, now and then.
+fn node(random: &mut Random, units: &Units, packet: u64) -> String {
+    if !random.chance(35) {
+        return String::new();
+    }
+    let mut keys = format!("receive_buffer = {}", depth(random, packet, 4));
+    if random.chance(70) {
+        keys += &format!(", drain = {}", units.bandwidth(random));
+    }
+    format!("node = {{ {keys} }}\n")
 }
 
 fn link(random: &mut Random, units: &Units, classes: &[&str]) -> String {
@@ -204,6 +231,7 @@ impl Case {
         let (topology, edges, nodes, classes) = topology(random);
         let packet = units.packet(random);
         let network = topology + &link(random, &units, classes) + &router(random, &units, packet);
+        let network = network + &node(random, &units, packet);
         let each = random.pick(&[1, 1, 1, 2, 3]);
         let tasks = each * nodes;
         let work = match random.chance(15) {
@@ -219,7 +247,7 @@ impl Case {
             time_per_load: if matches!(work, Work::Exchange(..)) { 0 } else { time_per_load },
             work,
             placement: (each, random.pick(&["contiguous", "contiguous", "round-robin", "random"])),
-            two_threads: random.chance(3),
+            two_threads: random.chance(1),
         }
     }
 

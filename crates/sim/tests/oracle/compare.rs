@@ -2,7 +2,9 @@
 
 use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, RouterSpec};
 use sim::{Experiment, PointResult, RunOptions, System, run};
-use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Link, Network, Outcome, has_one_path, simulate};
+use testkit::oracle::{
+    Arbitration, Architecture, Credits, Flow, Link, Network, Outcome, ReceiveBuffer, has_one_path, simulate,
+};
 use topology::ChannelClass;
 use units::{ChannelId, NodeId, TaskId};
 
@@ -35,7 +37,8 @@ pub fn compare(case: &Case) -> Verdict {
         if system.refuse_deadlock().is_err() {
             return Verdict::Left("may deadlock".to_owned());
         }
-        let kind = format!("{} on {}", system.spec.router.kind(), system.network.topology.kind());
+        let behind = if system.spec.node.receive_buffer.is_some() { " before receive buffers" } else { "" };
+        let kind = format!("{} on {}{behind}", system.spec.router.kind(), system.network.topology.kind());
         let want = Expected::of(case, &system);
         for (threads, grain) in case.divisions() {
             let options = RunOptions { threads, grain, ..RunOptions::default() };
@@ -147,6 +150,10 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
         delay: common.delay.0,
         frees_at_tail: common.credit_return == CreditReturn::Tail,
         packet: case.packet,
+        receive_buffer: system.spec.node.receive_buffer.map(|depth| ReceiveBuffer {
+            depth: bytes(depth),
+            drain: system.spec.node.drain.map_or_else(|| link("ejection").bandwidth, |drain| drain.0),
+        }),
     }
 }
 
@@ -172,6 +179,10 @@ fn architecture(router: &RouterSpec, bytes: impl Fn(units::Capacity) -> u64) -> 
             speedup: u64::from(spec.speedup),
             output_buffer: bytes(spec.output_buffer),
         },
-        RouterSpec::SharedBuffer(_) => panic!("the oracle has no shared-buffer routers"),
+        RouterSpec::SharedBuffer(spec) => Architecture::SharedBuffer {
+            arbitration: arbitration(spec.arbitration),
+            memory: bytes(spec.memory),
+            alpha: spec.alpha,
+        },
     }
 }

@@ -15,6 +15,8 @@ pub(super) enum Event {
     Freed { router: usize, packet: Box<Packet> },
     /// Room in an output's buffer is free again.
     OutputFreed { router: usize, out: u16, vc: u8, bytes: u64 },
+    /// Memory that an output's queue for a class has of a router is free again.
+    MemoryFreed { router: usize, queue: (u16, u8), bytes: u64 },
     /// A router arbitrates.
     Router(usize),
     /// A node sends.
@@ -52,6 +54,10 @@ impl Events {
 
     pub fn free_output(&mut self, at: u64, router: usize, (out, vc): (u16, u8), bytes: u64) {
         self.change(at, Event::OutputFreed { router, out, vc, bytes });
+    }
+
+    pub fn free_memory(&mut self, at: u64, router: usize, queue: (u16, u8), bytes: u64) {
+        self.change(at, Event::MemoryFreed { router, queue, bytes });
     }
 
     pub fn visit_router(&mut self, at: u64, router: usize) {

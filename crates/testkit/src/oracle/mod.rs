@@ -6,6 +6,7 @@
 mod events;
 mod packet;
 mod routers;
+mod shared;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -64,6 +65,24 @@ pub enum Architecture {
         /// Bytes of an output's buffer.
         output_buffer: u64,
     },
+    /// A queue for each output and class of virtual channels in one memory, besides a buffer for each input and virtual channel.
+    SharedBuffer {
+        /// Which class leaves.
+        arbitration: Arbitration,
+        /// Bytes that the outputs share.
+        memory: u64,
+        /// A queue may have so many times the memory that is free.
+        alpha: f64,
+    },
+}
+
+/// The buffer at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// Bytes.
+    pub depth: u64,
+    /// Bits drained in a second.
+    pub drain: u64,
 }
 
 /// A network, its times in picoseconds and its sizes in bytes.
@@ -87,6 +106,8 @@ pub struct Network<'a> {
     pub frees_at_tail: bool,
     /// Bytes of the largest packet.
     pub packet: u64,
+    /// The buffer of every node; without it nodes take whatever comes.
+    pub receive_buffer: Option<ReceiveBuffer>,
 }
 
 /// What a node sends another.
@@ -139,6 +160,8 @@ struct Simulator<'a> {
     senders: Vec<Sender>,
     routers: Vec<Router>,
     sources: Vec<Source>,
+    /// By node, when its receive buffer has been drained of all that has been sent to it.
+    drained_at: Vec<u64>,
     outcome: Outcome,
 }
 
@@ -186,6 +209,7 @@ impl<'a> Simulator<'a> {
             senders,
             routers: routers().map(|router| Router::new(usize::from(topology.ports(router)))).collect(),
             sources: flows.iter().map(source).collect(),
+            drained_at: vec![0; flows.len()],
             outcome: Outcome { arrivals: vec![0; flows.len()], channel_bytes: Vec::new(), packets: 0, hops: 0 },
         }
     }
@@ -201,6 +225,7 @@ impl<'a> Simulator<'a> {
             Event::Arrival { router, packet } => self.arrive(now, router, *packet),
             Event::Freed { router, packet } => self.give_back(now, router, &packet),
             Event::OutputFreed { router, out, vc, bytes } => *self.output_room(router, out, vc) += bytes,
+            Event::MemoryFreed { router, queue, bytes } => self.free_memory(now, router, queue, bytes),
             Event::Router(router) => self.arbitrate(now, router),
             Event::Node(node) => self.inject(now, node),
         }
@@ -262,8 +287,7 @@ impl<'a> Simulator<'a> {
 
     /// The time of bytes on a class of channels, rounded up to a picosecond.
     fn serialization(&self, class: ChannelClass, bytes: u64) -> u64 {
-        let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
-        bits.div_ceil(u128::from(self.network.links[class.0 as usize].bandwidth)) as u64
+        time_at(self.network.links[class.0 as usize].bandwidth, bytes)
     }
 
     fn delay(&self, channel: usize) -> u64 {
@@ -277,7 +301,12 @@ impl<'a> Simulator<'a> {
     }
 
     fn room(&mut self, channel: usize, place: (u16, u8)) -> &mut u64 {
-        self.senders[channel].credits.entry(place).or_insert(self.network.buffer)
+        let depth = match (self.senders[channel].to, self.network.receive_buffer) {
+            (Endpoint::Node(_), Some(buffer)) => buffer.depth,
+            (Endpoint::Node(_), None) => u64::MAX,
+            _ => self.network.buffer,
+        };
+        self.senders[channel].credits.entry(place).or_insert(depth)
     }
 
     /// The crosspoint for which a packet needs a credit, beyond a channel.
@@ -295,7 +324,7 @@ impl<'a> Simulator<'a> {
     fn vc_with_room(&mut self, channel: usize, packet: &Packet) -> Option<u8> {
         let vcs = self.vcs(self.senders[channel].class, packet.class);
         if let Endpoint::Node(_) = self.senders[channel].to {
-            return Some(vcs.start);
+            return (*self.room(channel, (0, 0)) >= packet.bytes).then_some(vcs.start);
         }
         let crosspoint = self.crosspoint(channel, packet);
         let room: Vec<(u64, u8)> = vcs.map(|vc| (*self.room(channel, (crosspoint, vc)), vc)).collect();
@@ -317,6 +346,7 @@ impl<'a> Simulator<'a> {
                 *arrival = (*arrival).max(tail + delay);
                 self.outcome.packets += 1;
                 self.outcome.hops += packet.hops;
+                self.drain(node, channel, (tail + delay, packet.bytes));
             }
             Endpoint::Router(router, in_port) => {
                 *self.room(channel, (crosspoint, vc)) -= packet.bytes;
@@ -330,6 +360,16 @@ impl<'a> Simulator<'a> {
         tail
     }
 
+    /// A packet whose tail is there at a time takes room in a node's receive buffer until it has been drained.
+    fn drain(&mut self, node: NodeId, channel: usize, (tail, bytes): (u64, u64)) {
+        let Some(buffer) = self.network.receive_buffer else { return };
+        *self.room(channel, (0, 0)) -= bytes;
+        let drained_at = &mut self.drained_at[node.index()];
+        *drained_at = tail.max(*drained_at) + time_at(buffer.drain, bytes);
+        let back = *drained_at + self.delay(channel);
+        self.events.credit(back, channel, (0, 0), bytes);
+    }
+
     /// Gives a credit to whoever sends to an input.
     fn give_credit(&mut self, now: u64, router: usize, in_port: PortId, place: (u16, u8), bytes: u64) {
         let channel = match self.network.topology.endpoint(RouterId(router as u32), in_port) {
@@ -340,6 +380,12 @@ impl<'a> Simulator<'a> {
         let at = now + self.delay(channel);
         self.events.credit(at, channel, place, bytes);
     }
+}
+
+/// The picoseconds that bytes take at a rate in bits a second, rounded up.
+fn time_at(bandwidth: u64, bytes: u64) -> u64 {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
+    bits.div_ceil(u128::from(bandwidth)) as u64
 }
 
 /// Of rooms and virtual channels in ascending order, the one with the most room, the lowest of equals.

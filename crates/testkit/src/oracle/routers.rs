@@ -1,4 +1,4 @@
-//! The four architectures: who waits where, and who goes first.
+//! The architectures that queue by input: who waits where, and who goes first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,10 +6,11 @@ use routing::Hop;
 use units::{PortId, RouterId};
 
 use super::packet::Packet;
+use super::shared::{Memory, Rules};
 use super::{Arbitration, Architecture, Credits, Simulator, most_room};
 
 /// Input, virtual channel, and the output of a queue that is for one output; 0 of a FIFO.
-type Place = (u16, u8, u16);
+pub(super) type Place = (u16, u8, u16);
 
 /// The state of a router; an architecture uses what it has.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Router {
     /// By output, until when it takes a packet over the crossbar.
     output_free_at: Vec<u64>,
     /// By output, the input and virtual channel that it served last; at first as if those had been the first of all.
-    served: Vec<(u16, u8)>,
+    pub served: Vec<(u16, u8)>,
     /// The output that picks first.
     first: u16,
     /// By input and output, the virtual channel that was served last.
@@ -35,16 +36,18 @@ pub(super) struct Router {
     output_room: BTreeMap<(u16, u8), u64>,
     /// By output, the virtual channel from which its link took a packet last.
     left: Vec<(u16, u8)>,
+    /// The queues of a shared-buffer router.
+    pub memory: Memory,
 }
 
 /// A packet that an output may take.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    place: Place,
-    generated: u64,
-    bytes: u64,
+pub(super) struct Candidate {
+    pub place: Place,
+    pub generated: u64,
+    pub bytes: u64,
     /// The virtual channel on which it would go on.
-    vc: u8,
+    pub vc: u8,
 }
 
 impl Router {
@@ -62,10 +65,11 @@ impl Router {
             outputs: BTreeMap::new(),
             output_room: BTreeMap::new(),
             left: vec![(0, 0); ports],
+            memory: Memory::default(),
         }
     }
 
-    fn ports(&self) -> u16 {
+    pub fn ports(&self) -> u16 {
         self.served.len() as u16
     }
 
@@ -103,7 +107,7 @@ impl Router {
 
 impl Arbitration {
     /// The one that goes first of candidates that are in the order of inputs and virtual channels.
-    fn first(self, candidates: &[Candidate], last: (u16, u8)) -> Option<Candidate> {
+    pub(super) fn first(self, candidates: &[Candidate], last: (u16, u8)) -> Option<Candidate> {
         let number = |candidate: &&Candidate| (candidate.place.0, candidate.place.1);
         let next = candidates.iter().find(|candidate| number(candidate) > last);
         match self {
@@ -119,6 +123,9 @@ impl Simulator<'_> {
         let mut hop = packet.hop;
         let route = self.network.routing.route(RouterId(router as u32), &mut hop);
         let packet = Packet { hop, out: route.first.0, class: route.vc_class, hops: packet.hops + 1, ..packet };
+        if let Architecture::SharedBuffer { .. } = self.network.architecture {
+            return self.arrive_at_memory(now, router, packet);
+        }
         let input = packet.hop.in_port.0;
         let place = match self.network.architecture {
             Architecture::InputQueued(_) | Architecture::InputOutputQueued { .. } => (input, packet.vc, 0),
@@ -152,12 +159,14 @@ impl Simulator<'_> {
     }
 
     /// A packet's head leaves its buffer: it goes for so long, and its tail leaves at another time.
-    fn leave(&mut self, now: u64, router: usize, packet: &Packet, (time, tail): (u64, u64)) {
-        let at = match self.network.frees_at_tail {
-            true => tail,
-            false => now + time.saturating_sub(packet.time_in),
-        };
+    pub(super) fn leave(&mut self, now: u64, router: usize, packet: &Packet, times: (u64, u64)) {
+        let at = self.freed_at(now, packet, times);
         self.events.free(at, router, packet.clone());
+    }
+
+    /// When the buffer of a packet falls free that leaves now: it goes for so long, and its tail leaves at another time.
+    pub(super) fn freed_at(&self, now: u64, packet: &Packet, (time, tail): (u64, u64)) -> u64 {
+        if self.network.frees_at_tail { tail } else { now + time.saturating_sub(packet.time_in) }
     }
 
     /// Lets whatever can go go.
@@ -171,6 +180,9 @@ impl Simulator<'_> {
         match self.network.architecture {
             Architecture::OutputQueued(_, arbitration) | Architecture::InputQueued(arbitration) => {
                 outputs.for_each(|out| self.serve(now, router, out, arbitration));
+            }
+            Architecture::SharedBuffer { arbitration, memory, alpha } => {
+                self.serve_memory(now, router, Rules { arbitration, memory, alpha });
             }
             Architecture::VirtualOutputQueued(rounds) => self.islip(now, router, rounds.unwrap_or(u8::MAX)),
             Architecture::InputOutputQueued { arbitration, speedup, .. } => {
@@ -195,7 +207,7 @@ impl Simulator<'_> {
         }
     }
 
-    fn output(&self, router: usize, out: u16) -> usize {
+    pub(super) fn output(&self, router: usize, out: u16) -> usize {
         self.channels.output(RouterId(router as u32), PortId(out)).index()
     }
 
@@ -318,7 +330,9 @@ impl Simulator<'_> {
         }
         if self.senders[channel].free_at <= now {
             let ends = matches!(self.senders[channel].to, topology::Endpoint::Node(_));
-            let can_go = |candidate: &&Candidate| ends || *self.room(channel, (0, candidate.vc)) >= candidate.bytes;
+            // A node has one buffer for all virtual channels.
+            let counter = |vc| if ends { (0, 0) } else { (0, vc) };
+            let can_go = |candidate: &&Candidate| *self.room(channel, counter(candidate.vc)) >= candidate.bytes;
             let candidates: Vec<Candidate> = waiting.iter().filter(can_go).copied().collect();
             match Arbitration::RoundRobin.first(&candidates, self.routers[router].left[usize::from(out)]) {
                 Some(chosen) => self.send_buffered(now, router, out, chosen.vc),
