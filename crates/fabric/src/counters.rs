@@ -25,6 +25,8 @@ pub struct Counters {
     pub in_flight: i64,
     /// Packets delivered since the start.
     pub total_delivered: u64,
+    /// Packets sent by routers since the last `leave_batch`, where there is one job; else they are counted with their jobs.
+    transmissions: u64,
     nodes: u32,
 }
 
@@ -64,6 +66,8 @@ pub struct Batch {
     pub latency: u64,
     /// The routers that they have traversed, summed.
     pub hops: u64,
+    /// Packets that routers have sent, delivered or not: a packet counts once for each router that it leaves.
+    pub transmissions: u64,
 }
 
 impl Batch {
@@ -74,6 +78,7 @@ impl Batch {
         self.bytes += other.bytes;
         self.latency += other.latency;
         self.hops += other.hops;
+        self.transmissions += other.transmissions;
     }
 }
 
@@ -146,6 +151,7 @@ impl Counters {
             current: 0,
             in_flight: 0,
             total_delivered: 0,
+            transmissions: 0,
             nodes,
         }
     }
@@ -179,6 +185,9 @@ impl Counters {
 
     /// Adds what has been counted to the current batch.
     pub(crate) fn leave_batch(&mut self) {
+        if let Some(job) = self.jobs.first_mut() {
+            job.batch.transmissions += std::mem::take(&mut self.transmissions);
+        }
         self.jobs.iter_mut().for_each(|job| job.leave_batch(self.current));
     }
 
@@ -191,6 +200,17 @@ impl Counters {
     #[inline]
     fn job_of(&mut self, packet: &Packet) -> &mut JobCounters {
         &mut self.jobs[(packet.flow_id >> FLOW_BITS) as usize]
+    }
+
+    /// A router sends a packet of the only job.
+    #[inline(always)]
+    pub(crate) fn transmitted(&mut self) {
+        self.transmissions += 1;
+    }
+
+    /// A router sends a packet of one of several jobs.
+    pub(crate) fn transmitted_for_job(&mut self, job: usize) {
+        self.jobs[job].batch.transmissions += 1;
     }
 
     /// A packet has entered the network.

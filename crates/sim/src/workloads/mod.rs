@@ -142,7 +142,7 @@ pub enum State {
 /// What a run has counted besides what its courses know.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
-    /// Packets of the job times the routers that they have traversed.
+    /// Packets of the job that routers have sent.
     pub packet_hops: u64,
     /// Simulated time, in ticks.
     pub end: u64,
