@@ -134,7 +134,9 @@ pub struct Fabric {
     rule: CreditRule,
     /// Everywhere a class is one virtual channel, with one counter of credits that lies with its port, and nodes have none.
     has_simple_credits: bool,
-    /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet, the pipeline of a router in ticks.
+    /// Copies of the plan's, at hand: the parts of a tick in which generation times are counted, bits of a virtual channel,
+    /// the largest packet, the pipeline of a router in ticks.
+    pub(crate) units_per_tick: u64,
     pub(crate) vc_shift: u32,
     pub(crate) full_bytes: u32,
     router_delay: u64,

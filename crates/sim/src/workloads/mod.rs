@@ -69,7 +69,7 @@ pub trait Workload: Debug + Send + Sync {
     fn host_times(&self) -> Vec<Time> {
         Vec::new()
     }
-    /// Whether packets are generated at any time, not only at multiples of a packet's.
+    /// Whether packets are generated at any time, to the picosecond, not only at multiples of a packet's.
     fn is_continuous(&self) -> bool {
         false
     }
