@@ -21,10 +21,14 @@ pub struct Counters {
     begin: u64,
     length: u64,
     current: usize,
+    /// The parts of a tick in which generation times and latencies are counted: `Plan::units_per_tick`.
+    units_per_tick: u64,
     /// Packets that sources have put into the network since the start, less those delivered.
     pub in_flight: i64,
     /// Packets delivered since the start.
     pub total_delivered: u64,
+    /// Packets sent by routers since the last `leave_batch`, where there is one job; else they are counted with their jobs.
+    transmissions: u64,
     nodes: u32,
 }
 
@@ -35,9 +39,10 @@ pub struct JobCounters {
     batch: Batch,
     /// The counts of each batch so far.
     batches: Vec<Batch>,
-    /// Packets generated in this span of ticks are measured.
+    /// Packets generated in this span are measured, in the units of generation times.
     measured: Range<u64>,
-    /// Latencies of measured packets, in ticks from generation to the tail's delivery.
+    /// Latencies of measured packets from generation to the tail's delivery, in the unit of generation times
+    /// (`Plan::generation_unit`).
     pub latency: Histogram,
     /// Routers traversed by measured packets, summed.
     pub hops: u64,
@@ -60,10 +65,12 @@ pub struct Batch {
     pub packets: u64,
     /// Bytes delivered.
     pub bytes: u64,
-    /// Their latencies summed, in ticks.
+    /// Their latencies summed, in the unit of generation times.
     pub latency: u64,
     /// The routers that they have traversed, summed.
     pub hops: u64,
+    /// Packets that routers have sent, delivered or not: a packet counts once for each router that it leaves.
+    pub transmissions: u64,
 }
 
 impl Batch {
@@ -74,6 +81,7 @@ impl Batch {
         self.bytes += other.bytes;
         self.latency += other.latency;
         self.hops += other.hops;
+        self.transmissions += other.transmissions;
     }
 }
 
@@ -89,16 +97,6 @@ impl JobCounters {
             by_source: vec![0; nodes as usize],
             arrivals: Vec::new(),
         }
-    }
-
-    /// Measures packets that are generated in a span of time, which may not have begun.
-    pub fn measure(&mut self, span: Range<u64>) {
-        self.measured = span;
-    }
-
-    /// Ends the span in which packets are measured.
-    pub fn measure_until(&mut self, end: u64) {
-        self.measured.end = end;
     }
 
     /// Counts nothing by source: packets are known by something else.
@@ -134,18 +132,21 @@ impl Default for Counters {
 impl Counters {
     /// Nothing counted, nothing measured yet, of one job.
     pub fn new(nodes: u32) -> Self {
-        Self::of_jobs(nodes, 1)
+        Self::of_jobs(nodes, 1, 1)
     }
 
-    /// Nothing counted, nothing measured yet, of so many jobs: at most `MAX_JOBS`.
-    pub fn of_jobs(nodes: u32, jobs: usize) -> Self {
+    /// Nothing counted, nothing measured yet, of so many jobs: at most `MAX_JOBS`. Generation times are counted in parts of a
+    /// tick (`Plan::units_per_tick`).
+    pub fn of_jobs(nodes: u32, jobs: usize, units_per_tick: u64) -> Self {
         Self {
             jobs: (0..jobs).map(|_| JobCounters::new(nodes)).collect(),
             begin: 0,
             length: u64::MAX,
             current: 0,
+            units_per_tick,
             in_flight: 0,
             total_delivered: 0,
+            transmissions: 0,
             nodes,
         }
     }
@@ -158,6 +159,16 @@ impl Counters {
     /// The counts of a job, to be set up.
     pub fn job_mut(&mut self, job: usize) -> &mut JobCounters {
         &mut self.jobs[job]
+    }
+
+    /// Measures packets of a job that are generated from a time on, in ticks, which may not have come.
+    pub fn measure_from(&mut self, job: usize, start: u64) {
+        self.jobs[job].measured = start.saturating_mul(self.units_per_tick)..u64::MAX;
+    }
+
+    /// Measures no packets of a job that are generated from a time on, in ticks.
+    pub fn measure_until(&mut self, job: usize, end: u64) {
+        self.jobs[job].measured.end = end.saturating_mul(self.units_per_tick);
     }
 
     /// Notes from now on when packets of a job arrive.
@@ -179,6 +190,9 @@ impl Counters {
 
     /// Adds what has been counted to the current batch.
     pub(crate) fn leave_batch(&mut self) {
+        if let Some(job) = self.jobs.first_mut() {
+            job.batch.transmissions += std::mem::take(&mut self.transmissions);
+        }
         self.jobs.iter_mut().for_each(|job| job.leave_batch(self.current));
     }
 
@@ -193,6 +207,17 @@ impl Counters {
         &mut self.jobs[(packet.flow_id >> FLOW_BITS) as usize]
     }
 
+    /// A router sends a packet of the only job.
+    #[inline(always)]
+    pub(crate) fn transmitted(&mut self) {
+        self.transmissions += 1;
+    }
+
+    /// A router sends a packet of one of several jobs.
+    pub(crate) fn transmitted_for_job(&mut self, job: usize) {
+        self.jobs[job].batch.transmissions += 1;
+    }
+
     /// A packet has entered the network.
     #[inline]
     pub(crate) fn injected(&mut self, packet: &Packet) {
@@ -202,11 +227,12 @@ impl Counters {
         job.measured_in_flight += i64::from(job.is_measured(packet.generated_at));
     }
 
-    /// A packet's head leaves its last router; its tail will be there at `at`. Out of line: what most hops do not need should
+    /// A packet's head leaves its last router; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should
     /// not take their registers.
     #[inline(never)]
     pub(crate) fn delivered(&mut self, packet: &Packet, at: u64) {
-        let latency = at - packet.generated_at;
+        // Only the difference has to fit: wrapping keeps it right where the time itself is beyond 64 bits of parts.
+        let latency = at.wrapping_mul(self.units_per_tick).wrapping_sub(packet.generated_at);
         self.in_flight -= 1;
         self.total_delivered += 1;
         let job = self.job_of(packet);

@@ -121,7 +121,9 @@ pub struct Fabric {
     rule: CreditRule,
     /// Everywhere a class is one virtual channel, with one counter of credits that lies with its port, and nodes have none.
     has_simple_credits: bool,
-    /// Copies of the plan's, at hand: bits of a virtual channel, the largest packet, the pipeline of a router in ticks.
+    /// Copies of the plan's, at hand: the parts of a tick in which generation times are counted, bits of a virtual channel,
+    /// the largest packet, the pipeline of a router in ticks.
+    pub(crate) units_per_tick: u64,
     pub(crate) vc_shift: u32,
     pub(crate) full_bytes: u32,
     router_delay: u64,
@@ -197,11 +199,14 @@ impl Fabric {
         self.sent_by_job = if jobs > 1 { vec![0; jobs * self.outputs.len()] } else { Vec::new() };
     }
 
-    /// Counts bytes that a packet of a job sends over an output's channel.
+    /// Counts a packet of a job that is sent over an output's channel.
     #[inline(never)]
     fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
         let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;
         self.sent_by_job[output * self.jobs + job] += u64::from(bytes);
+        if self.outputs[output].flags & OutputPort::INJECTION == 0 {
+            self.context.counters.transmitted_for_job(job);
+        }
     }
 
     /// Bytes of a job sent over an output's channel since the counts were cleared.

@@ -107,7 +107,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for (_, counter, bytes) in mail.credits() {
             ledger.add(part, counter, i64::from(bytes));
         }
-        let sources = self.heads().iter().filter(|&&packet| packet != NONE).count();
+        let sources = self.heads().iter().filter(|head| head.packet != NONE).count();
         ledger.packets += (fabric.pool.used() + mail.packets().count() - sources) as i64;
     }
 

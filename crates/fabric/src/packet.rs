@@ -14,7 +14,7 @@ pub const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Packet {
-    /// When its message was generated, in ticks.
+    /// When its message was generated, in parts of a tick (`Plan::units_per_tick`).
     pub generated_at: u64,
     /// What its traffic knows it by: the node that sends it, or its message.
     pub flow_id: u32,
@@ -43,6 +43,20 @@ pub struct Entry {
     pub out: u16,
     /// The class of virtual channels on which it leaves.
     pub class: u8,
+}
+
+/// The packet at the head of a node's source queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Its place, or `NONE`.
+    pub packet: u32,
+    /// It is sent from this time on, in ticks.
+    pub release: u64,
+}
+
+impl Head {
+    /// Of a node that does not send.
+    pub const NONE: Self = Self { packet: NONE, release: 0 };
 }
 
 /// An output port not yet chosen.

@@ -8,7 +8,7 @@ use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
 use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, wake};
-use crate::packet::{NONE, Packet, UNDECIDED};
+use crate::packet::{Head, NONE, Packet, UNDECIDED};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::Routers;
@@ -16,8 +16,12 @@ use crate::routers::Routers;
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// When it was generated, in ticks; may lie in the future.
+    /// When it was generated, in ticks, rounded down; may lie in the future. Latency counts from here, and from
     pub generated_at: u64,
+    /// so much after it: parts of a tick (`Plan::units_per_tick`), less than one.
+    pub part: u64,
+    /// It is sent from this time on, in ticks; not before it is generated.
+    pub release: u64,
     /// The node that it is for.
     pub dst: NodeId,
     /// The packet's size in bytes.
@@ -112,7 +116,7 @@ pub struct Partition<R, T> {
     routers: R,
     traffic: T,
     /// The packet at the head of each node's queue.
-    heads: Vec<u32>,
+    heads: Vec<Head>,
     instant: Instant<{ event_kind::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
     arrivals: Vec<Arrival>,
@@ -137,7 +141,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             fabric,
             routers,
             traffic,
-            heads: vec![NONE; nodes],
+            heads: vec![Head::NONE; nodes],
             instant: Instant::default(),
             arrivals: Vec::new(),
             traffic_events: Vec::new(),
@@ -290,7 +294,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.set_alarms();
         let mut wakes = std::mem::take(&mut self.actions.wakes);
         for node in wakes.drain(..) {
-            if self.heads[node as usize] == NONE {
+            if self.heads[node as usize].packet == NONE {
                 self.next_demand(node as usize, now);
             } else {
                 self.replace_head(node as usize, now);
@@ -301,17 +305,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Asks a node again for its next packet, if the one that it has is not due yet and can be taken back.
     fn replace_head(&mut self, node: usize, now: u64) {
-        let packet = self.heads[node];
-        if self.fabric.pool[packet].generated_at <= now || !self.traffic.take_back(node) {
+        let Head { packet, release } = self.heads[node];
+        if release <= now || !self.traffic.take_back(node) {
             return;
         }
         self.fabric.pool.free(packet);
         self.next_demand(node, now);
         let head = self.heads[node];
-        if head != NONE {
+        if head.packet != NONE {
             // The node is woken at the old time too, which does no harm: it sends nothing that is not due.
             let output = self.fabric.ports() + node;
-            let ready = self.fabric.outputs[output].free_at.max(self.fabric.pool[head].generated_at);
+            let ready = self.fabric.outputs[output].free_at.max(head.release);
             self.fabric.wheel.insert(ready, event_kind::WAKE, output as u32, wake::LINK);
         }
     }
@@ -345,17 +349,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Sends a node's next packet, if it can be sent.
     #[inline]
     fn inject(&mut self, node: usize, now: u64) {
-        let packet = self.heads[node];
+        let Head { packet, release } = self.heads[node];
         if packet == NONE {
             return;
         }
         let output = self.fabric.ports() + node;
-        let Packet { generated_at, bytes, .. } = self.fabric.pool[packet];
-        let ready = self.fabric.outputs[output].free_at.max(generated_at);
+        let ready = self.fabric.outputs[output].free_at.max(release);
         if ready > now {
             self.fabric.wake_at(output, ready);
             return;
         }
+        let bytes = self.fabric.pool[packet].bytes;
         // Packets are injected on class 0.
         let Some(vc) = self.fabric.ready_vc(output, packet, (0, bytes)) else {
             self.fabric.block(output);
@@ -368,12 +372,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Draws what a node sends next, and wakes it when that is due.
     fn next_demand(&mut self, node: usize, now: u64) {
         let Some(demand) = self.traffic.next(node, now) else {
-            self.heads[node] = NONE;
+            self.heads[node] = Head::NONE;
             return;
         };
         let fabric = &mut self.fabric;
         let packet = Packet {
-            generated_at: demand.generated_at,
+            generated_at: demand.generated_at * fabric.units_per_tick + demand.part,
             flow_id: demand.flow_id,
             dst: demand.dst.0,
             state: demand.state,
@@ -381,9 +385,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             hops: 0,
             ahead: UNDECIDED,
         };
-        self.heads[node] = fabric.admit(packet, demand.generated_at);
+        debug_assert!(
+            demand.release >= demand.generated_at + u64::from(demand.part > 0),
+            "sent before it is generated"
+        );
+        self.heads[node] = Head { packet: fabric.admit(packet, demand.release), release: demand.release };
         let output = fabric.ports() + node;
-        let ready = fabric.outputs[output].free_at.max(demand.generated_at);
+        let ready = fabric.outputs[output].free_at.max(demand.release);
         fabric.wake_at(output, ready);
     }
 
@@ -417,14 +425,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         &self.routers
     }
 
-    /// By node, the packet at the head of its queue, or `NONE`.
-    pub(crate) fn heads(&self) -> &[u32] {
+    /// By node, the packet at the head of its queue.
+    pub(crate) fn heads(&self) -> &[Head] {
         &self.heads
     }
 
-    /// By node, the generation time of the packet at the head of its queue, in ticks; none if it never sends again.
+    /// By node, the generation time of the packet at the head of its queue, in ticks, rounded down; none if it never sends
+    /// again.
     pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, Option<u64>)> + '_ {
-        let time = |&packet: &u32| (packet != NONE).then(|| self.fabric.pool[packet].generated_at);
+        let units = self.fabric.units_per_tick;
+        let time =
+            move |&Head { packet, .. }: &Head| (packet != NONE).then(|| self.fabric.pool[packet].generated_at / units);
         self.fabric.nodes.iter().map(|&node| NodeId(node)).zip(self.heads.iter().map(time))
     }
 

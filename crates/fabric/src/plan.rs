@@ -36,7 +36,8 @@ pub struct FabricSpec {
     pub other_packets: Vec<Bytes>,
     /// Times of the nodes, so that time's grain divides them too: none above 1,000 s.
     pub other_times: Vec<Time>,
-    /// Whether sources generate at any time, not only at multiples of a packet's time: then the grain is a picosecond.
+    /// Whether sources generate at any time, not only at multiples of a packet's time: then generation times are kept in
+    /// picoseconds, and the tick is at most 1/64 of the smallest packet's time, so that a release at a tick is hardly late.
     pub continuous: bool,
     /// The receive buffer of every node; without one, nodes take packets as fast as they come.
     pub receive_buffer: Option<ReceiveBufferSpec>,
@@ -104,8 +105,13 @@ pub struct Plan {
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
     pub(crate) tick: Time,
+    /// See `Plan::units_per_tick`.
+    units_per_tick: u64,
     pub(crate) seed: u64,
 }
+
+/// Parts of the smallest packet's time into which the tick divides it at least, where sources are continuous in time.
+const TICKS_PER_PACKET: u64 = 64;
 
 /// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
 const LONGEST: u64 = 1 << 50;
@@ -170,6 +176,7 @@ impl Plan {
             credit_return: router.credit_return,
             receive_buffer,
             tick,
+            units_per_tick: if spec.continuous { tick.0 } else { 1 },
             topology: spec.topology,
             routing: spec.routing,
             router: spec.router,
@@ -180,6 +187,17 @@ impl Plan {
     /// The grain of time: every time of the run is a multiple of it.
     pub fn tick(&self) -> Time {
         self.tick
+    }
+
+    /// The parts of a tick in which generation times and latencies are counted: picoseconds if some source is continuous in
+    /// time, else whole ticks.
+    pub fn units_per_tick(&self) -> u64 {
+        self.units_per_tick
+    }
+
+    /// The unit in which generation times and latencies are counted.
+    pub fn generation_unit(&self) -> Time {
+        Time(self.tick.0 / self.units_per_tick)
     }
 
     /// The network's shape.
@@ -313,14 +331,13 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     if router_delay.0 > LONGEST {
         return Err(FabricError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
     }
-    if spec.continuous {
-        return Ok(Time(1));
-    }
+    let mut smallest = u64::MAX;
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
     let speedup = u64::from(spec.router.speedup());
     for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
         for link in &spec.links {
             let time = serialization(*link, size)?;
+            smallest = smallest.min(time);
             grain = gcd(gcd(grain, time), time.div_ceil(speedup));
         }
         if let Some(buffer) = &spec.receive_buffer {
@@ -328,7 +345,17 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
         }
     }
     grain = spec.links.iter().fold(grain, |grain, link| gcd(grain, link.delay.0));
-    Ok(Time(grain.max(1)))
+    Ok(Time(if spec.continuous { divisor_up_to(grain, smallest / TICKS_PER_PACKET) } else { grain.max(1) }))
+}
+
+/// The largest divisor of a number that is not above a limit. It is sought among the quotients by numbers of moderate size:
+/// if none divides, it is 1.
+fn divisor_up_to(number: u64, limit: u64) -> u64 {
+    const ATTEMPTS: u64 = 1 << 12;
+    let least = number.div_ceil(limit.max(1)).max(1);
+    (least..least.saturating_add(ATTEMPTS))
+        .find(|&parts| number.is_multiple_of(parts))
+        .map_or(1, |parts| number / parts)
 }
 
 fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, FabricError> {
@@ -375,4 +402,22 @@ fn serialization(link: LinkParameters, size: Bytes) -> Result<u64, FabricError> 
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_divisor_is_the_largest_up_to_the_limit() {
+        // Would catch a tick that does not divide the other times, one above the limit, and one finer than need be.
+        for number in 1..=600_u64 {
+            for limit in 0..=number + 1 {
+                let naive = (1..=limit.max(1)).rev().find(|&divisor| number.is_multiple_of(divisor));
+                assert_eq!(Some(divisor_up_to(number, limit)), naive, "{number} up to {limit}");
+            }
+        }
+        // A prime that is longer than the search: there is no other divisor.
+        assert_eq!(divisor_up_to(1_000_000_007, 15_625_000), 1);
+    }
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use engine::Bits;
 
 use crate::fabric::{Arrival, Fabric};
-use crate::packet::NONE;
+use crate::packet::{Head, NONE};
 
 /// Bytes of a cache line.
 const CACHE_LINE: usize = 64;
@@ -50,11 +50,11 @@ impl Fabric {
     }
 
     /// Reads what the injection of some packets reads, of nodes from `first` on; `heads` are their packets by node.
-    pub(crate) fn before_injections(&self, first: usize, nodes: u64, heads: &[u32]) {
+    pub(crate) fn before_injections(&self, first: usize, nodes: u64, heads: &[Head]) {
         for node in Bits(nodes) {
-            let packet = heads[first + node];
+            let Head { packet, .. } = heads[first + node];
             if packet != NONE {
-                black_box(self.pool[packet].generated_at);
+                black_box(self.pool[packet].bytes);
             }
             self.before_sending(self.ports() + first + node);
         }

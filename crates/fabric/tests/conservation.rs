@@ -27,7 +27,15 @@ impl Traffic for Burst {
         *left = left.checked_sub(1)?;
         let dst = (node as u32 * 7 + *left * 5 + 3) % self.nodes;
         let bytes = if left.is_multiple_of(3) { 96 } else { 256 };
-        Some(Demand { generated_at: now, dst: NodeId(dst), bytes, state: RouteState::default(), flow_id: 0 })
+        Some(Demand {
+            generated_at: now,
+            part: 0,
+            release: now,
+            dst: NodeId(dst),
+            bytes,
+            state: RouteState::default(),
+            flow_id: 0,
+        })
     }
 }
 

@@ -42,7 +42,7 @@ impl Traffic for Numbered {
         let dst = NodeId(destination(node as u32, number, self.nodes));
         let bytes = if number.is_multiple_of(5) { 96 } else { 256 };
         let flow_id = node as u32 * PACKETS + number;
-        Some(Demand { generated_at: now, dst, bytes, state: RouteState::default(), flow_id })
+        Some(Demand { generated_at: now, part: 0, release: now, dst, bytes, state: RouteState::default(), flow_id })
     }
 
     fn wants_events(&self) -> bool {

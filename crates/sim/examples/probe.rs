@@ -61,6 +61,7 @@ fn main() {
         injection: InjectionSpec::Bernoulli,
         load: Arc::new(move |_| load),
         slot,
+        units_per_tick: 1,
         packets: Packets { message: size, packet: size as u32 },
         seed: 1,
         span: 0..u64::MAX,

@@ -32,7 +32,7 @@ pub trait Machine {
     /// Bytes delivered of each source of a job since `measure_from`.
     fn by_source(&mut self, job: usize) -> Vec<u64>;
     /// How far each source of a job has come in what it has generated: the generation time of the packet at the head of its
-    /// queue, or the present if it has none that is due.
+    /// queue, in ticks, rounded down, or the present if it has none that is due.
     fn progress_by_source(&mut self, job: usize) -> Vec<u64>;
     /// Latencies of measured packets of a job, and the routers that they have traversed, summed.
     fn measured(&mut self, job: usize) -> (Histogram, u64);
@@ -83,7 +83,7 @@ impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
         let Self { plan, map, jobs, traffic } = self;
         let nodes = plan.topology().nodes();
         let worker = |parts: Range<usize>| {
-            let mut context = WorkerContext::new(Counters::of_jobs(nodes, jobs), map.parts());
+            let mut context = WorkerContext::new(Counters::of_jobs(nodes, jobs, plan.units_per_tick()), map.parts());
             let partition = |index: usize| {
                 let traffic = traffic(map.nodes(index));
                 for job in (0..jobs).filter(|&job| !traffic.knows_sources(job)) {
@@ -267,14 +267,14 @@ impl<R: Routers + 'static> Machine for Parts<R> {
     fn measure_from(&mut self, job: usize, start: u64) {
         for mut worker in self.pool.workers() {
             worker.partitions_mut().for_each(|partition| partition.clear_channels(job));
-            let counters = worker.context.counters.job_mut(job);
-            counters.measure(start..u64::MAX);
-            counters.clear_sources();
+            let counters = &mut worker.context.counters;
+            counters.measure_from(job, start);
+            counters.job_mut(job).clear_sources();
         }
     }
 
     fn measure_until(&mut self, job: usize, end: u64) {
-        self.each_counters(|counters| counters.job_mut(job).measure_until(end));
+        self.each_counters(|counters| counters.measure_until(job, end));
     }
 
     fn outstanding(&mut self, job: usize, end: u64) -> bool {

@@ -1,6 +1,6 @@
 //! When a source generates its messages.
 //!
-//! Times are ticks of the simulation's clock, whatever a tick is. A *slot* is the time that one message takes at the
+//! Times are ticks of a clock, whatever a tick is: that of the simulation, or a finer one. A *slot* is the time that one message takes at the
 //! injection bandwidth, so that load 1 is one message a slot. All processes are exact in their rate over the long run,
 //! and the same draws give the same times on every platform (logarithms are computed by `libm`).
 

@@ -65,6 +65,7 @@ impl Fabric {
             rule,
             classes: classes(&plan),
             has_simple_credits: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
+            units_per_tick: plan.units_per_tick(),
             vc_shift: plan.vc_shift,
             full_bytes: plan.packet,
             router_delay: plan.delay,

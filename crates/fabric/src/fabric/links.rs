@@ -36,6 +36,8 @@ impl Fabric {
         let Outgoing { packet, bytes, vc } = outgoing;
         if !self.sent_by_job.is_empty() {
             self.count_for_job(output, packet, bytes);
+        } else if WAITED {
+            self.context.counters.transmitted();
         }
         if !self.promised.is_empty() {
             self.keep_promise(output, packet);

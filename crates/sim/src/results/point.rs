@@ -42,7 +42,8 @@ pub struct PointResult {
     pub drained: bool,
     /// Packets measured: those generated in the measured interval, or if not all of them arrived those delivered in it.
     pub packets: u64,
-    /// Packet-hops simulated: packets delivered times the routers that they traversed, in the whole run.
+    /// Packet-hops simulated: packets that routers have sent, in the whole run, whether they have been delivered or not. A
+    /// packet counts once for each router that it leaves.
     pub packet_hops: u64,
     /// Simulated time before the measured interval.
     pub warm_up_ns: f64,

@@ -31,7 +31,7 @@ pub(crate) struct Control<'a> {
     now: u64,
     /// By job, what has been counted of a batch that has not ended.
     partial: Vec<Batch>,
-    /// By job, packets times the routers that they have traversed.
+    /// By job, packets that routers have sent.
     pub packet_hops: Vec<u64>,
     in_flight: i64,
     /// Ticks without a packet delivered, with packets in the network, and how many batches' of them are a standstill.
@@ -129,7 +129,7 @@ impl<'a> Control<'a> {
         let (mut begin, counts) = (self.now, self.machine.advance(until, self.batch));
         self.now = until;
         for (hops, counts) in self.packet_hops.iter_mut().zip(&counts) {
-            *hops += counts.iter().map(|batch| batch.hops).sum::<u64>();
+            *hops += counts.iter().map(|batch| batch.transmissions).sum::<u64>();
         }
         for batch in 0..counts.iter().map(Vec::len).max().unwrap_or(0) {
             let (mut entered, mut delivered) = (0, 0);

@@ -53,8 +53,8 @@ impl NodeTraffic {
         self.scheduled(job).is_none()
     }
 
-    /// When the next packet of a job at a node (by its number in the partition) is or will be generated, in ticks; `head` is
-    /// the time of the packet that the partition holds for the node, of whatever job.
+    /// When the next packet of a job at a node (by its number in the partition) is or will be generated, in ticks, rounded
+    /// down; `head` is the time of the packet that the partition holds for the node, of whatever job.
     pub fn next_generation_time(&self, job: usize, node: usize, head: Option<u64>) -> Option<u64> {
         match self {
             Self::Shared(shared) => shared.next_generation_time(job, node),

@@ -22,8 +22,10 @@ pub struct OpenTrafficSpec {
     pub injection: InjectionSpec,
     /// at which load, by node,
     pub load: Arc<dyn Fn(NodeId) -> f64 + Send + Sync>,
-    /// and the ticks of a slot.
+    /// the ticks of a slot,
     pub slot: u64,
+    /// and the parts of a tick in which generation times are counted (`Plan::units_per_tick`).
+    pub units_per_tick: u64,
     /// How messages are cut.
     pub packets: Packets,
     /// The seed of the nodes' streams.
@@ -40,7 +42,7 @@ struct Source {
     node: NodeId,
     /// Where its process is.
     injection: u32,
-    /// The generation of the current message, in ticks.
+    /// The generation of the current message, in parts of a tick.
     generated_at: u64,
     /// Bytes of it that are not yet in packets.
     left: u64,
@@ -60,6 +62,8 @@ pub struct OpenTraffic {
     pattern: Arc<PlacedPattern>,
     routing: Arc<dyn Routing>,
     packets: Packets,
+    units_per_tick: u64,
+    /// From when until when messages are generated, in parts of a tick.
     span: Span,
 }
 
@@ -73,12 +77,13 @@ impl OpenTraffic {
         let mut all: Vec<f64> = nodes.iter().map(load).collect();
         all.sort_unstable_by(f64::total_cmp);
         let process = |alike: &[f64]| {
-            let process = Injection::new(spec.injection, alike[0], spec.slot);
+            let process = Injection::new(spec.injection, alike[0], spec.slot.saturating_mul(spec.units_per_tick));
             if alike.len() >= MANY { process.for_many() } else { process }
         };
         let injections = all.chunk_by(f64::eq).map(process).collect();
         let mut loads = all;
         loads.dedup();
+        let in_units = |ticks: u64| ticks.saturating_mul(spec.units_per_tick);
         let source = |node: &u32| Source {
             stream: Stream::new(spec.seed, Owner::Node(*node)),
             state: InjectionState::default(),
@@ -95,8 +100,19 @@ impl OpenTraffic {
             pattern: Arc::clone(&spec.pattern),
             routing: Arc::clone(&spec.routing),
             packets: spec.packets,
-            span: spec.span.clone(),
+            units_per_tick: spec.units_per_tick,
+            span: in_units(spec.span.start)..in_units(spec.span.end),
         }
+    }
+}
+
+/// A generation time as the tick that it lies in, and the parts of a tick after that.
+#[inline]
+fn split(generated_at: u64, units_per_tick: u64) -> (u64, u64) {
+    match units_per_tick {
+        // Spares a division where generation times are ticks.
+        1 => (generated_at, 0),
+        units => (generated_at / units, generated_at % units),
     }
 }
 
@@ -106,7 +122,7 @@ impl Traffic for OpenTraffic {
         let source = &mut self.sources[node];
         if source.left == 0 {
             let injection = &self.injections[source.injection as usize];
-            let previous = if injection.is_backlogged() { now } else { source.generated_at };
+            let previous = if injection.is_backlogged() { now * self.units_per_tick } else { source.generated_at };
             source.generated_at = if source.started {
                 injection.next(&mut source.state, previous, &mut source.stream)?
             } else {
@@ -122,12 +138,16 @@ impl Traffic for OpenTraffic {
         let bytes = source.left.min(u64::from(self.packets.packet));
         source.left -= bytes;
         let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
+        let (dst, flow_id) = (source.dst, source.node.0);
+        let (generated_at, part) = split(source.generated_at, self.units_per_tick);
         Some(Demand {
-            generated_at: source.generated_at,
-            dst: source.dst,
+            generated_at,
+            part,
+            release: generated_at + u64::from(part > 0),
+            dst,
             bytes: bytes as u32,
             state,
-            flow_id: source.node.0,
+            flow_id,
         })
     }
 

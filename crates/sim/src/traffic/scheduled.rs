@@ -59,7 +59,8 @@ impl Traffic for ScheduledTraffic {
         let packet = self.executor.next(node)?;
         let dst = NodeId(packet.dst);
         let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
-        Some(Demand { generated_at: packet.generated_at, dst, bytes: packet.bytes, state, flow_id: packet.flow_id })
+        let host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
+        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id })
     }
 
     fn wants_events(&self) -> bool {

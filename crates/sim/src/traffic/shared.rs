@@ -61,7 +61,7 @@ impl SharedTraffic {
         self.jobs.get(job)
     }
 
-    /// When the head of a job's queue at a node is generated, in ticks; none if there is none.
+    /// When the head of a job's queue at a node is generated, in ticks, rounded down; none if there is none.
     pub fn next_generation_time(&self, job: usize, node: usize) -> Option<u64> {
         match self.heads[node * self.jobs.len() + job] {
             Head::Ready(demand) => Some(demand.generated_at),
@@ -110,7 +110,7 @@ impl SharedTraffic {
             Head::Unknown | Head::Silent => None,
         });
         // Of equal times the first in turn is taken.
-        ready.min_by_key(|(_, demand)| demand.generated_at.max(now))
+        ready.min_by_key(|(_, demand)| demand.release.max(now))
     }
 }
 

@@ -99,6 +99,7 @@ impl Traffic for VolumeTraffic {
         let state = self.routing.start(sender.node, dst, &mut sender.stream);
         let generated_at = sender.generated_at;
         sender.generated_at += host::time_of(bytes, self.packet, self.slot);
-        Some(Demand { generated_at, dst, bytes: bytes as u32, state, flow_id: sender.node.0 })
+        let (release, flow_id) = (generated_at, sender.node.0);
+        Some(Demand { generated_at, part: 0, release, dst, bytes: bytes as u32, state, flow_id })
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Ending {
     pub rate: f64,
     /// and the weights of all that send, in what analyses take the workload for.
     pub weights: f64,
-    /// Its packets times the routers that they have traversed.
+    /// Packets of it that routers have sent.
     pub packet_hops: u64,
     /// Seconds of the simulation.
     pub wall_s: f64,

@@ -69,7 +69,7 @@ pub trait Workload: Debug + Send + Sync {
     fn host_times(&self) -> Vec<Time> {
         Vec::new()
     }
-    /// Whether packets are generated at any time, not only at multiples of a packet's.
+    /// Whether packets are generated at any time, to the picosecond, not only at multiples of a packet's.
     fn is_continuous(&self) -> bool {
         false
     }
@@ -142,7 +142,7 @@ pub enum State {
 /// What a run has counted besides what its courses know.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
-    /// Packets of the job times the routers that they have traversed.
+    /// Packets of the job that routers have sent.
     pub packet_hops: u64,
     /// Simulated time, in ticks.
     pub end: u64,

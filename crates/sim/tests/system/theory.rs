@@ -149,6 +149,54 @@ fn a_source_queue_of_poisson_messages_waits_as_pollaczek_and_khinchine_say() {
     }
 }
 
+/// One sender whose packets take 204.8 ns and whose delays are 102.4 ns, but for the delay to the receiver.
+fn one_sender(matrix: &Matrix, ejection: &str, workload: &str) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = 2 }}
+        router = {{ kind = "output-queued", delay = "102.4 ns" }}
+        link = {{ bandwidth = "10 Gb/s", delay = "102.4 ns", ejection = {{ delay = "{ejection}" }} }}
+        workload = {{ kind = "traffic", {workload}, pattern = {} }}
+        measure = {{ warm_up = "20.48 us", max_time = "2068.48 us", precision = 0.0001 }}
+        "#,
+        matrix.pattern()
+    )
+}
+
+#[test]
+fn a_periodic_source_waits_half_a_tick_for_its_release_on_average() {
+    // The tick is 1/64 of a packet's time, and the phase of the messages within it is spread evenly, for the period is no
+    // multiple of it. Would catch generation times that are rounded to ticks, latencies that count from the release, a release
+    // before the generation or a tick too late, and a tick that is finer than need be.
+    let matrix = Matrix::pair("grid", 0, 1);
+    let text = one_sender(&matrix, "102.4 ns", r#"load = 0.31, injection = "periodic""#);
+    let system = build(&text).unwrap();
+    assert_eq!((system.network.plan.tick().0, system.network.plan.generation_unit().0), (3200, 1));
+    let found = result(&text);
+    let idle = system.picoseconds(system.zero_load_latency(1)) as f64;
+    let (mean, max) = (found.latency_mean_ns.unwrap() * 1e3 - idle, found.latency_max_ns.unwrap() * 1e3 - idle);
+    assert!((mean - 1599.5).abs() < 32.0, "{mean} ps");
+    assert!(max < 3199.5 && max > 3136.0, "{max} ps");
+}
+
+#[test]
+fn a_grid_of_releases_delays_poisson_messages_by_half_a_tick_and_changes_nothing_else() {
+    // A delay that is a picosecond longer forces a tick of a picosecond, on which the same messages are released as they are
+    // generated. Each busy period of the source begins up to a tick later on the grid; a few of them merge. Would catch other
+    // messages, a load that rounding changes, and a delay that adds up from message to message.
+    let matrix = Matrix::pair("grid-poisson", 0, 1);
+    for (load, message) in [(0.3, "256 B"), (0.8, "256 B"), (0.7, "600 B")] {
+        let workload = format!(r#"load = {load}, injection = "poisson", message_size = "{message}""#);
+        let [coarse, fine] = ["102.4 ns", "102.401 ns"].map(|ejection| one_sender(&matrix, ejection, &workload));
+        let ticks = [&coarse, &fine].map(|text| build(text).unwrap().network.plan.tick().0 as f64);
+        assert!(ticks[0] >= 800.0 && ticks[1] == 1.0, "{ticks:?}");
+        let (coarse, fine) = (result(&coarse), result(&fine));
+        assert_eq!(coarse.packets, fine.packets, "{load} {message}");
+        let delay = (coarse.latency_mean_ns.unwrap() - fine.latency_mean_ns.unwrap()) * 1e3 + 1.0;
+        assert!((0.3..0.6).contains(&(delay / ticks[0])), "{load} {message}: {delay} ps of {}", ticks[0]);
+    }
+}
+
 #[test]
 fn islip_fills_a_switch_under_uniform_traffic() {
     // McKeown 1999: 100 % for uniform independent arrivals. Would catch pointers that do not desynchronise. One per

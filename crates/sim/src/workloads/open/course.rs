@@ -227,7 +227,7 @@ impl OpenCourse {
         accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
     }
 
-    /// Mean latency of the packets delivered in the measured interval, in ticks.
+    /// Mean latency of the packets delivered in the measured interval, in the unit of generation times.
     fn latency(&self) -> Estimate {
         self.estimate(|batch: &Batch| Mean { sum: batch.latency as f64, weight: batch.packets as f64 })
     }
@@ -252,6 +252,7 @@ impl Course for OpenCourse {
             routing: Arc::clone(&network.routing),
             injection: open.traffic.injection,
             slot: network.slot(open.packets()),
+            units_per_tick: network.plan.units_per_tick(),
             packets: open.packets(),
             load: Arc::new(move |node: NodeId| load * open.weight(node)),
             seed: *seed,
@@ -401,8 +402,9 @@ impl Course for OpenCourse {
     }
 }
 
-fn ns(network: &Network, ticks: f64) -> f64 {
-    ticks * network.plan.tick().0 as f64 / 1e3
+/// A latency in nanoseconds.
+fn ns(network: &Network, units: f64) -> f64 {
+    units * network.plan.generation_unit().0 as f64 / 1e3
 }
 
 fn finite(value: f64) -> Option<f64> {
