@@ -1,4 +1,4 @@
-//! Latencies from histograms of ticks.
+//! Latencies from histograms.
 
 use engine::statistics::Histogram;
 
@@ -14,14 +14,14 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Those of a histogram of ticks.
+    /// Those of a histogram, in the unit of generation times.
     pub fn of(latency: &Histogram, network: &Network) -> Self {
-        let ns = |ticks: f64| ticks * network.plan.tick().0 as f64 / 1e3;
+        let ns = |units: f64| units * network.plan.generation_unit().0 as f64 / 1e3;
         Self {
             mean: latency.mean().map(ns),
             p50: latency.quantile(0.5).map(ns),
             p99: latency.quantile(0.99).map(ns),
-            max: latency.max().map(|ticks| ns(ticks as f64)),
+            max: latency.max().map(|units| ns(units as f64)),
         }
     }
 }
