@@ -74,7 +74,7 @@ proptest! {
         let found = run_divided(&system, 1, Grain::Fine);
         let one = as_text(&found);
         // Threads wait for one another at every window: where there are few. Else partitions, on one thread.
-        let few = any.windows < 10_000;
+        let few = any.windows < 2_000;
         let (threads, grain) = if few { (2, Grain::Fine) } else { (1, Grain::Exactly(3)) };
         prop_assert_eq!(&one, &as_text(&run_divided(&system, threads, grain)), "{}", any.text());
         prop_assert_ne!(&one, &digest(&any.with_seed(any.seed ^ 1), 1), "another seed, the same result");
