@@ -103,8 +103,15 @@ const MACHINES: [&str; 6] = [
     "torus:3x3,nodes_per_router=3",
 ];
 
+/// So many cases of a property, and eight times as many in `make test-long`, which gives a seed.
+fn cases(usual: u32) -> ProptestConfig {
+    let factor = if std::env::var_os("CUTTHROUGH_TEST_SEED").is_some() { 8 } else { 1 };
+    ProptestConfig::with_cases(usual * factor)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    // Each case tries all strategies.
+    #![proptest_config(cases(12))]
 
     #[test]
     fn every_strategy_keeps_to_room_and_fixed_tasks(
@@ -133,6 +140,10 @@ proptest! {
             prop_assert!(load.iter().all(|&load| load <= room.load + 3.0), "{:?} {:?} {}", strategy, load, room.load);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
 
     #[test]
     fn auto_is_never_worse_than_the_baselines(
@@ -151,6 +162,11 @@ proptest! {
             prop_assert!(best <= of(baseline) + 1e-6, "{:?}", baseline);
         }
     }
+}
+
+proptest! {
+    // Each case runs three strategies on one thread and on three.
+    #![proptest_config(cases(8))]
 
     #[test]
     fn the_same_seed_gives_the_same_mapping_on_any_number_of_threads(seed in any::<u64>()) {

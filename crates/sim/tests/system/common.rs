@@ -40,12 +40,22 @@ pub fn digest(text: &str, threads: usize) -> String {
 
 /// The same of a run whose threads have more than one partition each.
 pub fn digest_of(text: &str, threads: usize, grain: Grain) -> String {
+    let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    as_text(&run_divided(&system, threads, grain))
+}
+
+/// The result of a system on so many threads and partitions, without the wall-clock time.
+pub fn run_divided(system: &System, threads: usize, grain: Grain) -> PointResult {
     let options = RunOptions { threads, grain, ..RunOptions::default() };
-    let found = build(text).map_err(RunError::from).and_then(|system| run(&system, &options));
-    let mut found = found.unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let mut found = run(system, &options).unwrap_or_else(|error| panic!("{error}"));
     found.wall_s = 0.0;
     found.jobs.iter_mut().for_each(|job| job.point.wall_s = 0.0);
-    serde_json::to_string(&found).unwrap()
+    found
+}
+
+/// A result as text that differs if a bit of it does.
+pub fn as_text(found: &PointResult) -> String {
+    serde_json::to_string(found).unwrap()
 }
 
 /// A traffic matrix in a file of its own, which goes when this does.

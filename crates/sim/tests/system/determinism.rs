@@ -1,13 +1,14 @@
 //! Same seed, same bytes, whatever the threads; and golden results, so that a change of results is seen.
 
 use fabric::Grain;
-use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use rayon::prelude::*;
 use routing::RoutingSpec;
+use sim::{PointResult, System};
 
-use crate::common::{ROUTERS, build, digest, digest_of, idle_ns, mean_distance};
+use crate::common::{ROUTERS, as_text, build, digest, digest_of, idle_ns, mean_distance, run_divided};
 
 /// Topologies of 16 to 32 nodes: every kind.
 const TOPOLOGIES: &[(&str, &str)] = &[
@@ -120,31 +121,59 @@ fn adaptive_tori() -> Vec<(String, String)> {
     cases
 }
 
-/// The golden line of a case: what it gave and, in brackets, what a first look at it expects.
-///
-/// Below saturation the accepted load is the offered one; the mean number of routers is that of the pattern's pairs on
-/// shortest paths (for up*/down* at least); the mean latency is above that of the same ways without other packets.
-fn line(name: &str, text: &str, digest: &str) -> String {
-    let found: serde_json::Value = serde_json::from_str(digest).unwrap();
-    let number = |key: &str| found[key].as_f64().unwrap_or(f64::NAN);
-    let system = build(text).unwrap();
-    let hops = mean_distance(&system);
-    let idle = idle_ns(&system, number("hops_mean"));
-    let mut line = String::new();
-    write!(
-        line,
-        "{name}: accepted {:.6} [offered {}], routers {:.4} [{hops:.4}], latency {:.3} ns [> {idle:.3}], packets {}, \
-         packet-hops {}",
-        number("accepted_load"),
-        number("offered_load"),
-        number("hops_mean"),
-        number("latency_mean_ns"),
-        found["packets"],
-        found["packet_hops"],
-    )
-    .unwrap();
-    line
+/// A case, what it gave on one thread, and what a first look at it expects.
+struct Golden {
+    name: String,
+    system: System,
+    found: PointResult,
+    /// The mean number of routers of the pattern's pairs on shortest paths.
+    hops: f64,
+    /// The mean latency of the same paths without other packets.
+    idle: f64,
 }
+
+/// Every case, run once on one thread for all tests.
+static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| cases().into_par_iter().map(Golden::of).collect());
+
+impl Golden {
+    fn of((name, text): (String, String)) -> Self {
+        let system = build(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = run_divided(&system, 1, Grain::Fine);
+        let idle = idle_ns(&system, found.hops_mean.unwrap_or(f64::NAN));
+        Self { hops: mean_distance(&system), idle, name, system, found }
+    }
+
+    /// The line of the golden file: what was found and, in brackets, what is expected.
+    ///
+    /// Below saturation the accepted load is the offered one; the mean number of routers is that of the pattern's pairs on
+    /// shortest paths (for up*/down* at least); the mean latency is above that of the same paths without other packets.
+    fn line(&self) -> String {
+        let Self { name, found, hops, idle, .. } = self;
+        // As in the text of a result, to the last digit.
+        let written: serde_json::Value = serde_json::from_str(&as_text(found)).unwrap();
+        let number = |key: &str| written[key].as_f64().unwrap_or(f64::NAN);
+        format!(
+            "{name}: accepted {:.6} [offered {}], routers {:.4} [{hops:.4}], latency {:.3} ns [> {idle:.3}], packets {}, \
+             packet-hops {}",
+            number("accepted_load"),
+            number("offered_load"),
+            number("hops_mean"),
+            number("latency_mean_ns"),
+            found.packets,
+            found.packet_hops,
+        )
+    }
+
+    /// Panics unless another division over threads and partitions gives the same bytes.
+    fn check_division(&self, (threads, grain): (usize, Grain)) {
+        let other = as_text(&run_divided(&self.system, threads, grain));
+        assert_eq!(other, as_text(&self.found), "{}: {threads} threads, {grain:?} differ from one", self.name);
+    }
+}
+
+/// Threads and partitions that have to give the bytes of one thread.
+const DIVISIONS: [(usize, Grain); 5] =
+    [(2, Grain::Fine), (3, Grain::Fine), (7, Grain::Fine), (1, Grain::Exactly(5)), (2, Grain::Exactly(3))];
 
 const HEAD: &str = "\
 # One small case of every topology x router x routing, and of what is varied of routers and workloads.
@@ -154,21 +183,24 @@ const HEAD: &str = "\
 ";
 
 #[test]
-fn any_number_of_threads_gives_the_same_bytes_and_those_of_the_golden_file() {
-    // Would catch an order that depends on memory or on threads, a window longer than a channel's delay, a stream that
-    // is shared, and any unintended change of results.
-    let lines = cases().into_par_iter().map(|(name, text)| {
-        let one = digest(&text, 1);
-        for threads in [2, 3, 7] {
-            assert_eq!(digest(&text, threads), one, "{name}: {threads} threads differ from one");
-        }
-        for (threads, parts) in [(1, 5), (2, 3)] {
-            let many = digest_of(&text, threads, Grain::Exactly(parts));
-            assert_eq!(many, one, "{name}: {parts} partitions on each of {threads} threads differ from one");
-        }
-        line(&name, &text, &one)
-    });
-    let golden = HEAD.to_owned() + &lines.collect::<Vec<_>>().join("\n") + "\n";
+fn any_number_of_threads_gives_the_same_bytes() {
+    // Would catch an order that depends on memory or on threads, a window longer than a channel's delay, a stream that is
+    // shared. The divisions take turns, so that each has every topology, router and workload; all of them: the test below.
+    let turn = |index: usize| (index + index / DIVISIONS.len()) % DIVISIONS.len();
+    GOLDEN.par_iter().enumerate().for_each(|(index, golden)| golden.check_division(DIVISIONS[turn(index)]));
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn every_division_of_every_case_gives_the_same_bytes() {
+    // Would catch what is above, where it takes a division of one case that it has not there.
+    GOLDEN.par_iter().for_each(|golden| DIVISIONS.into_iter().for_each(|division| golden.check_division(division)));
+}
+
+#[test]
+fn results_are_those_of_the_golden_file() {
+    // Would catch any unintended change of results.
+    let golden = HEAD.to_owned() + &GOLDEN.iter().map(Golden::line).collect::<Vec<_>>().join("\n") + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/system/golden.txt");
     if std::env::var_os("CUTTHROUGH_BLESS").is_some() {
         std::fs::write(&path, &golden).unwrap();
@@ -197,13 +229,10 @@ fn a_large_network_in_partitions_for_the_cache_gives_the_same_bytes() {
 #[test]
 fn the_golden_numbers_are_what_they_should_be_near() {
     // Would catch a golden file that was blessed with wrong numbers: each is held to its expectation.
-    for (name, text) in cases() {
-        let system = build(&text).unwrap();
-        let found = crate::common::result(&text);
-        let (expected, hops) = (mean_distance(&system), found.hops_mean.unwrap());
-        let idle = idle_ns(&system, hops);
-        assert!(found.latency_mean_ns.unwrap() > idle, "{name}: faster than light: {found:?}");
-        // Past saturation short ways are delivered more often, so that the mean falls.
+    for Golden { name, system, found, hops: expected, idle } in &*GOLDEN {
+        let (expected, hops) = (*expected, found.hops_mean.unwrap());
+        assert!(found.latency_mean_ns.unwrap() > *idle, "{name}: faster than light: {found:?}");
+        // Past saturation packets with short paths are delivered more often, so that the mean falls.
         let carried = !found.saturated && found.offered_load < 0.5;
         let longest = match system.network.routing.kind() {
             "up-down" => 1.6,

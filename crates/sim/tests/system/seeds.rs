@@ -1,8 +1,9 @@
 //! Properties of any system: what a seed decides and what it does not, conservation, and honest confidence intervals.
 
+use fabric::Grain;
 use proptest::prelude::*;
 
-use crate::common::{Matrix, ROUTERS, build, digest, idle_ns, result};
+use crate::common::{Matrix, ROUTERS, as_text, build, digest, idle_ns, result, run_divided};
 
 /// A small system of some kind.
 #[derive(Clone, Debug)]
@@ -10,6 +11,8 @@ struct Any {
     text: String,
     seed: u64,
     load: f64,
+    /// Windows of lookahead in its time, at the end of each of which threads wait for one another.
+    windows: u64,
 }
 
 impl Any {
@@ -56,7 +59,7 @@ fn any_system() -> impl Strategy<Value = Any> {
             "#,
             time / 10
         );
-        Any { text, seed: u64::from(seed), load }
+        Any { text, seed: u64::from(seed), load, windows: time / wire }
     })
 }
 
@@ -66,13 +69,16 @@ proptest! {
     #[test]
     fn a_seed_decides_everything_but_the_statistics(any in any_system()) {
         // Would catch a result that depends on memory, time or threads; a seed that is not read; packets that are lost
-        // or made; latencies below the ways' own; percentiles out of order.
-        let one = digest(&any.text(), 1);
-        prop_assert_eq!(&one, &digest(&any.text(), 2), "{}", any.text());
+        // or made; latencies below the paths' own; percentiles out of order.
+        let system = build(&any.text()).unwrap();
+        let found = run_divided(&system, 1, Grain::Fine);
+        let one = as_text(&found);
+        // Threads wait for one another at every window: where there are few. Else partitions, on one thread.
+        let few = any.windows < 2_000;
+        let (threads, grain) = if few { (2, Grain::Fine) } else { (1, Grain::Exactly(3)) };
+        prop_assert_eq!(&one, &as_text(&run_divided(&system, threads, grain)), "{}", any.text());
         prop_assert_ne!(&one, &digest(&any.with_seed(any.seed ^ 1), 1), "another seed, the same result");
 
-        let found = result(&any.text());
-        let system = build(&any.text()).unwrap();
         prop_assert!(!found.saturated && found.drained, "{}{found:?}", any.text());
         let ratio = found.accepted_load / any.load;
         let noise = found.accepted_load_ci.unwrap_or(0.0) / any.load;
