@@ -1,6 +1,7 @@
 //! Building and running small experiments.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use fabric::Grain;
 use sim::{Experiment, PointResult, RunError, RunOptions, System, SystemError, run};
@@ -64,7 +65,10 @@ pub struct Matrix(PathBuf);
 impl Matrix {
     /// Lines of source, destination and weight.
     pub fn new(name: &str, lines: &[(u32, u32, f64)]) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.csv", std::process::id()));
+        // Tests run side by side, and two may have a matrix of one name.
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{number}-{name}.csv", std::process::id()));
         let lines: String = lines.iter().map(|(src, dst, weight)| format!("{src},{dst},{weight}\n")).collect();
         std::fs::write(&path, format!("src,dst,weight\n{lines}")).unwrap();
         Self(path)
