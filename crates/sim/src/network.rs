@@ -52,7 +52,7 @@ impl Network {
         let whole = message / u64::from(packet);
         let rest = (message % u64::from(packet)) as u32;
         let time = |bytes| self.plan.serialization(ChannelClass::INJECTION, bytes);
-        whole * time(packet) + if rest > 0 { time(rest) } else { 0 }
+        whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
     }
 
     /// Latency of a packet that meets no other, on a path through so many routers, in ticks.

@@ -15,6 +15,12 @@ use crate::network::{Network, Packets};
 use crate::traffic::Span;
 use crate::workloads::{self, Setting, Site, Workload};
 
+/// The longest run in picoseconds, some 26 days: times that lie behind its end have to fit into 64 bits too.
+const LONGEST_RUN: u64 = 1 << 61;
+
+/// Batches of the longest run, its warm-up and its draining included.
+const MOST_BATCHES: u64 = 1 << 13;
+
 /// One of the workloads that share a network.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -59,7 +65,33 @@ impl System {
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
         let network = Network { topology, routing, plan: Arc::new(plan), packet };
         let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
-        Ok(Self { spec: spec.clone(), network, jobs })
+        let system = Self { spec: spec.clone(), network, jobs };
+        system.check_clock()?;
+        Ok(system)
+    }
+
+    /// Refuses a run that may be longer than the clock holds.
+    fn check_clock(&self) -> Result<(), SystemError> {
+        if let Some(end) = self.spec.measure.max_time.filter(|end| end.0 > LONGEST_RUN) {
+            let message = format!("{end} is too long: the clock holds a run of {}", Time(LONGEST_RUN));
+            return Err(SystemError::new("measure.max_time", message));
+        }
+        let longest = self.picoseconds(self.batch()).saturating_mul(MOST_BATCHES);
+        let Some(slowest) = self.jobs.iter().find(|job| job.workload.is_open()) else { return Ok(()) };
+        if self.spec.measure.max_time.is_some() || longest <= LONGEST_RUN {
+            return Ok(());
+        }
+        let key = match &*slowest.name {
+            "" => "workload.load".to_owned(),
+            name => format!("job.{name}.workload.load"),
+        };
+        let message = format!(
+            "at load {} messages are so rare that a run may take longer than the {} that the clock holds; raise the load, or set \
+             `measure.max_time`",
+            slowest.workload.load(),
+            Time(LONGEST_RUN)
+        );
+        Err(SystemError::new(key, message))
     }
 
     /// How messages are cut into packets: those of the first job.

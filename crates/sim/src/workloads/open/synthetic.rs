@@ -62,8 +62,8 @@ impl Workload for Open {
         let slot = network.slot(self.packets());
         let rate = f64::from(network.topology.nodes()) * self.traffic.load;
         let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
-        let wanted = slot * slots.div_ceil(self.packets().count()).max(1);
-        let wanted = wanted.max(network.longest_path()).next_multiple_of(slot);
+        let wanted = slot.saturating_mul(slots.div_ceil(self.packets().count()).max(1));
+        let wanted = wanted.max(network.longest_path()).checked_next_multiple_of(slot).unwrap_or(u64::MAX);
         let Some(end) = measure.max_time else { return wanted };
         let warm_up = match measure.warm_up {
             WarmUp::Fixed(time) => time.0,
