@@ -128,6 +128,12 @@ impl Pool {
         &self.packets
     }
 
+    /// The entries of all places, used or not.
+    #[inline]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// The number of places that hold a packet.
     pub fn used(&self) -> usize {
         self.packets.len() - self.free.len()

@@ -6,6 +6,7 @@ use units::Draw;
 use crate::catalogue::Arbitration;
 use crate::fabric::Fabric;
 use crate::footprint::bytes_of;
+use crate::prefetch::read_through;
 
 /// A set of candidates, one bit each, over one or more words.
 pub type Mask<'a> = &'a [u64];
@@ -39,6 +40,7 @@ pub(crate) struct Requests<S = ()> {
 
 /// What is kept of an output: in one place, since it is used together.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 struct Line<S> {
     near: [u64; 2],
     last: u32,
@@ -77,6 +79,11 @@ impl<S: Copy + Default> Requests<S> {
     pub fn bytes(outputs: u64, candidates: u64) -> u64 {
         let words = candidates.div_ceil(64).max(1);
         bytes_of::<Line<S>>(outputs) + bytes_of::<u64>(if words > 2 { outputs * words } else { 0 })
+    }
+
+    /// Reads all lines once, in the order of memory.
+    pub fn before_window(&self) {
+        read_through(&self.lines, |line| line.near[0]);
     }
 
     /// Adds a candidate; returns whether it was not there yet.

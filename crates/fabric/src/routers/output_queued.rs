@@ -71,7 +71,7 @@ impl OutputQueued {
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
-    #[inline(always)]
+    #[inline(never)]
     fn send(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
         let output = base + out;
         let port = &fabric.outputs[output];

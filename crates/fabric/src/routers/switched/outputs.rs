@@ -114,7 +114,7 @@ impl Switched {
     }
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if free_at > now {

@@ -11,6 +11,8 @@ use crate::prefetch::{Prefetch, read_through};
 impl Prefetch for Switched {
     fn before_window(&self) {
         read_through(&self.fifos, |fifo| u64::from(fifo.held));
+        read_through(&self.input_sides, |side| side.filled);
+        self.requests.before_window();
         read_through(&self.buffers, |buffer| u64::from(buffer.queued));
     }
 
