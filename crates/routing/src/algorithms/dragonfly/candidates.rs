@@ -1,5 +1,7 @@
 //! The direct ways through a dragonfly, from tables.
 
+use std::hint::select_unpredictable;
+
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
@@ -167,6 +169,31 @@ impl Ways {
             return Route::only(self.local_port(number, to_number), VcClass(memory.local));
         }
         self.out_of(at, (group, number), to_group, memory)
+    }
+
+    /// The next hop on the direct path to a node, which may be one of this router's. Where a packet stands on its path is as
+    /// random as its destination, so that values are selected here instead of branched on: branches would be mispredicted
+    /// about once a hop.
+    #[inline]
+    pub fn to_node(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
+        let (home, port) = self.home(dst);
+        let Exits::Single(exits) = &self.exits else {
+            return if home == at { Route::only(port, VcClass(0)) } else { self.to_router(at, home, memory) };
+        };
+        let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(home));
+        let exit = exits[(group * self.topology.size().g + to_group) as usize];
+        let is_inside = group == to_group;
+        let toward = select_unpredictable(is_inside, to_number, exit >> 16);
+        let is_here = toward == number;
+        let own = select_unpredictable(is_inside, port.0, exit as u16);
+        let out = select_unpredictable(is_here, own, self.local_port(number, toward).0);
+        let crosses = is_here & !is_inside;
+        let class = select_unpredictable(is_here, 0, memory.local);
+        let class = select_unpredictable(crosses, memory.global, class);
+        let behind = if memory.global == 0 { self.classes.behind_first } else { self.classes.behind_second };
+        memory.local = select_unpredictable(crosses, behind, memory.local);
+        memory.global += u8::from(crosses);
+        Route::only(PortId(out), VcClass(class))
     }
 
     /// The next hop on the direct way to another group.

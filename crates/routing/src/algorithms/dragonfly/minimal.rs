@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{NodeId, PortId, RouterId};
 
 use super::candidates::{Classes, Ways};
 use super::loads;
@@ -57,12 +57,8 @@ impl Routing for Minimal {
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let (home, port) = self.ways.home(hop.dst);
-        if home == at {
-            return Route::only(port, VcClass(0));
-        }
         let mut memory = Memory::of(hop.state);
-        let route = self.ways.to_router(at, home, &mut memory);
+        let route = self.ways.to_node(at, hop.dst, &mut memory);
         hop.state = memory.state();
         route
     }
