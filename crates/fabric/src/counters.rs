@@ -245,7 +245,7 @@ impl Counters {
         if let Some(bytes) = job.by_source.get_mut(source) {
             *bytes += u64::from(packet.bytes);
         }
-        if let Some(last) = job.arrivals.get_mut(packet.dst as usize) {
+        if let Some(last) = job.arrivals.get_mut(packet.dst().index()) {
             *last = at.max(*last);
         }
         if job.is_measured(packet.generated_at) {

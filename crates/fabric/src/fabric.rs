@@ -133,6 +133,9 @@ pub struct Fabric {
     pub(crate) exceeds_cache: bool,
     /// By place of the pool, when the packet's tail is through the pipeline, in ticks; empty unless tails matter.
     tails: Vec<u64>,
+    /// By place of the pool, where credits are counted per crosspoint, the output of the next router that is chosen for the
+    /// packet while it waits, or `UNDECIDED`; else empty.
+    aheads: Vec<u16>,
     /// A packet may leave an input before its tail has come, so that the times of tails are kept.
     tracks_tails: bool,
     /// A buffer always falls free as the packet's head leaves.

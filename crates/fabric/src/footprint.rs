@@ -7,7 +7,7 @@ use engine::Event;
 use topology::Topology;
 use units::RouterId;
 
-use crate::packet::{Entry, Packet};
+use crate::packet::Packet;
 
 /// The sizes of a network that its state depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl NetworkSize {
     /// Bytes of so many packets in the network: their places in the pool, and an event or two for each.
     pub fn packet_bytes(packets: u64) -> u64 {
         // A list that has grown has room for half as much again, on average.
-        (bytes_of::<Packet>(packets) + bytes_of::<Entry>(packets) + bytes_of::<u32>(packets)) * 3 / 2
+        (bytes_of::<Packet>(packets) + bytes_of::<u32>(packets)) * 3 / 2
             + bytes_of::<[Event; 2]>(packets)
     }
 }

@@ -58,7 +58,7 @@ impl Fabric {
     /// The space that a packet takes at an input, as its upstream output has counted it.
     fn space_of(&self, input: u32, packet: &Packet) -> Space {
         let per_crosspoint = self.plan.credit_rule() == CreditRule::PerCrosspoint;
-        Space { input, part: if per_crosspoint { u32::from(packet.ahead) } else { 0 } }
+        Space { input, part: if per_crosspoint { u32::from(packet.out) } else { 0 } }
     }
 
     fn account(&self, part: u16, ledger: &mut Ledger) {

@@ -1,16 +1,18 @@
-//! Packets in flight: their content, their places in queues, and the pool that holds both.
+//! Packets in flight, and the pool that holds them.
 //!
-//! A packet has three parts, kept apart. Its *content* (`Packet`) is what crosses links. Its *entry* (`Entry`) is what a
-//! router needs while the packet waits in a queue: most steps of a hop read the entry alone. The buffer space that it holds
-//! is known by the input that it came by (`crate::routers::Space`); packets that share one space, as the copies of a multicast
-//! do, are in a side table (`crate::fabric::Copies`) that is empty without them.
+//! A packet has three parts. Its *content* is what crosses links. Its *place in a queue* is what a router needs while the
+//! packet waits: the packet behind it, and the output and class that are decided for it. The two lie side by side in 32 bytes,
+//! half a cache line: a hop reads both, and misses are what it costs. The buffer space that a packet holds is known by the
+//! input that it came by (`crate::routers::Space`); packets that share one space, as the copies of a multicast do, are in a
+//! side table (`crate::fabric::Copies`) that is empty without them.
 
 use routing::RouteState;
+use units::NodeId;
 
 /// No packet.
 pub const NONE: u32 = u32::MAX;
 
-/// The content of a packet in the network or at the head of its source: 32 bytes.
+/// A packet in the network or at the head of its source.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Packet {
@@ -18,31 +20,51 @@ pub struct Packet {
     pub generated_at: u64,
     /// What its traffic knows it by: the node that sends it, or its message.
     pub flow_id: u32,
-    /// The node that it is for.
-    pub dst: u32,
+    /// The node that it is for, in the low `DST_BITS`, and the class of virtual channels on which it leaves this router.
+    dst_and_class: u32,
     /// What it carries for its routing.
     pub state: RouteState,
     /// Its size in bytes.
     pub bytes: u32,
-    /// Routers that it has entered.
-    pub hops: u16,
-    /// Where credits are counted per crosspoint, the output that the upstream router has chosen for it here; else
-    /// `UNDECIDED`.
-    pub ahead: u16,
-}
-
-/// A packet's place in a queue of a router or at its source: 16 bytes.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(16))]
-pub struct Entry {
     /// The packet behind it in its queue, or `NONE`.
     pub next: u32,
-    /// The packet's size in bytes.
-    pub bytes: u32,
-    /// The output port of this router by which it leaves.
+    /// Routers that it has entered.
+    pub hops: u16,
+    /// The output port by which it leaves this router. On a link, where credits are counted per crosspoint, the output that the
+    /// upstream router has chosen for it at the next.
     pub out: u16,
-    /// The class of virtual channels on which it leaves.
-    pub class: u8,
+}
+
+/// Bits of a node's number.
+const DST_BITS: u32 = 24;
+
+const _: () = assert!(size_of::<Packet>() == 32 && topology::MAX_NODES <= 1 << DST_BITS);
+
+impl Packet {
+    /// A packet of a flow for a node, generated at a time, that has entered no router.
+    pub fn new(generated_at: u64, flow_id: u32, dst: NodeId, (state, bytes): (RouteState, u32)) -> Self {
+        let (next, out) = (NONE, UNDECIDED);
+        Self { generated_at, flow_id, dst_and_class: dst.0, state, bytes, next, hops: 0, out }
+    }
+
+    /// The node that it is for.
+    #[inline(always)]
+    pub fn dst(&self) -> NodeId {
+        NodeId(self.dst_and_class & ((1 << DST_BITS) - 1))
+    }
+
+    /// The class of virtual channels on which it leaves this router.
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.dst_and_class >> DST_BITS) as u8
+    }
+
+    /// It is decided by which output and on which class it leaves; it is the last of its queue.
+    #[inline(always)]
+    pub fn leave_by(&mut self, out: u16, class: u8) {
+        self.dst_and_class = self.dst().0 | u32::from(class) << DST_BITS;
+        (self.out, self.next) = (out, NONE);
+    }
 }
 
 /// The packet at the head of a node's source queue.
@@ -67,7 +89,6 @@ pub const UNDECIDED: u16 = u16::MAX;
 #[derive(Debug, Default)]
 pub struct Pool {
     packets: Vec<Packet>,
-    entries: Vec<Entry>,
     /// The free places. Listed, not linked through the places: those are cold when many packets come at once.
     free: Vec<u32>,
 }
@@ -81,14 +102,11 @@ impl Pool {
     /// Takes a packet in and returns its place.
     #[inline]
     pub fn put(&mut self, packet: Packet) -> u32 {
-        let entry = Entry { next: NONE, bytes: packet.bytes, out: UNDECIDED, class: 0 };
         let Some(place) = self.free.pop() else {
             self.packets.push(packet);
-            self.entries.push(entry);
             return (self.packets.len() - 1) as u32;
         };
         self.packets[place as usize] = packet;
-        self.entries[place as usize] = entry;
         place
     }
 
@@ -98,40 +116,16 @@ impl Pool {
         self.free.push(place);
     }
 
-    /// A packet's place in its queue.
-    #[inline(always)]
-    pub fn entry(&self, place: u32) -> &Entry {
-        &self.entries[place as usize]
-    }
-
-    /// A packet's place in its queue.
-    #[inline(always)]
-    pub fn entry_mut(&mut self, place: u32) -> &mut Entry {
-        &mut self.entries[place as usize]
-    }
-
-    /// The packet behind another one in its queue.
-    #[inline(always)]
-    pub fn next(&self, place: u32) -> u32 {
-        self.entries[place as usize].next
-    }
-
-    /// The content at a place, unless the place is `NONE`.
+    /// The packet at a place, unless the place is `NONE`.
     #[inline]
     pub fn get(&self, place: u32) -> Option<&Packet> {
         self.packets.get(place as usize)
     }
 
-    /// The content of all places, used or not.
+    /// All places, used or not.
     #[inline]
     pub fn places(&self) -> &[Packet] {
         &self.packets
-    }
-
-    /// The entries of all places, used or not.
-    #[inline]
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
     }
 
     /// The number of places that hold a packet.
@@ -194,7 +188,7 @@ impl Queue {
         if self.head == NONE {
             self.head = packet;
         } else {
-            pool.entry_mut(self.tail).next = packet;
+            pool[self.tail].next = packet;
         }
         self.tail = packet;
     }
@@ -203,7 +197,7 @@ impl Queue {
     #[inline]
     pub fn pop(&mut self, pool: &Pool) -> u32 {
         let packet = self.head;
-        self.head = pool.next(packet);
+        self.head = pool[packet].next;
         packet
     }
 }

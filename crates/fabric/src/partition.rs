@@ -8,7 +8,7 @@ use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
 use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, wake};
-use crate::packet::{Head, NONE, Packet, UNDECIDED};
+use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::Routers;
@@ -376,15 +376,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return;
         };
         let fabric = &mut self.fabric;
-        let packet = Packet {
-            generated_at: demand.generated_at * fabric.units_per_tick + demand.part,
-            flow_id: demand.flow_id,
-            dst: demand.dst.0,
-            state: demand.state,
-            bytes: demand.bytes,
-            hops: 0,
-            ahead: UNDECIDED,
-        };
+        let generated_at = demand.generated_at * fabric.units_per_tick + demand.part;
+        let packet = Packet::new(generated_at, demand.flow_id, demand.dst, (demand.state, demand.bytes));
         debug_assert!(
             demand.release >= demand.generated_at + u64::from(demand.part > 0),
             "sent before it is generated"

@@ -35,13 +35,12 @@ impl Fabric {
         read_through(&self.outputs, |output| output.queued);
         read_through(&self.inputs, |input| u64::from(input.router));
         read_through(self.pool.places(), |packet| packet.generated_at);
-        read_through(self.pool.entries(), |entry| u64::from(entry.next));
     }
 
     /// Reads a packet that has been on a link.
     #[inline(always)]
     pub(crate) fn before_arrival(&self, packet: u32) {
-        black_box(self.pool[packet].dst);
+        black_box(self.pool[packet].bytes);
     }
 
     /// Reads what sending over a channel reads.

@@ -47,10 +47,10 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 in_port,
                 vc: (waiting.input & ((1 << vc_shift) - 1)) as u8,
                 out_port,
-                class: fabric.pool.entry(waiting.packet).class,
+                class: fabric.pool[waiting.packet].class(),
                 vcs_per_class: fabric.vcs_per_class(waiting.output as usize),
                 src: self.source_of(packet.flow_id),
-                dst: NodeId(packet.dst),
+                dst: packet.dst(),
             })
         };
         let waiting = crate::routers::waiting(self.routers(), fabric).into_iter();

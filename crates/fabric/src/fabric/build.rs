@@ -74,6 +74,7 @@ impl Fabric {
             frees_at_head: plan.frees_at_head(),
             tracks_tails: plan.tracks_tails(),
             tails: Vec::new(),
+            aheads: Vec::new(),
             copies: Copies::default(),
             stations,
             routing: Arc::clone(&plan.routing),

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use routing::{Choice, Hop, PathOption, Route};
 use topology::ChannelSource;
-use units::{Draw, NodeId, PortId, VcClass};
+use units::{Draw, PortId, VcClass};
 
 use super::{Arrival, Fabric};
 use crate::catalogue::CreditRule;
-use crate::packet::{Entry, NONE, UNDECIDED};
 use crate::port::OutputPort;
 
 impl Fabric {
@@ -19,22 +18,22 @@ impl Fabric {
         let vc_class = if self.reads_class { self.class_of(arrival) } else { vc };
         let place = &mut self.pool[packet];
         let mut hop =
-            Hop { dst: NodeId(place.dst), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
+            Hop { dst: place.dst(), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
         let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
         (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, route.first.0);
         if self.rule == CreditRule::PerCrosspoint {
-            // The upstream router has chosen; the field is free for this router's own choice ahead.
-            arrival.out = std::mem::replace(&mut place.ahead, UNDECIDED);
+            // The upstream router has chosen.
+            arrival.out = place.out;
         } else if route.choice == Choice::Escape {
             self.choose_or_escape(arrival, &route, &Hop { state: before, ..hop });
         } else if route.count != 1 {
             self.choose_output(arrival, &route, Hop { state: before, ..hop });
         }
         let Arrival { base, out, class, bytes, .. } = *arrival;
-        *self.pool.entry_mut(packet) = Entry { next: NONE, bytes, out, class };
+        self.pool[packet].leave_by(out, class);
         self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
     }
 

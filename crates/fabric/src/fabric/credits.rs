@@ -2,13 +2,13 @@
 
 use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
-use units::{Draw, NodeId, PortId, RouterId, VcClass};
+use units::{Draw, PortId, RouterId, VcClass};
 
 use super::Fabric;
 use crate::catalogue::{CreditReturn, CreditRule};
 use crate::event_kind;
 use crate::fabric::links::Outgoing;
-use crate::packet::{Packet, UNDECIDED};
+use crate::packet::UNDECIDED;
 use crate::port::{FarEnd, OutputPort};
 use engine::Stream;
 
@@ -121,7 +121,11 @@ impl Fabric {
     pub(super) fn spend_far_credit(&mut self, output: usize, outgoing: Outgoing) {
         let vc = u32::from(outgoing.vc);
         let slot = match self.rule {
-            CreditRule::PerCrosspoint => vc << self.ahead_shift | u32::from(self.pool[outgoing.packet].ahead),
+            CreditRule::PerCrosspoint => {
+                let ahead = std::mem::replace(&mut self.aheads[outgoing.packet as usize], UNDECIDED);
+                self.pool[outgoing.packet].out = ahead;
+                vc << self.ahead_shift | u32::from(ahead)
+            }
             _ => vc,
         };
         let left = self.add_credit(output, slot, -(outgoing.bytes as i32));
@@ -281,8 +285,8 @@ impl Fabric {
     /// choice once it does not depend on credits any more.
     fn ready_ahead(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
         let (router, in_port) = self.far_end(output)?;
-        let Packet { dst, state, .. } = self.pool[packet];
-        let mut hop = Hop { dst: NodeId(dst), state, in_port, vc_class: VcClass(class) };
+        let waiting = &self.pool[packet];
+        let mut hop = Hop { dst: waiting.dst(), state: waiting.state, in_port, vc_class: VcClass(class) };
         let route = self.routing.route(router, &mut hop);
         let (vc, out) = match route.choice {
             Choice::LeastLoaded if route.count > 1 => {
@@ -296,7 +300,7 @@ impl Fabric {
                 (self.best_of(output, class, bytes, credit)?.0, out)
             }
         };
-        self.pool[packet].ahead = out;
+        self.aheads[packet as usize] = out;
         Some(vc)
     }
 
@@ -322,7 +326,7 @@ impl Fabric {
 
     /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
     fn fixed_ahead(&mut self, output: usize, route: &Route, packet: u32) -> u16 {
-        let kept = self.pool[packet].ahead;
+        let kept = self.aheads[packet as usize];
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
@@ -331,7 +335,7 @@ impl Fabric {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.routing.port_lists()).0
         };
-        self.pool[packet].ahead = out;
+        self.aheads[packet as usize] = out;
         out
     }
 

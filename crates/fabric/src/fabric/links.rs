@@ -4,7 +4,8 @@ use super::Fabric;
 use crate::context::Mail;
 use crate::event_kind;
 use crate::fabric::wakes::wake;
-use crate::packet::Packet;
+use crate::catalogue::CreditRule;
+use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 
 /// A packet that is sent: its place, its size, and the virtual channel that it leaves on.
@@ -118,13 +119,23 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
         let place = self.pool.put(packet);
-        if self.tracks_tails {
-            if self.tails.len() <= place as usize {
-                self.tails.resize(place as usize + 1, 0);
-            }
-            self.tails[place as usize] = tail;
+        if self.tracks_tails || self.rule == CreditRule::PerCrosspoint {
+            self.admit_aside(place as usize, tail);
         }
         place
+    }
+
+    /// The same for what is kept beside the pool.
+    #[inline(never)]
+    fn admit_aside(&mut self, place: usize, tail: u64) {
+        if self.tracks_tails {
+            self.tails.resize(self.tails.len().max(place + 1), 0);
+            self.tails[place] = tail;
+        }
+        if self.rule == CreditRule::PerCrosspoint {
+            self.aheads.resize(self.aheads.len().max(place + 1), UNDECIDED);
+            self.aheads[place] = UNDECIDED;
+        }
     }
 
     /// The time until a packet's tail has come in, in ticks: 0 where it cannot matter.

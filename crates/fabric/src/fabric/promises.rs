@@ -56,7 +56,7 @@ impl Fabric {
 
     /// Whether a packet's credit is promised, so that it waits for the link only.
     pub(crate) fn is_promised(&self, packet: u32) -> bool {
-        self.adaptive_class == Some(self.pool.entry(packet).class)
+        self.adaptive_class == Some(self.pool[packet].class())
     }
 
     /// Whether no credit is promised any more.

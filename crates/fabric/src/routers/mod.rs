@@ -56,7 +56,7 @@ pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> 
     for input in 0..fabric.ports() << fabric.vc_shift {
         let base = fabric.inputs[input >> fabric.vc_shift].base;
         for packet in routers.heads(fabric, input).filter(|&packet| packet != NONE) {
-            let output = base + u32::from(fabric.pool.entry(packet).out);
+            let output = base + u32::from(fabric.pool[packet].out);
             all.push(Waiting { packet, input: input as u32, output });
         }
     }

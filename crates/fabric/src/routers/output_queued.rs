@@ -92,8 +92,8 @@ impl OutputQueued {
             turn,
             |fabric, candidate| {
                 let packet = head(candidate);
-                let entry = fabric.pool.entry(packet);
-                fabric.ready_vc(output, packet, (entry.class, entry.bytes))
+                let waiting = &fabric.pool[packet];
+                fabric.ready_vc(output, packet, (waiting.class(), waiting.bytes))
             },
             |fabric, candidate| fabric.pool[head(candidate)].generated_at,
         );
@@ -111,7 +111,7 @@ impl OutputQueued {
         let Departure { output, candidate, input, out, vc } = departure;
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let packet = crosspoint.queue.head();
-        let bytes = fabric.pool.entry(packet).bytes;
+        let bytes = fabric.pool[packet].bytes;
         crosspoint.queue.pop(&fabric.pool);
         self.requests.serve(output, candidate, crosspoint.queue.is_empty());
         let Sent { time, more } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);

@@ -151,7 +151,7 @@ impl SharedBuffer {
     fn admit_waiting(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let words = router * self.words..(router + 1) * self.words;
         while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
-            let bytes = fabric.pool.entry(packet).bytes;
+            let bytes = fabric.pool[packet].bytes;
             let space = self.claims[packet as usize].space;
             self.forget_first(fabric, router, queue);
             self.reserved[space.input as usize] -= bytes;
@@ -171,7 +171,7 @@ impl SharedBuffer {
         let first = (fabric.routers[router].base as usize) << self.class_shift;
         in_turn(&self.waiting[words], (self.last[router] as usize + 1) % (self.words * 64)).find_map(|local| {
             let (packet, _) = self.queues[first + local].waiting?;
-            let bytes = fabric.pool.entry(packet).bytes;
+            let bytes = fabric.pool[packet].bytes;
             self.admits(router, first + local, bytes).then_some((local, first + local, packet))
         })
     }
@@ -192,7 +192,7 @@ impl SharedBuffer {
             Turn { rule: self.arbitration, router, output },
             |fabric, class| {
                 let packet = head(class);
-                let bytes = fabric.pool.entry(packet).bytes;
+                let bytes = fabric.pool[packet].bytes;
                 fabric.ready_vc(output, packet, (class as u8, bytes))
             },
             |fabric, class| fabric.pool[head(class)].generated_at,
@@ -209,7 +209,7 @@ impl SharedBuffer {
         let packet = queue.pop(&fabric.pool);
         let is_done = queue.is_empty();
         self.requests.serve(output, class, is_done);
-        let bytes = fabric.pool.entry(packet).bytes;
+        let bytes = fabric.pool[packet].bytes;
         let space = self.claims[packet as usize].space;
         if space.part == RESERVED {
             self.forget_first(fabric, router, output << self.class_shift | class);
@@ -296,7 +296,7 @@ impl Routers for SharedBuffer {
         let ports = usize::from(fabric.routers[port.router as usize].ports);
         let queues = self.queues[base << self.class_shift..(base + ports) << self.class_shift].iter();
         // Packets of several inputs share a queue, so that any of them may be behind its front.
-        let next = |&packet: &u32| Some(fabric.pool.next(packet)).filter(|&packet| packet != NONE);
+        let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
         let packets = queues.filter(|queue| !queue.queue.is_empty());
         let packets = packets.flat_map(move |queue| std::iter::successors(Some(queue.queue.head()), next));
         let held = Space { input: input as u32, part: RESERVED };

@@ -4,7 +4,7 @@ use engine::Bits;
 
 use super::Switched;
 use crate::fabric::{Arrival, Fabric, wake};
-use crate::packet::{Entry, NONE, Queue};
+use crate::packet::{NONE, Queue};
 
 /// The FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head asks for nothing; an
 /// input that has packets wakes when it is free.
@@ -26,7 +26,7 @@ impl Fifo {
     /// The size of its head, which is read from the packet only if it is not the usual one.
     #[inline(always)]
     pub fn head_size(&self, fabric: &Fabric) -> u32 {
-        if self.odd { fabric.pool.entry(self.queue.head()).bytes } else { fabric.full_bytes }
+        if self.odd { fabric.pool[self.queue.head()].bytes } else { fabric.full_bytes }
     }
 }
 
@@ -89,10 +89,10 @@ impl Switched {
         fifo.queue.pop(&fabric.pool);
         let next = fifo.queue.head();
         if next != NONE {
-            let Entry { out, class, bytes, .. } = *fabric.pool.entry(next);
-            (fifo.out, fifo.class, fifo.odd) = (out, class, bytes != fabric.full_bytes);
+            let head = &fabric.pool[next];
+            (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
             if let Some(age) = self.ages.get_mut(input) {
-                *age = fabric.pool[next].generated_at;
+                *age = head.generated_at;
             }
         }
         let side = &mut self.input_sides[port];

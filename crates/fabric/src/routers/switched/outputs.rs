@@ -108,7 +108,7 @@ impl Switched {
         }
         side.filled |= 1 << vc;
         let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
-        fabric.pool.entry_mut(packet).next = NONE;
+        fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
     }
@@ -128,7 +128,7 @@ impl Switched {
             let vc = (place + turn as usize) & 63;
             let buffer = &mut self.buffers[first | vc];
             let packet = buffer.queue.head();
-            let bytes = fabric.pool.entry(packet).bytes;
+            let bytes = fabric.pool[packet].bytes;
             if !fabric.has_credit(output, vc as u8, bytes) {
                 continue;
             }

@@ -185,8 +185,8 @@ impl VirtualOutputQueued {
             if packet == NONE {
                 return None;
             }
-            let entry = fabric.pool.entry(packet);
-            let vc = fabric.ready_vc(base + out, packet, (entry.class, entry.bytes));
+            let waiting = &fabric.pool[packet];
+            let vc = fabric.ready_vc(base + out, packet, (waiting.class(), waiting.bytes));
             vc.map(|vc| (input, vc))
         })
     }

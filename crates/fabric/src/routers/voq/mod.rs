@@ -91,7 +91,7 @@ impl VirtualOutputQueued {
         let Crossing { base, input, out, vc } = crossing;
         let output = base + out;
         let packet = self.queues.pop(fabric, input, out);
-        let bytes = fabric.pool.entry(packet).bytes;
+        let bytes = fabric.pool[packet].bytes;
         self.wanted[output] -= 1;
         let Sent { time, .. } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
