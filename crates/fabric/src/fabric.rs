@@ -40,7 +40,7 @@ pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
 pub(crate) use links::{Outgoing, QUEUED, Sent};
-pub(crate) use wakes::wake;
+pub(crate) use wakes::{Woken, wake};
 
 /// What all channels of a class have in common, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -152,6 +152,12 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn ports(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// The number of the first port of the router that has a port.
+    #[inline(always)]
+    pub(crate) fn base_of(&self, port: usize) -> usize {
+        self.routers[self.inputs[port].router as usize].base as usize
     }
 
     /// Where an output's channel starts.

@@ -7,7 +7,7 @@ use routing::RouteState;
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
-use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, wake};
+use crate::fabric::{Arrival, Fabric, Outgoing, Woken, event_kind, wake};
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
@@ -120,6 +120,8 @@ pub struct Partition<R, T> {
     instant: Instant<{ event_kind::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
     arrivals: Vec<Arrival>,
+    /// Whom the wake-ups of an instant concern, kept for its memory.
+    woken: Woken,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -144,6 +146,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             heads: vec![Head::NONE; nodes],
             instant: Instant::default(),
             arrivals: Vec::new(),
+            woken: Woken::default(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
         };
@@ -220,21 +223,25 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn take_wakes(&mut self, events: &[Event]) {
-        let Self { fabric, routers, .. } = self;
+        let Self { fabric, routers, woken, traffic_events, .. } = self;
         if fabric.exceeds_cache {
             for event in events.iter().filter(|event| matches!(event.arg, wake::OUTPUT_SIDE | wake::INPUT_SIDE)) {
                 routers.before_side(fabric, event.target as usize);
             }
         }
-        for &event in events {
-            match event.arg {
-                wake::LINK => fabric.link_woken(event),
-                wake::OUTPUT_SIDE | wake::INPUT_SIDE => routers.side_woken(fabric, event.target as usize, event.arg),
-                wake::DELIVERED => self.traffic_events.push(TrafficEvent::Arrival { flow_id: event.target }),
-                alarm => {
-                    let purpose = alarm - wake::ALARM;
-                    self.traffic_events.push(TrafficEvent::Alarm { target: event.target, purpose });
-                }
+        // Kinds of wake-ups alternate at random: sorted out first, without a branch on the kind.
+        woken.sort_out(events);
+        for &output in woken.of(wake::LINK) {
+            fabric.link_woken(output as usize);
+        }
+        for side in [wake::OUTPUT_SIDE, wake::INPUT_SIDE] {
+            for &port in woken.of(side) {
+                routers.side_woken(fabric, port as usize, side);
+            }
+        }
+        if woken.has_notices() {
+            for event in events.iter().filter(|event| event.arg >= wake::DELIVERED) {
+                traffic_events.push(notice(event));
             }
         }
     }
@@ -445,6 +452,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Bytes of a job sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
         (0..self.fabric.outputs.len()).map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
+    }
+}
+
+/// What the traffic is notified of by an event.
+fn notice(event: &Event) -> TrafficEvent {
+    match event.arg {
+        wake::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
+        alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - wake::ALARM },
     }
 }
 

@@ -1,7 +1,6 @@
 //! The two ends of a channel, as every architecture has them. What only one architecture needs of a port lies with it.
 
 use topology::ChannelClass;
-use units::RouterId;
 
 /// Where a channel leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,24 +54,18 @@ impl OutputPort {
     pub const INJECTION: u8 = 4;
 }
 
-/// The far end of a channel at a router's input: half a cache line.
+/// The far end of a channel at a router's input: a quarter of a cache line. The rest is known by its router.
 #[derive(Clone, Debug)]
-#[repr(align(32))]
+#[repr(align(16))]
 pub(crate) struct InputPort {
     /// The router in this partition's numbering.
     pub router: u32,
-    /// The router.
-    pub id: RouterId,
-    /// The number of its first port.
-    pub base: u32,
     /// The first of the upstream output's credit counters, in its partition.
     pub counters: u32,
     /// The packet that has arrived in this instant, if the router is marked for it.
     pub arrived: u32,
     /// The partition of the upstream output.
     pub partition: u16,
-    /// The number of the port in its router.
-    pub port: u16,
     pub class: ChannelClass,
     /// The virtual channel of `arrived`.
     pub arrived_vc: u8,
@@ -81,4 +74,4 @@ pub(crate) struct InputPort {
 /// The partition of an input port that nothing is connected to.
 pub(crate) const NO_PARTITION: u16 = u16::MAX;
 
-const _: () = assert!(size_of::<OutputPort>() == 64 && size_of::<InputPort>() == 32);
+const _: () = assert!(size_of::<OutputPort>() == 64 && size_of::<InputPort>() == 16);

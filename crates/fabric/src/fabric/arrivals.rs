@@ -31,23 +31,19 @@ pub struct Arrival {
     pub bytes: u32,
 }
 
-impl Arrival {
-    fn new(input: &InputPort, packet: u32, vc: u8) -> Self {
-        let InputPort { router, id, base, port, .. } = *input;
-        Self { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 }
-    }
-}
-
 impl Fabric {
     /// Notes an arrival; its router takes it out when it is visited.
     #[inline(always)]
     pub(crate) fn mark_arrival(&mut self, event: Event) {
-        let input = &mut self.inputs[(event.target >> self.vc_shift) as usize];
+        let number = (event.target >> self.vc_shift) as usize;
+        let input = &mut self.inputs[number];
         input.arrived = event.arg;
         input.arrived_vc = (event.target & ((1 << self.vc_shift) - 1)) as u8;
-        let (router, port) = (input.router as usize, usize::from(input.port));
+        let router = input.router as usize;
+        let local = &mut self.routers[router];
+        let port = number - local.base as usize;
         if self.words == 1 {
-            self.routers[router].arrived |= 1 << (port & 63);
+            local.arrived |= 1 << (port & 63);
         } else {
             self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
         }
@@ -57,25 +53,20 @@ impl Fabric {
     /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
     #[inline(always)]
     pub(crate) fn each_arrival(&mut self, router: usize, mut enqueue: impl FnMut(&mut Self, Arrival)) {
-        let LocalRouter { base, arrived, .. } = &mut self.routers[router];
-        let base = *base as usize;
-        if self.words == 1 {
-            let arrived = std::mem::take(arrived);
-            return self.each_arrival_of(base, arrived, &mut enqueue);
-        }
+        let LocalRouter { id, base, arrived, .. } = &mut self.routers[router];
+        let (id, base) = (*id, *base);
+        let near = std::mem::take(arrived);
         for word in 0..self.words {
-            let arrived = std::mem::take(&mut self.wide_arrived[router * self.words + word]);
-            self.each_arrival_of(base + word * 64, arrived, &mut enqueue);
-        }
-    }
-
-    /// The same of a word of the mask of ports, the first of which has a number.
-    #[inline(always)]
-    fn each_arrival_of(&mut self, first: usize, arrived: u64, enqueue: &mut impl FnMut(&mut Self, Arrival)) {
-        for bit in Bits(arrived) {
-            let input = &self.inputs[first + bit];
-            let arrival = Arrival::new(input, input.arrived, input.arrived_vc);
-            enqueue(self, arrival);
+            let arrived = match self.words {
+                1 => near,
+                words => std::mem::take(&mut self.wide_arrived[router * words + word]),
+            };
+            for bit in Bits(arrived) {
+                let port = word * 64 + bit;
+                let &InputPort { arrived: packet, arrived_vc: vc, .. } = &self.inputs[base as usize + port];
+                let (router, port) = (router as u32, port as u16);
+                enqueue(self, Arrival { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 });
+            }
         }
     }
 

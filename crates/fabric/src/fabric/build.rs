@@ -158,12 +158,9 @@ fn inputs(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift
             };
             inputs.push(InputPort {
                 router: number as u32,
-                id: router.id,
-                base: router.base,
                 counters: upstream.index << credit_shift,
                 arrived: NONE,
                 partition: upstream.partition,
-                port,
                 class: plan.class_of(channel),
                 arrived_vc: 0,
             });

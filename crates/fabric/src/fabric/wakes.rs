@@ -20,6 +20,48 @@ pub(crate) mod wake {
     pub const ALARM: u32 = 4;
 }
 
+/// The wake-ups of an instant by kind: the links, the two sides of the crossbar, and the rest.
+#[derive(Debug, Default)]
+pub(crate) struct Woken {
+    /// By kind, the ports that are concerned: as many of them as `counts` says.
+    ports: [Vec<u32>; KINDS],
+    counts: [usize; KINDS],
+}
+
+/// Kinds that are told apart here.
+const KINDS: usize = wake::DELIVERED as usize + 1;
+
+impl Woken {
+    /// Sorts out the wake-ups of an instant: each is written to every list, and one of them becomes longer by it.
+    #[inline(always)]
+    pub fn sort_out(&mut self, events: &[Event]) {
+        if self.ports[0].len() <= events.len() {
+            self.ports.iter_mut().for_each(|ports| ports.resize(events.len() + 1, 0));
+        }
+        let mut counts = [0; KINDS];
+        for event in events {
+            let kind = event.arg.min(wake::DELIVERED) as usize;
+            for ((number, ports), count) in self.ports.iter_mut().enumerate().zip(&mut counts) {
+                ports[*count] = event.target;
+                *count += usize::from(number == kind);
+            }
+        }
+        self.counts = counts;
+    }
+
+    /// The ports that wake-ups of a kind concern.
+    #[inline(always)]
+    pub fn of(&self, kind: u32) -> &[u32] {
+        &self.ports[kind as usize][..self.counts[kind as usize]]
+    }
+
+    /// Whether there are wake-ups of no port: notices for the traffic.
+    #[inline(always)]
+    pub fn has_notices(&self) -> bool {
+        self.counts[wake::DELIVERED as usize] > 0
+    }
+}
+
 impl Fabric {
     /// Marks an output at a time, in ticks, unless a wake-up is under way.
     #[inline(always)]
@@ -39,8 +81,8 @@ impl Fabric {
 
     /// The wake-up of an output's link has come.
     #[inline(always)]
-    pub(crate) fn link_woken(&mut self, event: Event) {
-        self.outputs[event.target as usize].flags &= !OutputPort::WAKING;
-        self.mark_owner(event.target as usize);
+    pub(crate) fn link_woken(&mut self, output: usize) {
+        self.outputs[output].flags &= !OutputPort::WAKING;
+        self.mark_owner(output);
     }
 }

@@ -54,7 +54,7 @@ pub struct Waiting {
 pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> {
     let mut all = Vec::new();
     for input in 0..fabric.ports() << fabric.vc_shift {
-        let base = fabric.inputs[input >> fabric.vc_shift].base;
+        let base = fabric.base_of(input >> fabric.vc_shift) as u32;
         for packet in routers.heads(fabric, input).filter(|&packet| packet != NONE) {
             let output = base + u32::from(fabric.pool[packet].out);
             all.push(Waiting { packet, input: input as u32, output });

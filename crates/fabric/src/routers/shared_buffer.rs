@@ -21,7 +21,7 @@
 use engine::Bits;
 
 use crate::catalogue::{Arbitration, SharedBufferSpec};
-use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, LocalRouter, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
@@ -291,9 +291,8 @@ impl Routers for SharedBuffer {
     }
 
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        let port = &fabric.inputs[input >> self.vc_shift];
-        let base = port.base as usize;
-        let ports = usize::from(fabric.routers[port.router as usize].ports);
+        let LocalRouter { base, ports, .. } = fabric.routers[fabric.inputs[input >> self.vc_shift].router as usize];
+        let (base, ports) = (base as usize, usize::from(ports));
         let queues = self.queues[base << self.class_shift..(base + ports) << self.class_shift].iter();
         // Packets of several inputs share a queue, so that any of them may be behind its front.
         let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);

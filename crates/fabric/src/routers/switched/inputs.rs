@@ -72,7 +72,8 @@ impl Switched {
     /// An input is free: its heads ask for their outputs.
     #[inline(always)]
     pub(super) fn input_freed(&mut self, fabric: &mut Fabric, port: usize) {
-        let (router, base) = (fabric.inputs[port].router as usize, fabric.inputs[port].base as usize);
+        let router = fabric.inputs[port].router as usize;
+        let base = fabric.routers[router].base as usize;
         for vc in Bits(self.input_sides[port].filled) {
             let out = usize::from(self.fifos[port << self.vc_shift | vc].out);
             self.requests.add(base + out, (port - base) << self.vc_shift | vc);
@@ -86,18 +87,18 @@ impl Switched {
         let port = input >> self.vc_shift;
         let first = port << self.vc_shift;
         let fifo = &mut self.fifos[input];
-        fifo.queue.pop(&fabric.pool);
+        let packet = fifo.queue.pop(&fabric.pool);
         let next = fifo.queue.head();
-        if next != NONE {
-            let head = &fabric.pool[next];
-            (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
-            if let Some(age) = self.ages.get_mut(input) {
-                *age = head.generated_at;
-            }
+        let is_filled = next != NONE;
+        // Without a next one any packet will do, rather than a branch that is hard to predict.
+        let head = &fabric.pool[if is_filled { next } else { packet }];
+        (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
+        if let Some(age) = self.ages.get_mut(input) {
+            *age = head.generated_at;
         }
         let side = &mut self.input_sides[port];
         let others = side.filled & !(1 << (input - first));
-        side.filled = others | u64::from(next != NONE) << (input - first);
+        side.filled = others | u64::from(is_filled) << (input - first);
         side.free_at = until;
         if side.filled != 0 {
             fabric.wake_side(port, wake::INPUT_SIDE, until);

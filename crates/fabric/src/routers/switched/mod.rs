@@ -128,7 +128,7 @@ impl Routers for Switched {
     fn check(&self, fabric: &Fabric) -> Result<(), String> {
         let now = fabric.wheel.now();
         for (port, side) in self.input_sides.iter().enumerate().filter(|(_, side)| side.free_at < now) {
-            let base = fabric.inputs[port].base as usize;
+            let base = fabric.base_of(port);
             for vc in Bits(side.filled) {
                 let output = base + usize::from(self.fifos[port << self.vc_shift | vc].out);
                 if !self.requests.has(output, (port - base) << self.vc_shift | vc) {

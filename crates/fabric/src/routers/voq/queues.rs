@@ -56,7 +56,7 @@ impl Queues {
         self.filled[input * self.words + (out >> 6)] |= 1 << (out & 63);
         let port = input >> self.vc_shift;
         self.packets[port] += 1;
-        let (router, local) = (fabric.inputs[port].router as usize, usize::from(fabric.inputs[port].port));
+        let (router, local) = (fabric.inputs[port].router as usize, port - fabric.base_of(port));
         self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
     }
 
@@ -72,7 +72,7 @@ impl Queues {
         self.last[port * self.outputs + out] = (input - (port << self.vc_shift)) as u8;
         self.packets[port] -= 1;
         if self.packets[port] == 0 {
-            let (router, local) = (fabric.inputs[port].router as usize, usize::from(fabric.inputs[port].port));
+            let (router, local) = (fabric.inputs[port].router as usize, port - fabric.base_of(port));
             self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
         }
         packet
