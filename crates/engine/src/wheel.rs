@@ -57,6 +57,12 @@ const NONE: u32 = u32::MAX;
 struct Slot(u32);
 
 impl Slot {
+    /// Whether it has no event, or its last chunk is full.
+    #[inline(always)]
+    fn needs_chunk(self) -> bool {
+        self.0.is_multiple_of(CHUNK as u32)
+    }
+
     /// The chunk that is being filled, if there is one, and how many events it has.
     #[inline(always)]
     fn last(self) -> Option<(u32, usize)> {
@@ -76,12 +82,9 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// Adds an event to a slot.
+    /// Adds an event to a slot whose last chunk has room.
     #[inline(always)]
     fn push(&mut self, slot: &mut Slot, event: Event) {
-        if slot.0.is_multiple_of(CHUNK as u32) {
-            slot.0 = self.take(*slot) * CHUNK as u32;
-        }
         self.events[slot.0 as usize] = event;
         slot.0 += 1;
     }
@@ -200,8 +203,12 @@ impl<const KINDS: usize> Wheel<KINDS> {
             return self.insert_later(at, kind, target, arg);
         }
         let index = (at & self.mask) as usize;
-        self.chunks.push(&mut self.slots[index][kind], Event { target, arg });
-        self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
+        let slot = &mut self.slots[index][kind];
+        if slot.needs_chunk() {
+            slot.0 = self.chunks.take(*slot) * CHUNK as u32;
+            self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
+        }
+        self.chunks.push(slot, Event { target, arg });
     }
 
     /// Adds an event beyond the near wheel.

@@ -154,6 +154,14 @@ impl Fabric {
         self.inputs.len()
     }
 
+    /// Whether the network has none of what most networks do without: more ports to a router than a word has bits, more credit
+    /// counters to a channel than lie with it, space that falls free late, promised credit, stations, several jobs. What an
+    /// instant does is compiled twice: for plain networks none of this is asked for (parameter `PLAIN`).
+    pub(crate) fn is_plain(&self) -> bool {
+        let has_extras = !self.promised.is_empty() || !self.sent_by_job.is_empty() || !self.stations.is_empty();
+        self.words == 1 && self.far_credits.is_empty() && self.frees_at_head && !self.tracks_tails && !has_extras
+    }
+
     /// The number of the first port of the router that has a port.
     #[inline(always)]
     pub(crate) fn base_of(&self, port: usize) -> usize {

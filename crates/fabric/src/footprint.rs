@@ -55,8 +55,7 @@ impl NetworkSize {
     /// Bytes of so many packets in the network: their places in the pool, and an event or two for each.
     pub fn packet_bytes(packets: u64) -> u64 {
         // A list that has grown has room for half as much again, on average.
-        (bytes_of::<Packet>(packets) + bytes_of::<u32>(packets)) * 3 / 2
-            + bytes_of::<[Event; 2]>(packets)
+        (bytes_of::<Packet>(packets) + bytes_of::<u32>(packets)) * 3 / 2 + bytes_of::<[Event; 2]>(packets)
     }
 }
 

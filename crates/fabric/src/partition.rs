@@ -171,25 +171,34 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Handles everything that happens before a time, in ticks, and closes the batches that end before it or then.
     pub fn run_until(&mut self, until: u64, context: &mut WorkerContext) {
         std::mem::swap(&mut self.fabric.context, context);
+        if self.fabric.is_plain() {
+            self.handle_until::<true>(until);
+        } else {
+            self.handle_until::<false>(until);
+        }
+        self.fabric.context.counters.leave_batch();
+        std::mem::swap(&mut self.fabric.context, context);
+    }
+
+    /// Handles every instant before a time, in ticks; compiled apart for plain networks (`Fabric::is_plain`).
+    fn handle_until<const PLAIN: bool>(&mut self, until: u64) {
         let mut instant = std::mem::take(&mut self.instant);
         let mut now = self.fabric.wheel.now();
         while now < until {
             now = self.fabric.context.counters.enter_batch(now).min(until);
             while self.fabric.wheel.next(now, &mut instant) {
-                self.handle(&instant);
+                self.handle::<PLAIN>(&instant);
             }
         }
         self.instant = instant;
-        self.fabric.context.counters.leave_batch();
-        std::mem::swap(&mut self.fabric.context, context);
     }
 
     /// One instant: credits, space that falls free, arrivals and wake-ups; then arbitration and departures.
     #[inline]
-    fn handle(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
+    fn handle<const PLAIN: bool>(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
         for event in &instant.kinds[event_kind::CREDIT] {
-            self.fabric.take_credit(event.target, event.arg);
+            self.fabric.take_credit::<PLAIN>(event.target, event.arg);
         }
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
@@ -200,29 +209,31 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
         }
-        self.take_arrivals(&instant.kinds[event_kind::ARRIVAL]);
-        self.take_wakes(&instant.kinds[event_kind::WAKE]);
+        self.take_arrivals::<PLAIN>(&instant.kinds[event_kind::ARRIVAL]);
+        self.take_wakes::<PLAIN>(&instant.kinds[event_kind::WAKE]);
         if !self.traffic_events.is_empty() {
             self.notify_traffic(now);
         }
-        self.visit_routers(now);
-        self.visit_nodes(now);
+        self.visit_routers::<PLAIN>(now);
+        self.visit_nodes::<PLAIN>(now);
     }
 
     /// Packets are through pipelines: their routers are marked, and take them out when they are visited. (Queueing them at once
     /// where their order cannot matter saves some instructions and misses the cache half as often again: a visit goes through the
     /// state of routers in the order of memory.)
     #[inline(always)]
-    fn take_arrivals(&mut self, events: &[Event]) {
+    fn take_arrivals<const PLAIN: bool>(&mut self, events: &[Event]) {
         for &event in events {
-            // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
-            self.fabric.before_arrival(event.arg);
-            self.fabric.mark_arrival(event);
+            if self.fabric.exceeds_cache {
+                // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
+                self.fabric.before_arrival(event.arg);
+            }
+            self.fabric.mark_arrival::<PLAIN>(event);
         }
     }
 
     #[inline(always)]
-    fn take_wakes(&mut self, events: &[Event]) {
+    fn take_wakes<const PLAIN: bool>(&mut self, events: &[Event]) {
         let Self { fabric, routers, woken, traffic_events, .. } = self;
         if fabric.exceeds_cache {
             for event in events.iter().filter(|event| matches!(event.arg, wake::OUTPUT_SIDE | wake::INPUT_SIDE)) {
@@ -232,14 +243,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         // Kinds of wake-ups alternate at random: sorted out first, without a branch on the kind.
         woken.sort_out(events);
         for &output in woken.of(wake::LINK) {
-            fabric.link_woken(output as usize);
+            fabric.link_woken::<PLAIN>(output as usize);
         }
         for side in [wake::OUTPUT_SIDE, wake::INPUT_SIDE] {
             for &port in woken.of(side) {
-                routers.side_woken(fabric, port as usize, side);
+                routers.side_woken::<PLAIN>(fabric, port as usize, side);
             }
         }
-        if woken.has_notices() {
+        if woken.ports() < events.len() {
             for event in events.iter().filter(|event| event.arg >= wake::DELIVERED) {
                 traffic_events.push(notice(event));
             }
@@ -248,16 +259,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Visits every marked router. Nothing is marked while this goes on: what it causes comes later, as events.
     #[inline(always)]
-    fn visit_routers(&mut self, now: u64) {
+    fn visit_routers<const PLAIN: bool>(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
                 let routers = self.fabric.dirty_routers.take_word(word);
                 if self.fabric.exceeds_cache {
                     self.routers.before_serve(&self.fabric, word * 64, routers);
-                    self.collect_arrivals(word * 64, routers, now);
+                    self.collect_arrivals::<PLAIN>(word * 64, routers, now);
                 }
                 for router in Bits(routers) {
-                    self.visit_router(word * 64 + router, now);
+                    self.visit_router::<PLAIN>(word * 64 + router, now);
                 }
             }
         }
@@ -265,7 +276,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Visits every marked node.
     #[inline(always)]
-    fn visit_nodes(&mut self, now: u64) {
+    fn visit_nodes<const PLAIN: bool>(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
                 let nodes = self.fabric.dirty_nodes.take_word(word);
@@ -274,7 +285,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                     Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
                 }
                 for node in Bits(nodes) {
-                    self.inject(word * 64 + node, now);
+                    self.inject::<PLAIN>(word * 64 + node, now);
                 }
             }
         }
@@ -334,28 +345,28 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     #[inline(always)]
-    fn visit_router(&mut self, router: usize, now: u64) {
+    fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, .. } = self;
-        fabric.each_arrival(router, |fabric, mut arrival| {
-            fabric.decide(&mut arrival);
-            routers.enqueue(fabric, &arrival, now);
+        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+            fabric.decide::<PLAIN>(&mut arrival);
+            routers.enqueue::<PLAIN>(fabric, &arrival, now);
         });
-        routers.serve(fabric, router, now);
+        routers.serve::<PLAIN>(fabric, router, now);
     }
 
     /// Queues what has arrived at some of the routers from `first` on, in the order of ports.
     #[inline(never)]
-    fn collect_arrivals(&mut self, first: usize, routers: u64, now: u64) {
+    fn collect_arrivals<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
         let Self { fabric, routers: inside, arrivals, .. } = self;
         for router in Bits(routers) {
-            fabric.each_arrival(first + router, |_, arrival| arrivals.push(arrival));
+            fabric.each_arrival::<PLAIN>(first + router, |_, arrival| arrivals.push(arrival));
         }
-        enqueue_batch(fabric, inside, arrivals, now);
+        enqueue_batch::<PLAIN, R>(fabric, inside, arrivals, now);
     }
 
     /// Sends a node's next packet, if it can be sent.
     #[inline]
-    fn inject(&mut self, node: usize, now: u64) {
+    fn inject<const PLAIN: bool>(&mut self, node: usize, now: u64) {
         let Head { packet, release } = self.heads[node];
         if packet == NONE {
             return;
@@ -372,7 +383,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             self.fabric.block(output);
             return;
         };
-        self.fabric.inject(output, Outgoing { packet, bytes, vc }, now);
+        self.fabric.inject::<PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         self.next_demand(node, now);
     }
 
@@ -465,18 +476,23 @@ fn notice(event: &Event) -> TrafficEvent {
 
 /// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
 #[inline(never)]
-fn enqueue_batch<R: Routers>(fabric: &mut Fabric, routers: &mut R, arrivals: &mut Vec<Arrival>, now: u64) {
+fn enqueue_batch<const PLAIN: bool, R: Routers>(
+    fabric: &mut Fabric,
+    routers: &mut R,
+    arrivals: &mut Vec<Arrival>,
+    now: u64,
+) {
     for arrival in arrivals.iter() {
         fabric.before_arrival(arrival.packet);
         routers.before_input(fabric, arrival);
     }
     for arrival in arrivals.iter_mut() {
-        fabric.decide(arrival);
+        fabric.decide::<PLAIN>(arrival);
     }
     for arrival in arrivals.iter() {
         routers.before_output(fabric, arrival);
     }
     for arrival in arrivals.drain(..) {
-        routers.enqueue(fabric, &arrival, now);
+        routers.enqueue::<PLAIN>(fabric, &arrival, now);
     }
 }

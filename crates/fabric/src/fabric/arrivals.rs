@@ -34,7 +34,7 @@ pub struct Arrival {
 impl Fabric {
     /// Notes an arrival; its router takes it out when it is visited.
     #[inline(always)]
-    pub(crate) fn mark_arrival(&mut self, event: Event) {
+    pub(crate) fn mark_arrival<const PLAIN: bool>(&mut self, event: Event) {
         let number = (event.target >> self.vc_shift) as usize;
         let input = &mut self.inputs[number];
         input.arrived = event.arg;
@@ -42,7 +42,7 @@ impl Fabric {
         let router = input.router as usize;
         let local = &mut self.routers[router];
         let port = number - local.base as usize;
-        if self.words == 1 {
+        if PLAIN || self.words == 1 {
             local.arrived |= 1 << (port & 63);
         } else {
             self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
@@ -52,12 +52,17 @@ impl Fabric {
 
     /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
     #[inline(always)]
-    pub(crate) fn each_arrival(&mut self, router: usize, mut enqueue: impl FnMut(&mut Self, Arrival)) {
+    pub(crate) fn each_arrival<const PLAIN: bool>(
+        &mut self,
+        router: usize,
+        mut enqueue: impl FnMut(&mut Self, Arrival),
+    ) {
         let LocalRouter { id, base, arrived, .. } = &mut self.routers[router];
         let (id, base) = (*id, *base);
         let near = std::mem::take(arrived);
-        for word in 0..self.words {
+        for word in 0..if PLAIN { 1 } else { self.words } {
             let arrived = match self.words {
+                _ if PLAIN => near,
                 1 => near,
                 words => std::mem::take(&mut self.wide_arrived[router * words + word]),
             };
@@ -78,26 +83,26 @@ impl Fabric {
 
     /// Marks the owner of an output: it may be able to send.
     #[inline(always)]
-    pub(crate) fn mark_owner(&mut self, output: usize) {
+    pub(crate) fn mark_owner<const PLAIN: bool>(&mut self, output: usize) {
         let OutputPort { owner, port, flags, .. } = self.outputs[output];
         if flags & OutputPort::INJECTION != 0 {
             self.dirty_nodes.mark(owner as usize);
         } else {
-            self.mark_output(owner as usize, usize::from(port));
+            self.mark_output::<PLAIN>(owner as usize, usize::from(port));
         }
     }
 
     /// Marks a router: an output of it may be able to send.
     #[inline(always)]
-    pub(crate) fn mark_output(&mut self, router: usize, port: usize) {
-        self.activate(router, port);
+    pub(crate) fn mark_output<const PLAIN: bool>(&mut self, router: usize, port: usize) {
+        self.activate::<PLAIN>(router, port);
         self.dirty_routers.mark(router);
     }
 
     /// Notes that an output of a router that is visited in this instant may be able to send.
     #[inline(always)]
-    pub(crate) fn activate(&mut self, router: usize, port: usize) {
-        if self.words == 1 {
+    pub(crate) fn activate<const PLAIN: bool>(&mut self, router: usize, port: usize) {
+        if PLAIN || self.words == 1 {
             self.routers[router].active |= 1 << (port & 63);
         } else {
             self.wide_active[router * self.words + (port >> 6)] |= 1 << (port & 63);
@@ -112,8 +117,9 @@ impl Fabric {
 
     /// Clears and returns a word of the mask of a router's outputs that may be able to send.
     #[inline(always)]
-    pub(crate) fn take_active(&mut self, router: usize, word: usize) -> u64 {
+    pub(crate) fn take_active<const PLAIN: bool>(&mut self, router: usize, word: usize) -> u64 {
         std::mem::take(match self.words {
+            _ if PLAIN => &mut self.routers[router].active,
             1 => &mut self.routers[router].active,
             words => &mut self.wide_active[router * words + word],
         })

@@ -13,21 +13,20 @@ use crate::port::OutputPort;
 impl Fabric {
     /// Decides by which output a packet that has arrived will leave, and counts it as waiting for it.
     #[inline(always)]
-    pub(crate) fn decide(&mut self, arrival: &mut Arrival) {
+    pub(crate) fn decide<const PLAIN: bool>(&mut self, arrival: &mut Arrival) {
         let Arrival { id, port, vc, packet, .. } = *arrival;
         let vc_class = if self.reads_class { self.class_of(arrival) } else { vc };
         let place = &mut self.pool[packet];
-        let mut hop =
-            Hop { dst: place.dst(), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
+        let mut hop = Hop { dst: place.dst(), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
         let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
         (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, route.first.0);
-        if self.rule == CreditRule::PerCrosspoint {
+        if !PLAIN && self.rule == CreditRule::PerCrosspoint {
             // The upstream router has chosen.
             arrival.out = place.out;
-        } else if route.choice == Choice::Escape {
+        } else if !PLAIN && route.choice == Choice::Escape {
             self.choose_or_escape(arrival, &route, &Hop { state: before, ..hop });
         } else if route.count != 1 {
             self.choose_output(arrival, &route, Hop { state: before, ..hop });

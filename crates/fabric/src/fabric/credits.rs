@@ -134,10 +134,10 @@ impl Fabric {
 
     /// Takes a credit in; an output that waited for one is marked.
     #[inline(always)]
-    pub(crate) fn take_credit(&mut self, counter: u32, bytes: u32) {
+    pub(crate) fn take_credit<const PLAIN: bool>(&mut self, counter: u32, bytes: u32) {
         let (output, slot) = ((counter >> self.credit_shift) as usize, counter & ((1 << self.credit_shift) - 1));
         let port = &mut self.outputs[output];
-        let credit = if self.far_credits.is_empty() {
+        let credit = if PLAIN || self.far_credits.is_empty() {
             &mut port.credits[slot as usize]
         } else {
             &mut self.far_credits[counter as usize]
@@ -150,7 +150,7 @@ impl Fabric {
             if flags & OutputPort::INJECTION != 0 {
                 self.dirty_nodes.mark(owner as usize);
             } else {
-                self.mark_output(owner as usize, usize::from(number));
+                self.mark_output::<PLAIN>(owner as usize, usize::from(number));
             }
         }
     }
@@ -172,13 +172,19 @@ impl Fabric {
     /// A packet leaves the space that it holds, for every architecture, credit rule and channel: the space falls free now or
     /// when the packet's tail allows it, and with the last of the packets that share it.
     #[inline(always)]
-    pub(crate) fn vacate(&mut self, buffers: &mut impl Buffers, space: Space, leaving: Leaving, now: u64) {
+    pub(crate) fn vacate<const PLAIN: bool>(
+        &mut self,
+        buffers: &mut impl Buffers,
+        space: Space,
+        leaving: Leaving,
+        now: u64,
+    ) {
         let Leaving { packet, bytes, time, tail_in } = leaving;
         if !self.copies.is_empty() && !self.copies.leave(packet) {
             return;
         }
         let after = match self.plan.credit_return {
-            _ if self.frees_at_head => 0,
+            _ if PLAIN || self.frees_at_head => 0,
             // The next packet must not come in faster than this one goes out.
             CreditReturn::Head => {
                 let class = self.inputs[(space.input >> self.vc_shift) as usize].class;
@@ -249,8 +255,11 @@ impl Fabric {
 
     /// Whether a virtual channel has credit for so many bytes.
     #[inline(always)]
-    pub(crate) fn has_credit(&self, output: usize, vc: u8, bytes: u32) -> bool {
-        let slot = if self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
+    pub(crate) fn has_credit<const PLAIN: bool>(&self, output: usize, vc: u8, bytes: u32) -> bool {
+        let slot = if PLAIN || self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
+        if PLAIN {
+            return self.outputs[output].credits[usize::from(slot)] >= bytes as i32;
+        }
         self.credit(output, u32::from(slot)) >= bytes as i32
     }
 
@@ -262,8 +271,8 @@ impl Fabric {
 
     /// Whether an output's link is free and a virtual channel has credit for so many bytes.
     #[inline(always)]
-    pub(crate) fn can_send(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
-        self.outputs[output].free_at <= now && self.has_credit(output, vc, bytes)
+    pub(crate) fn can_send<const PLAIN: bool>(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
+        self.outputs[output].free_at <= now && self.has_credit::<PLAIN>(output, vc, bytes)
     }
 
     /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, and its

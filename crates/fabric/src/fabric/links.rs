@@ -1,10 +1,10 @@
 //! Links: what leaves on a channel, and the two ends of conservation, injection and delivery.
 
 use super::Fabric;
+use crate::catalogue::CreditRule;
 use crate::context::Mail;
 use crate::event_kind;
 use crate::fabric::wakes::wake;
-use crate::catalogue::CreditRule;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 
@@ -33,20 +33,25 @@ const FROM_SOURCE: bool = false;
 impl Fabric {
     /// Sends a packet on a virtual channel: the link must be free and the credit there.
     #[inline(always)]
-    pub(crate) fn transmit<const WAITED: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) -> Sent {
+    pub(crate) fn transmit<const WAITED: bool, const PLAIN: bool>(
+        &mut self,
+        output: usize,
+        outgoing: Outgoing,
+        now: u64,
+    ) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
-        if !self.sent_by_job.is_empty() {
+        if !PLAIN && !self.sent_by_job.is_empty() {
             self.count_for_job(output, packet, bytes);
         } else if WAITED {
             self.context.counters.transmitted();
         }
-        if !self.promised.is_empty() {
+        if !PLAIN && !self.promised.is_empty() {
             self.keep_promise(output, packet);
         }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
         let mut time = if bytes == self.full_bytes { class.full } else { self.plan.serialization(port.class, bytes) };
-        if self.tracks_tails {
+        if !PLAIN && self.tracks_tails {
             time = time.max(self.tails[packet as usize].saturating_sub(now));
         }
         debug_assert!(port.free_at <= now, "two packets on a link");
@@ -63,7 +68,7 @@ impl Fabric {
             return Sent { time, more };
         };
         let input = target << self.vc_shift | u32::from(vc);
-        if self.far_credits.is_empty() {
+        if PLAIN || self.far_credits.is_empty() {
             let credit = &mut port.credits[usize::from(vc)];
             *credit -= bytes as i32;
             debug_assert!(*credit >= 0, "sent without credit");
@@ -71,9 +76,9 @@ impl Fabric {
             self.spend_far_credit(output, outgoing);
         }
         if partition == self.part {
-            self.enter_router(input, packet, (head, time));
+            self.enter_router::<PLAIN>(input, packet, (head, time));
         } else {
-            let tail = self.tracks_tails.then_some(time);
+            let tail = (!PLAIN && self.tracks_tails).then_some(time);
             self.context.outbox[partition as usize].packet((head, tail), input, self.pool[packet]);
             self.pool.free(packet);
         }
@@ -95,9 +100,9 @@ impl Fabric {
     /// The head of a packet reaches an input, given as (port, virtual channel) in one number, and the tail some ticks later.
     /// The packet goes through the router's pipeline.
     #[inline(always)]
-    fn enter_router(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
+    fn enter_router<const PLAIN: bool>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
         let at = head + self.router_delay;
-        if self.tracks_tails {
+        if !PLAIN && self.tracks_tails {
             self.tails[packet as usize] = at + time;
         }
         self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
@@ -107,7 +112,7 @@ impl Fabric {
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         for (packet, input, times) in mail.packets() {
             let place = self.admit(*packet, 0);
-            self.enter_router(input, place, times);
+            self.enter_router::<false>(input, place, times);
         }
         for (at, counter, bytes) in mail.credits() {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
@@ -140,16 +145,16 @@ impl Fabric {
 
     /// The time until a packet's tail has come in, in ticks: 0 where it cannot matter.
     #[inline(always)]
-    pub(crate) fn tail_in(&self, packet: u32, now: u64) -> u64 {
-        if self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
+    pub(crate) fn tail_in<const PLAIN: bool>(&self, packet: u32, now: u64) -> u64 {
+        if !PLAIN && self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
     }
 
     /// A node's packet enters the network.
     #[inline(always)]
-    pub(crate) fn inject(&mut self, output: usize, outgoing: Outgoing, now: u64) {
+    pub(crate) fn inject<const PLAIN: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) {
         debug_assert!(self.outputs[output].flags & OutputPort::INJECTION != 0, "not an injection channel");
         self.context.counters.injected(&self.pool[outgoing.packet]);
-        self.transmit::<FROM_SOURCE>(output, outgoing, now);
+        self.transmit::<FROM_SOURCE, PLAIN>(output, outgoing, now);
     }
 
     /// A packet leaves the network: its tail will be at its node at a time.

@@ -20,7 +20,7 @@ pub(crate) mod wake {
     pub const ALARM: u32 = 4;
 }
 
-/// The wake-ups of an instant by kind: the links, the two sides of the crossbar, and the rest.
+/// The wake-ups of ports in an instant by kind: of links, and of the two sides of the crossbar.
 #[derive(Debug, Default)]
 pub(crate) struct Woken {
     /// By kind, the ports that are concerned: as many of them as `counts` says.
@@ -29,7 +29,7 @@ pub(crate) struct Woken {
 }
 
 /// Kinds that are told apart here.
-const KINDS: usize = wake::DELIVERED as usize + 1;
+const KINDS: usize = wake::INPUT_SIDE as usize + 1;
 
 impl Woken {
     /// Sorts out the wake-ups of an instant: each is written to every list, and one of them becomes longer by it.
@@ -39,11 +39,11 @@ impl Woken {
             self.ports.iter_mut().for_each(|ports| ports.resize(events.len() + 1, 0));
         }
         let mut counts = [0; KINDS];
+        let lists = self.ports.each_mut().map(Vec::as_mut_slice);
         for event in events {
-            let kind = event.arg.min(wake::DELIVERED) as usize;
-            for ((number, ports), count) in self.ports.iter_mut().enumerate().zip(&mut counts) {
-                ports[*count] = event.target;
-                *count += usize::from(number == kind);
+            for kind in 0..KINDS {
+                lists[kind][counts[kind]] = event.target;
+                counts[kind] += usize::from(event.arg == kind as u32);
             }
         }
         self.counts = counts;
@@ -55,10 +55,10 @@ impl Woken {
         &self.ports[kind as usize][..self.counts[kind as usize]]
     }
 
-    /// Whether there are wake-ups of no port: notices for the traffic.
+    /// The number of wake-ups of ports; the others are notices for the traffic.
     #[inline(always)]
-    pub fn has_notices(&self) -> bool {
-        self.counts[wake::DELIVERED as usize] > 0
+    pub fn ports(&self) -> usize {
+        self.counts.iter().sum()
     }
 }
 
@@ -81,8 +81,8 @@ impl Fabric {
 
     /// The wake-up of an output's link has come.
     #[inline(always)]
-    pub(crate) fn link_woken(&mut self, output: usize) {
+    pub(crate) fn link_woken<const PLAIN: bool>(&mut self, output: usize) {
         self.outputs[output].flags &= !OutputPort::WAKING;
-        self.mark_owner(output);
+        self.mark_owner::<PLAIN>(output);
     }
 }

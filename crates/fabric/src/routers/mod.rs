@@ -18,13 +18,13 @@ pub use crate::fabric::Space;
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
     /// A packet is through the pipeline, and its output is decided: queue it.
-    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.
-    fn side_woken(&mut self, fabric: &mut Fabric, port: usize, side: u32);
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: u32);
     /// Space has fallen free some time after its packet left.
     fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
     /// Send what can be sent.
-    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64);
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64);
     /// The packets that wait in the buffer of an input, given as (port, virtual channel) in one number: the front of every
     /// queue, `NONE` of an empty one; where inputs share queues, all.
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;

@@ -72,7 +72,7 @@ impl OutputQueued {
 
     /// Sends the next packet of an output, if the link is free and one has credit.
     #[inline(never)]
-    fn send(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
+    fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
         let output = base + out;
         let port = &fabric.outputs[output];
         if port.queued == 0 {
@@ -99,7 +99,7 @@ impl OutputQueued {
         );
         match picked {
             Some((candidate, vc)) => {
-                self.depart(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
+                self.depart::<PLAIN>(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
             }
             None => fabric.block(output),
         }
@@ -107,19 +107,19 @@ impl OutputQueued {
 
     /// Takes the first packet out of a crosspoint and sends it off.
     #[inline(always)]
-    fn depart(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
+    fn depart<const PLAIN: bool>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
         let Departure { output, candidate, input, out, vc } = departure;
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let packet = crosspoint.queue.head();
         let bytes = fabric.pool[packet].bytes;
         crosspoint.queue.pop(&fabric.pool);
         self.requests.serve(output, candidate, crosspoint.queue.is_empty());
-        let Sent { time, more } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
         }
         let space = Space { input: input as u32, part: out as u32 };
-        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
     /// A packet takes space in a crosspoint: returns the credit that it turns out not to have needed.
@@ -184,7 +184,7 @@ impl Prefetch for OutputQueued {}
 
 impl Routers for OutputQueued {
     #[inline(always)]
-    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, usize::from(out));
         let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
@@ -200,20 +200,20 @@ impl Routers for OutputQueued {
             crosspoint.held += bytes;
             crosspoint.held
         };
-        fabric.activate(router as usize, out);
+        fabric.activate::<PLAIN>(router as usize, out);
         if self.rule == CreditRule::RowMinimum {
             self.occupy(fabric, input, (held, bytes), now);
         }
     }
 
-    fn side_woken(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
 
     #[inline(always)]
-    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..fabric.words {
-            for bit in Bits(fabric.take_active(router, word)) {
-                self.send(fabric, (router, base, word * 64 + bit), now);
+        for word in 0..if PLAIN { 1 } else { fabric.words } {
+            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
+                self.send::<PLAIN>(fabric, (router, base, word * 64 + bit), now);
             }
         }
     }

@@ -177,7 +177,7 @@ impl SharedBuffer {
     }
 
     /// Sends the next packet of an output, if the link is free and a class has credit.
-    fn send(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
+    fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
         if !self.requests.any(output) {
             return;
         }
@@ -198,13 +198,19 @@ impl SharedBuffer {
             |fabric, class| fabric.pool[head(class)].generated_at,
         );
         match picked {
-            Some((class, vc)) => self.depart(fabric, (router, output), (class, vc), now),
+            Some((class, vc)) => self.depart::<PLAIN>(fabric, (router, output), (class, vc), now),
             None => fabric.block(output),
         }
     }
 
     /// Takes the first packet out of the queue of a class and sends it off.
-    fn depart(&mut self, fabric: &mut Fabric, (router, output): (usize, usize), (class, vc): (usize, u8), now: u64) {
+    fn depart<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        (router, output): (usize, usize),
+        (class, vc): (usize, u8),
+        now: u64,
+    ) {
         let queue = &mut self.queues[output << self.class_shift | class].queue;
         let packet = queue.pop(&fabric.pool);
         let is_done = queue.is_empty();
@@ -214,11 +220,11 @@ impl SharedBuffer {
         if space.part == RESERVED {
             self.forget_first(fabric, router, output << self.class_shift | class);
         }
-        let Sent { time, more } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
         }
-        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         self.admit_waiting(fabric, router, now);
     }
 }
@@ -251,14 +257,14 @@ impl Buffers for SharedBuffer {
 impl Prefetch for SharedBuffer {}
 
 impl Routers for SharedBuffer {
-    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (router, output) = (router as usize, base as usize + usize::from(out));
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
         let queue = output << self.class_shift | usize::from(class);
         self.queues[queue].queue.push(&mut fabric.pool, packet);
         self.requests.add(output, usize::from(class));
-        fabric.activate(router, usize::from(out));
+        fabric.activate::<PLAIN>(router, usize::from(out));
         let claim = Claim { space: Space { input, part: RESERVED }, next: NONE };
         if self.claims.len() <= packet as usize {
             self.claims.resize(packet as usize + 1, claim);
@@ -279,13 +285,13 @@ impl Routers for SharedBuffer {
         }
     }
 
-    fn side_woken(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
 
-    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         for word in 0..fabric.words {
-            for bit in Bits(fabric.take_active(router, word)) {
-                self.send(fabric, router, base + word * 64 + bit, now);
+            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
+                self.send::<PLAIN>(fabric, router, base + word * 64 + bit, now);
             }
         }
     }

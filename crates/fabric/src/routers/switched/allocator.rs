@@ -19,56 +19,62 @@ struct Place {
 impl Switched {
     /// Visits the outputs of a router that may be able to do something, from one on.
     #[inline(always)]
-    pub(super) fn serve_active(&mut self, fabric: &mut Fabric, router: usize, first: usize, now: u64) {
+    pub(super) fn serve_active<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        router: usize,
+        first: usize,
+        now: u64,
+    ) {
         let base = fabric.routers[router].base as usize;
-        if fabric.words == 1 {
-            let active = fabric.take_active(router, 0);
+        if PLAIN || fabric.words == 1 {
+            let active = fabric.take_active::<PLAIN>(router, 0);
             for bit in Bits(active.rotate_right(first as u32)) {
                 let output = base + ((bit + first) & 63);
-                self.serve_output(fabric, Place { router, base, output }, now);
+                self.serve_output::<PLAIN>(fabric, Place { router, base, output }, now);
             }
             return;
         }
         let mut active = std::mem::take(&mut self.active);
         for (word, bits) in active.iter_mut().enumerate() {
-            *bits = fabric.take_active(router, word);
+            *bits = fabric.take_active::<PLAIN>(router, word);
         }
         for out in in_turn(&active, first) {
-            self.serve_output(fabric, Place { router, base, output: base + out }, now);
+            self.serve_output::<PLAIN>(fabric, Place { router, base, output: base + out }, now);
         }
         self.active = active;
     }
 
     /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
     #[inline(always)]
-    fn serve_output(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+    fn serve_output<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
         if is_asked {
             if side.free_at > now {
                 self.wake_output(fabric, place.output);
             } else {
-                self.grant(fabric, place, now);
+                self.grant::<PLAIN>(fabric, place, now);
             }
         }
         if self.requests.side(place.output).0.filled != 0 {
-            self.send_buffered(fabric, place.output, now);
+            self.send_buffered::<PLAIN>(fabric, place.output, now);
         }
     }
 
     /// A free output picks one of the heads that ask for it.
     #[inline(always)]
-    fn grant(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let Place { router, base, output } = place;
         let first = base << self.vc_shift;
         let this = &*self;
         let picked = this.requests.pick(
             fabric,
             Turn { rule: this.arbitration, router, output },
-            |fabric, candidate| this.ready(fabric, output, first + candidate, now),
+            |fabric, candidate| this.ready::<PLAIN>(fabric, output, first + candidate, now),
             |_, candidate| this.ages[first + candidate],
         );
         match picked {
-            Some(picked) => self.cross(fabric, place, picked, now),
+            Some(picked) => self.cross::<PLAIN>(fabric, place, picked, now),
             None => self.starve(fabric, output, now),
         }
     }
@@ -87,12 +93,12 @@ impl Switched {
 
     /// Takes the head that is a candidate over the crossbar to an output.
     #[inline(always)]
-    fn cross(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) {
+    fn cross<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
         let (packet, bytes) = (fifo.queue.head(), fifo.head_size(fabric));
-        let tail_in = fabric.tail_in(packet, now);
+        let tail_in = fabric.tail_in::<PLAIN>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
         self.take_out(fabric, base, input, now + time);
         let (side, is_asked) = self.requests.served(output, candidate);
@@ -101,9 +107,9 @@ impl Switched {
             side.waking = true;
             fabric.wake_side(output, wake::OUTPUT_SIDE, now + time);
         }
-        self.put_out(fabric, output, Outgoing { packet, bytes, vc }, now);
+        self.put_out::<PLAIN>(fabric, output, Outgoing { packet, bytes, vc }, now);
         let space = Space { input: input as u32, part: 0 };
-        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in }, now);
+        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in }, now);
     }
 
     /// Has an output visited when its side of the crossbar falls free.

@@ -42,7 +42,7 @@ pub(super) struct InputSide {
 impl Switched {
     /// Queues a packet that will leave by an output; the head of a free input asks for it.
     #[inline(always)]
-    pub(super) fn take_in(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+    pub(super) fn take_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (port, base, out) = (usize::from(port), base as usize, usize::from(out));
         let candidate = port << self.vc_shift | usize::from(vc);
@@ -62,7 +62,7 @@ impl Switched {
         }
         if side.free_at <= now {
             self.requests.add(base + out, candidate);
-            fabric.activate(router as usize, out);
+            fabric.activate::<PLAIN>(router as usize, out);
         } else if before == 0 {
             let free_at = side.free_at;
             fabric.wake_side(base + port, wake::INPUT_SIDE, free_at);
@@ -71,13 +71,13 @@ impl Switched {
 
     /// An input is free: its heads ask for their outputs.
     #[inline(always)]
-    pub(super) fn input_freed(&mut self, fabric: &mut Fabric, port: usize) {
+    pub(super) fn input_freed<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize) {
         let router = fabric.inputs[port].router as usize;
         let base = fabric.routers[router].base as usize;
         for vc in Bits(self.input_sides[port].filled) {
             let out = usize::from(self.fifos[port << self.vc_shift | vc].out);
             self.requests.add(base + out, (port - base) << self.vc_shift | vc);
-            fabric.mark_output(router, out);
+            fabric.mark_output::<PLAIN>(router, out);
         }
     }
 

@@ -99,26 +99,26 @@ impl Buffers for Switched {
 
 impl Routers for Switched {
     #[inline(always)]
-    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
-        self.take_in(fabric, arrival, now);
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        self.take_in::<PLAIN>(fabric, arrival, now);
     }
 
     #[inline(always)]
-    fn side_woken(&mut self, fabric: &mut Fabric, port: usize, side: u32) {
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: u32) {
         if side == wake::OUTPUT_SIDE {
             self.requests.side_mut(port).waking = false;
-            fabric.mark_owner(port);
+            fabric.mark_owner::<PLAIN>(port);
         } else {
-            self.input_freed(fabric, port);
+            self.input_freed::<PLAIN>(fabric, port);
         }
     }
 
     #[inline(always)]
-    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         // The turn to pick first goes round; it matters only where an input has several virtual channels.
         let first = self.first[router];
         self.first[router] = if first + 1 >= fabric.routers[router].ports { 0 } else { first + 1 };
-        self.serve_active(fabric, router, usize::from(first), now);
+        self.serve_active::<PLAIN>(fabric, router, usize::from(first), now);
     }
 
     fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {

@@ -36,7 +36,13 @@ impl Switched {
     /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the one whose
     /// buffer has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
     #[inline(always)]
-    pub(super) fn ready(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
+    pub(super) fn ready<const PLAIN: bool>(
+        &self,
+        fabric: &mut Fabric,
+        output: usize,
+        input: usize,
+        now: u64,
+    ) -> Option<u8> {
         let fifo = &self.fifos[input];
         let (class, bytes) = (fifo.class, fifo.head_size(fabric));
         if self.buffers.is_empty() {
@@ -47,7 +53,7 @@ impl Switched {
         let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
         let sending = port.free_at > now;
-        if fabric.promises_several_vcs(output, class) {
+        if !PLAIN && fabric.promises_several_vcs(output, class) {
             return self.promised_vc(fabric, (output, first), bytes, now);
         }
         if !sending && side.filled == 0 {
@@ -98,12 +104,18 @@ impl Switched {
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.
     #[inline(always)]
-    pub(super) fn put_out(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing, now: u64) {
+    pub(super) fn put_out<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        output: usize,
+        crossed: Outgoing,
+        now: u64,
+    ) {
         let Outgoing { packet, bytes, vc } = crossed;
         let side = self.requests.side_mut(output);
-        if self.buffers.is_empty() || (side.filled == 0 && fabric.can_send(output, (vc, bytes), now)) {
+        if self.buffers.is_empty() || (side.filled == 0 && fabric.can_send::<PLAIN>(output, (vc, bytes), now)) {
             (side.leaving, side.last_vc) = (bytes, vc);
-            fabric.transmit::<QUEUED>(output, crossed, now);
+            fabric.transmit::<QUEUED, PLAIN>(output, crossed, now);
             return;
         }
         side.filled |= 1 << vc;
@@ -115,7 +127,7 @@ impl Switched {
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
     #[inline(never)]
-    pub(super) fn send_buffered(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
+    pub(super) fn send_buffered<const PLAIN: bool>(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if free_at > now {
             return fabric.wake_at(output, free_at);
@@ -129,7 +141,7 @@ impl Switched {
             let buffer = &mut self.buffers[first | vc];
             let packet = buffer.queue.head();
             let bytes = fabric.pool[packet].bytes;
-            if !fabric.has_credit(output, vc as u8, bytes) {
+            if !fabric.has_credit::<PLAIN>(output, vc as u8, bytes) {
                 continue;
             }
             buffer.queue.pop(&fabric.pool);
@@ -137,7 +149,7 @@ impl Switched {
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
             let side = self.requests.side_mut(output);
             (side.filled, side.leaving, side.last_vc) = (left, bytes, vc as u8);
-            let sent = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
+            let sent = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
             if left != 0 || is_asked {
                 fabric.wake_at(output, now + sent.time);

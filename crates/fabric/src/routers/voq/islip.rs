@@ -65,13 +65,13 @@ impl Islip {
 
 impl VirtualOutputQueued {
     /// Matches what can be matched at a router, and sends it.
-    pub(super) fn allocate(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    pub(super) fn allocate<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         self.request_queues(fabric, router, now);
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let base = base as usize;
         let rounds = self.islip.iterations.map_or(u32::from(ports), u32::from);
         for round in 0..rounds {
-            if !self.round(fabric, base, round == 0, now) {
+            if !self.round::<PLAIN>(fabric, base, round == 0, now) {
                 break;
             }
         }
@@ -114,14 +114,14 @@ impl VirtualOutputQueued {
     }
 
     /// One round of grant and accept; whether it has matched anything.
-    fn round(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
+    fn round<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
         self.grant(fabric, base, now);
         let mut matched = false;
         let mut granted = std::mem::take(&mut self.islip.scratch);
         granted.sort_unstable();
         granted.dedup();
         for &port in &granted {
-            matched |= self.accept(fabric, base, usize::from(port), first, now);
+            matched |= self.accept::<PLAIN>(fabric, base, usize::from(port), first, now);
         }
         granted.clear();
         self.islip.scratch = granted;
@@ -149,7 +149,14 @@ impl VirtualOutputQueued {
     }
 
     /// An input accepts the first of its grants, from the output after the one that it accepted last.
-    fn accept(&mut self, fabric: &mut Fabric, base: usize, port: usize, first: bool, now: u64) -> bool {
+    fn accept<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        base: usize,
+        port: usize,
+        first: bool,
+        now: u64,
+    ) -> bool {
         let words = self.islip.words;
         let from = usize::from(self.islip.accepted[base + port].wrapping_add(1)) % (words * 64);
         let row = port * words..(port + 1) * words;
@@ -161,7 +168,7 @@ impl VirtualOutputQueued {
         }
         self.islip.grants[row].fill(0);
         let Some((input, vc)) = self.ready_queue(fabric, base, port, out) else { return false };
-        self.cross(fabric, Crossing { base, input, out, vc }, now);
+        self.cross::<PLAIN>(fabric, Crossing { base, input, out, vc }, now);
         self.ask_again(fabric, base, input, out, now);
         true
     }

@@ -87,16 +87,16 @@ impl VirtualOutputQueued {
     }
 
     /// Takes a packet over the crossbar.
-    fn cross(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
+    fn cross<const PLAIN: bool>(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
         let Crossing { base, input, out, vc } = crossing;
         let output = base + out;
         let packet = self.queues.pop(fabric, input, out);
         let bytes = fabric.pool[packet].bytes;
         self.wanted[output] -= 1;
-        let Sent { time, .. } = fabric.transmit::<QUEUED>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, .. } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
         let space = Space { input: input as u32, part: 0 };
-        fabric.vacate(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 }
 
@@ -111,7 +111,7 @@ impl Prefetch for VirtualOutputQueued {}
 
 impl Routers for VirtualOutputQueued {
     #[inline]
-    fn enqueue(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
         let Arrival { base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, usize::from(out));
         let input = (base + usize::from(port)) << self.vc_shift | usize::from(vc);
@@ -120,18 +120,18 @@ impl Routers for VirtualOutputQueued {
         self.wanted[base + out] += 1;
     }
 
-    fn side_woken(&mut self, fabric: &mut Fabric, port: usize, _side: u32) {
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: u32) {
         self.input_sides[port].waking = false;
         fabric.mark_router(fabric.inputs[port].router as usize);
     }
 
     #[inline]
-    fn serve(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         for word in 0..fabric.words {
-            fabric.take_active(router, word);
+            fabric.take_active::<PLAIN>(router, word);
         }
         if self.queues.any(router) {
-            self.allocate(fabric, router, now);
+            self.allocate::<PLAIN>(fabric, router, now);
         }
     }
 
