@@ -4,6 +4,7 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod executor;
+mod pending;
 mod queues;
 
 pub use queues::time_of;

@@ -88,10 +88,15 @@ impl<'a> Representatives<'a> {
 
     /// Lists the packets of progressive routing that are on the direct path and may turn to any waypoint at the next
     /// router.
+    ///
+    /// The next router is in the same group, and so both hops depend on the destination's group only, unless that is this
+    /// one.
     pub fn undecided(&mut self, detours: &Detours) {
         let decided = |waypoint| Memory { waypoint, phase: Phase::Decided, local: 0, global: 0 }.state();
         let mut through: Vec<(RouterId, RouterId)> = Vec::new();
-        for target in self.two_hops() {
+        let mut targets = self.mates(self.at);
+        targets.extend(self.other_groups().map(|group| self.topology().router(group, 0)));
+        for target in targets {
             let mut memory = Memory::default();
             let route = self.ways.to_router(self.at, target, &mut memory);
             let next = route.ports(&self.ways.lists).map(|port| self.ways.next(self.at, port));
