@@ -112,6 +112,24 @@ impl Route {
     }
 }
 
+/// A packet at a router that stands for others there: see `Routing::representatives`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Representative {
+    /// Its destination.
+    pub dst: NodeId,
+    /// What it carries.
+    pub state: RouteState,
+    /// The next router at which it stands for others, if it may go by several and does so at one only.
+    pub next: Option<RouterId>,
+}
+
+impl Representative {
+    /// A packet that stands for others wherever it goes next.
+    pub fn new(dst: NodeId, state: RouteState) -> Self {
+        Self { dst, state, next: None }
+    }
+}
+
 /// A routing algorithm bound to a topology. Pure: it holds tables, no state that changes during a run.
 pub trait Routing: Debug + Send + Sync {
     /// The algorithm's name as the experiment file writes it.
@@ -139,6 +157,10 @@ pub trait Routing: Debug + Send + Sync {
     /// The two ways of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
         [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
+    }
+    /// The states alone of `candidates`, which analyses ask for: they need no lengths.
+    fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
+        self.candidates(at, hop).map(|option| option.state)
     }
     /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function of the
     /// router and the destination, and leads to the destination if a packet never takes anything else.
@@ -195,13 +217,12 @@ pub trait Routing: Debug + Send + Sync {
     // packets stand for all others at a router; the deadlock check is then linear in routers. What a routing states
     // is not trusted: see `dependency_cycle`.
 
-    /// Packets at a router (destination and state) that stand for all in what they do next; none if the routing does not
-    /// know.
+    /// Packets at a router that stand for all in what they do next; none if the routing does not know.
     ///
     /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more), and
     /// from each router that it comes to next by the same ports and class again. More may be listed, even packets that
     /// cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
-    fn representatives(&self, _at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
         None
     }
 

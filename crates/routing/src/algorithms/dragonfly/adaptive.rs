@@ -26,7 +26,7 @@ use super::memory::{Memory, Phase};
 use super::minimal::MinimalSpec;
 use super::representatives::Representatives;
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
-use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 
 /// Detours of choosing routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -287,19 +287,26 @@ impl Routing for Choosing {
         let open = Memory::of(hop.state);
         let ways = &self.detours.ways;
         let home = ways.home(hop.dst).0;
+        let [direct, detour] = self.candidate_states(at, hop);
         let direct = PathOption {
-            state: self.decided(open).state(),
+            state: direct,
             channels: ways.length(at, home),
             bias: 0,
             probe: self.probe(at, ways.topology.place(home).0),
         };
         let detour = PathOption {
-            state: self.detours.with_waypoint(open.waypoint).state(),
+            state: detour,
             channels: self.detour_length(at, open.waypoint, home),
             bias: self.threshold,
             probe: self.probe(at, self.group_of(open.waypoint)),
         };
         [direct, detour]
+    }
+
+    #[inline]
+    fn candidate_states(&self, _at: RouterId, hop: &Hop) -> [RouteState; 2] {
+        let open = Memory::of(hop.state);
+        [self.decided(open).state(), self.detours.with_waypoint(open.waypoint).state()]
     }
 
     fn snapshot_period(&self) -> Option<Time> {
@@ -337,7 +344,7 @@ impl Routing for Choosing {
         vec![RouteState::default(), Self::open(0)]
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let mut packets = Representatives::new(&self.detours.ways, at);
         packets.valiant(&self.detours);
         if self.sight == Sight::Progressive {

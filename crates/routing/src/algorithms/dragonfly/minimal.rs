@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{PortId, RouterId, VcClass};
 
 use super::candidates::{Classes, Ways};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Classes of virtual channels on local channels.
@@ -79,7 +79,7 @@ impl Routing for Minimal {
         true
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let mut packets = Representatives::new(&self.ways, at);
         packets.direct(0, 0, false);
         packets.direct(self.ways.classes.behind_first, 1, true);

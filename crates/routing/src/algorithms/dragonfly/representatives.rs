@@ -10,24 +10,26 @@ use units::{NodeId, RouterId};
 use super::candidates::Ways;
 use super::detours::{Detours, Waypoints};
 use super::memory::{Memory, Phase};
-use crate::RouteState;
+use crate::{Representative, RouteState};
 
 /// Collects the packets at one router.
 pub(super) struct Representatives<'a> {
     ways: &'a Ways,
     at: RouterId,
-    packets: Vec<(NodeId, RouteState)>,
+    /// Targets that stand for all over the next two hops from the router.
+    two_hops: Vec<RouterId>,
+    packets: Vec<Representative>,
 }
 
 impl<'a> Representatives<'a> {
     pub fn new(ways: &'a Ways, at: RouterId) -> Self {
-        Self { ways, at, packets: Vec::new() }
+        let mut collected = Self { ways, at, two_hops: Vec::new(), packets: Vec::new() };
+        collected.two_hops = collected.two_hops();
+        collected
     }
 
-    /// Everything that has been listed.
-    pub fn packets(mut self) -> Vec<(NodeId, RouteState)> {
-        self.packets.sort_unstable();
-        self.packets.dedup();
+    /// Everything that has been listed; few packets are listed twice.
+    pub fn packets(self) -> Vec<Representative> {
         self.packets
     }
 
@@ -35,10 +37,10 @@ impl<'a> Representatives<'a> {
     /// the destination's group.
     pub fn direct(&mut self, local: u8, global: u8, in_last_group: bool) {
         let state = Memory { waypoint: 0, phase: Phase::Direct, local, global }.state();
-        let targets = if in_last_group { self.mates(self.at) } else { self.two_hops() };
-        for target in targets {
-            self.list(target, state);
-        }
+        let mates = if in_last_group { self.mates(self.at) } else { Vec::new() };
+        let targets = if in_last_group { &mates } else { &self.two_hops };
+        let nodes = self.topology().size().p;
+        self.packets.extend(targets.iter().map(|target| Representative::new(NodeId(target.0 * nodes), state)));
     }
 
     /// Lists the packets of Valiant routing: those on direct paths, those on their way to a waypoint, those behind it.
@@ -71,7 +73,8 @@ impl<'a> Representatives<'a> {
 
     /// Lists the packets on their way to a router.
     fn by_routers(&mut self, detours: &Detours) {
-        for waypoint in self.two_hops() {
+        for number in 0..self.two_hops.len() {
+            let waypoint = self.two_hops[number];
             self.list(self.at, detours.with_waypoint(waypoint.0).state());
         }
         for waypoint in self.next_hops(self.at) {
@@ -90,44 +93,43 @@ impl<'a> Representatives<'a> {
     /// router.
     ///
     /// The next router is in the same group, and so both hops depend on the destination's group only, unless that is this
-    /// one.
+    /// one. For each destination there is a packet that is at its waypoint at the next router; for each next router, one
+    /// that turns to each waypoint there.
     pub fn undecided(&mut self, detours: &Detours) {
         let decided = |waypoint| Memory { waypoint, phase: Phase::Decided, local: 0, global: 0 }.state();
-        let mut through: Vec<(RouterId, RouterId)> = Vec::new();
+        let mut covered: Vec<RouterId> = Vec::new();
         let mut targets = self.mates(self.at);
         targets.extend(self.other_groups().map(|group| self.topology().router(group, 0)));
         for target in targets {
-            let mut memory = Memory::default();
-            let route = self.ways.to_router(self.at, target, &mut memory);
-            let next = route.ports(&self.ways.lists).map(|port| self.ways.next(self.at, port));
-            // (At its destination's router a packet has nothing left to decide.)
-            let undecided = |&next: &RouterId| next != target && self.group(next) == self.group(self.at);
-            through.extend(next.filter(undecided).map(|next| (next, target)));
-        }
-        through.sort_unstable();
-        for &(next, target) in &through {
-            self.list(
-                target,
-                decided(match detours.rule.waypoints {
-                    Waypoints::Groups => self.group(next),
-                    Waypoints::Routers => next.0,
-                }),
-            );
-        }
-        through.dedup_by_key(|&mut (next, _)| next);
-        for (next, target) in through {
-            let waypoints: Vec<u32> = match detours.rule.waypoints {
-                Waypoints::Groups => self.other_groups().collect(),
-                Waypoints::Routers => self.next_hops(next).into_iter().map(|waypoint| waypoint.0).collect(),
-            };
-            for waypoint in waypoints {
-                self.list(target, decided(waypoint));
+            for next in self.undecided_next(target) {
+                let (arrived, others) = match detours.rule.waypoints {
+                    Waypoints::Groups => (self.group(next), self.other_groups().collect()),
+                    Waypoints::Routers => (next.0, self.next_hops(next).into_iter().map(|router| router.0).collect()),
+                };
+                let others: Vec<u32> = if covered.contains(&next) { Vec::new() } else { others };
+                covered.push(next);
+                for waypoint in others.into_iter().chain([arrived]) {
+                    let dst = NodeId(target.0 * self.topology().size().p);
+                    self.packets.push(Representative { dst, state: decided(waypoint), next: Some(next) });
+                }
             }
         }
     }
 
+    /// The routers of this group that a packet on the direct path to a router comes to next and may turn at.
+    fn undecided_next(&self, target: RouterId) -> Vec<RouterId> {
+        let route = self.ways.to_router(self.at, target, &mut Memory::default());
+        let next = route.ports(&self.ways.lists).map(|port| self.ways.next(self.at, port));
+        // (At its destination's router a packet has nothing left to decide.)
+        let mut next: Vec<RouterId> =
+            next.filter(|&next| next != target && self.group(next) == self.group(self.at)).collect();
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
+
     fn list(&mut self, target: RouterId, state: RouteState) {
-        self.packets.push((NodeId(target.0 * self.topology().size().p), state));
+        self.packets.push(Representative::new(NodeId(target.0 * self.topology().size().p), state));
     }
 
     fn topology(&self) -> &'a Dragonfly {

@@ -19,7 +19,7 @@ use super::detours::{Detours, Rule, Waypoints};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Dragonflies: by way of a random group, left from the first router reached there.
@@ -167,7 +167,7 @@ impl Routing for Valiant {
         vec![RouteState::default(), self.detours.with_waypoint(0).state()]
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let mut packets = Representatives::new(&self.detours.ways, at);
         packets.valiant(&self.detours);
         Some(packets.packets())
