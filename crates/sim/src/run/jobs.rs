@@ -2,6 +2,7 @@
 
 use units::NodeId;
 
+use crate::network::Network;
 use crate::results::{JobResult, PointResult, channels};
 use crate::system::{Job, System};
 use crate::workloads::{Totals, weights};
@@ -39,10 +40,7 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
         (packets > 0).then(|| sum / packets as f64)
     };
     let most = |of: fn(&PointResult) -> f64| points.iter().map(of).fold(0.0, f64::max);
-    let mut used = vec![0.0; network.plan.channels().count() as usize];
-    for point in points {
-        used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own);
-    }
+    let used = utilization(system, points);
     PointResult {
         offered_load: system.load(),
         accepted_load: accepted(system, points),
@@ -73,6 +71,32 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
         saturation_bracket: None,
         jobs: Vec::new(),
     }
+}
+
+/// By channel, the share of time in which it sends, over the time in which any of the jobs is counted.
+fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
+    let network = &system.network;
+    let counted: Vec<(f64, f64)> =
+        system.jobs.iter().zip(points).map(|(job, point)| counted(network, job, point)).collect();
+    let begin = counted.iter().map(|&(begin, _)| begin).fold(f64::INFINITY, f64::min);
+    let end = counted.iter().map(|&(_, end)| end).fold(0.0, f64::max);
+    let all = (end - begin).max(f64::MIN_POSITIVE);
+    let mut used = vec![0.0; network.plan.channels().count() as usize];
+    for (point, (begin, end)) in points.iter().zip(counted) {
+        // Each job's shares are of its own time.
+        let part = (end - begin) / all;
+        used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
+    }
+    used
+}
+
+/// From when until when the bytes of a job are counted, in nanoseconds.
+fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
+    if point.closed.is_none() {
+        return (point.warm_up_ns, point.sim_time_ns);
+    }
+    let start = network.ns(job.span.start);
+    (start, start + point.measured_ns)
 }
 
 /// What all accept of what all offer, as a load: a job counts for what its nodes offer.
