@@ -177,6 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn the_fewest_batches_fill_the_time() {
+        // Would catch a batch that is rounded down, so that one more is needed, a 64th beyond the end.
+        let text = r#"
+            topology = { kind = "torus", dims = [8] }
+            link = { bandwidth = "10 Gb/s", delay = "20 ns" }
+            router = { kind = "output-queued" }
+            workload = { kind = "traffic", load = 0.5 }
+            measure = { warm_up = "1 us", max_time = "1001003 ns", precision = 1e-6 }
+        "#;
+        let system = system(text);
+        let found = run(&system, &RunOptions::default()).unwrap();
+        let over = found.measured_ns - 1_000_003.0;
+        assert!((0.0..=system.network.ns(64)).contains(&over), "{over} ns too long");
+    }
+
+    #[test]
     fn a_cancelled_run_ends() {
         // Would catch a run that cannot be interrupted.
         let options = RunOptions::default();
