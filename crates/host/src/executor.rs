@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use workload::schedule::{OpKind, Schedule};
 
+use crate::alarm::Alarm;
 use crate::pending::Pending;
 use crate::queues::Queues;
 
@@ -68,40 +69,6 @@ pub struct Outgoing {
     pub bytes: u32,
     /// When it was released to the network, in ticks.
     pub generated_at: u64,
-}
-
-/// What an alarm is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Alarm {
-    /// An operation ends.
-    End,
-    /// A message's data are handed over.
-    Data,
-    /// A message's request is handed over.
-    Request,
-    /// The answer to a request is handed over.
-    Answer,
-    /// A control message has been read: the request by the receiver.
-    Requested,
-    /// The answer by the sender.
-    Answered,
-    /// Something has happened between this tick and the one before.
-    BetweenTicks,
-}
-
-impl Alarm {
-    const ALL: [Self; 7] =
-        [Self::End, Self::Data, Self::Request, Self::Answer, Self::Requested, Self::Answered, Self::BetweenTicks];
-
-    /// Its number, by which the owner of the network keeps it.
-    pub fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// The alarm of a number.
-    pub fn of(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
 }
 
 /// What an executor requests from the owner of the network.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::executor::Alarm;
+use crate::alarm::Alarm;
 
 /// Alarms at times that are no ticks, or that have come while others of the same tick are handled.
 #[derive(Debug, Default)]

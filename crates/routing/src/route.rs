@@ -33,7 +33,7 @@ pub enum Choice {
     Random,
     /// The least congested, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the way that is chosen, and what
+    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen, and what
     /// stands in the route is of no consequence.
     Ugal,
     /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none, the
@@ -41,9 +41,9 @@ pub enum Choice {
     Escape,
 }
 
-/// One of the two ways between which a router chooses where a route says `Choice::Ugal`.
+/// One of the two paths between which a router chooses where a route says `Choice::Ugal`.
 ///
-/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two ways is taken
+/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two paths is taken
 /// unless the second costs less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
@@ -53,7 +53,7 @@ pub struct PathOption {
     pub channels: u32,
     /// Added to the cost: so many packets of the largest size.
     pub bias: u32,
-    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the way's first port now.
+    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the path's first port now.
     pub probe: Option<ChannelId>,
 }
 
@@ -152,9 +152,9 @@ pub trait Routing: Debug + Send + Sync {
     fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
-    /// The way on from a router. At the destination's router it is the destination's port.
+    /// The next hop from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
-    /// The two ways of a packet whose route says `Choice::Ugal`.
+    /// The two candidate paths of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
         [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
     }
@@ -199,7 +199,7 @@ pub trait Routing: Debug + Send + Sync {
     fn waypoints(&self) -> u32 {
         0
     }
-    /// The waypoint that a packet at a router is on its way to, while its way on does not depend on its destination.
+    /// The waypoint that a packet at a router is on its way to, while its next hops do not depend on its destination.
     fn current_waypoint(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
         None
     }

@@ -152,7 +152,7 @@ impl DimensionOrder {
         self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
 
-    /// The states in which packets set out: all ways to break their ties.
+    /// The states in which packets set out: all combinations of tie breaks.
     fn tie_breaks(&self, src: NodeId, dst: NodeId) -> impl Iterator<Item = RouteState> + use<> {
         let tied = self.tied(src, dst);
         // Counts through the subsets of the bits.

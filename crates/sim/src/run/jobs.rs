@@ -3,7 +3,7 @@
 use units::NodeId;
 
 use crate::network::Network;
-use crate::results::{JobResult, PointResult, channels};
+use crate::results::{JobResult, PointResult};
 use crate::system::{Job, System};
 use crate::workloads::{Totals, weights};
 
@@ -44,12 +44,7 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
     PointResult {
         offered_load: system.load(),
         accepted_load: accepted(system, points),
-        accepted_load_ci: None,
-        accepted_load_min: None,
         latency_mean_ns: mean(|point| point.latency_mean_ns),
-        latency_ci_ns: None,
-        latency_p50_ns: None,
-        latency_p99_ns: None,
         latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
         nic_overhead_ns: system.nic_overhead_ns(),
         hops_mean: mean(|point| point.hops_mean),
@@ -63,13 +58,7 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
         measured_ns: most(|point| point.measured_ns),
         sim_time_ns: network.ns(totals.end),
         wall_s: totals.wall_s,
-        class_utilization: channels::by_class(network, &used),
-        hottest_channels: channels::hottest(network, &used),
-        channel_utilization: used,
-        saturation_load: None,
-        closed: None,
-        saturation_bracket: None,
-        jobs: Vec::new(),
+        ..PointResult::of_channels(network, used)
     }
 }
 

@@ -162,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_long_on_its_way_alone_is_no_deadlock() {
+    fn a_packet_that_is_long_under_way_alone_is_no_deadlock() {
         // A packet every 40 us takes 8 us, which are 26 of the batches that so short a run has. Would catch a watchdog that
-        // counts batches in which nothing was on its way, or takes a long way for a standstill.
+        // counts batches in which nothing was on its way, or takes a long path for a standstill.
         let text = r#"
             topology = { kind = "torus", dims = [8] }
             link = { bandwidth = "10 Gb/s", delay = "2 us" }

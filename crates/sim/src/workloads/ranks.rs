@@ -9,7 +9,6 @@ use workload::schedule::Schedule;
 use workload::{PlacedPattern, Placement};
 
 use super::closed::{self, Counted, Ending};
-use super::volumes::NO_LOAD;
 use super::{Counts, Course, Setting, State, Totals, Workload, weights};
 use crate::experiment::{IdealNicSpec, MeasureSpec};
 use crate::machine::Machine;
@@ -37,10 +36,6 @@ impl Workload for Ranks {
 
     fn placement(&self) -> &Arc<Placement> {
         &self.placement
-    }
-
-    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
-        Err(NO_LOAD.into())
     }
 
     fn packets(&self) -> Packets {

@@ -7,14 +7,14 @@
 use topology::families::dragonfly::Dragonfly;
 use units::{NodeId, RouterId};
 
-use super::candidates::Ways;
+use super::candidates::DirectPaths;
 use super::detours::{Detours, Waypoints};
 use super::memory::{Memory, Phase};
 use crate::{Representative, RouteState};
 
 /// Collects the packets at one router.
 pub(super) struct Representatives<'a> {
-    ways: &'a Ways,
+    paths: &'a DirectPaths,
     at: RouterId,
     /// Targets that stand for all over the next two hops from the router.
     two_hops: Vec<RouterId>,
@@ -22,8 +22,8 @@ pub(super) struct Representatives<'a> {
 }
 
 impl<'a> Representatives<'a> {
-    pub fn new(ways: &'a Ways, at: RouterId) -> Self {
-        let mut collected = Self { ways, at, two_hops: Vec::new(), packets: Vec::new() };
+    pub fn new(paths: &'a DirectPaths, at: RouterId) -> Self {
+        let mut collected = Self { paths, at, two_hops: Vec::new(), packets: Vec::new() };
         collected.two_hops = collected.two_hops();
         collected
     }
@@ -45,7 +45,7 @@ impl<'a> Representatives<'a> {
 
     /// Lists the packets of Valiant routing: those on direct paths, those on their way to a waypoint, those behind it.
     pub fn valiant(&mut self, detours: &Detours) {
-        let classes = self.ways.classes;
+        let classes = self.paths.classes;
         self.direct(0, 0, false);
         self.direct(classes.behind_first, 1, true);
         self.direct(classes.behind_second - 1, 1, false);
@@ -79,7 +79,7 @@ impl<'a> Representatives<'a> {
         }
         for waypoint in self.next_hops(self.at) {
             let before = detours.with_waypoint(waypoint.0);
-            let behind = Memory { local: self.ways.classes.behind_first, global: 1, ..before };
+            let behind = Memory { local: self.paths.classes.behind_first, global: 1, ..before };
             for target in self.next_hops(waypoint) {
                 self.list(target, before.state());
                 if self.group(waypoint) == self.group(self.at) {
@@ -118,8 +118,8 @@ impl<'a> Representatives<'a> {
 
     /// The routers of this group that a packet on the direct path to a router comes to next and may turn at.
     fn undecided_next(&self, target: RouterId) -> Vec<RouterId> {
-        let route = self.ways.to_router(self.at, target, &mut Memory::default());
-        let next = route.ports(&self.ways.lists).map(|port| self.ways.next(self.at, port));
+        let route = self.paths.to_router(self.at, target, &mut Memory::default());
+        let next = route.ports(&self.paths.lists).map(|port| self.paths.next(self.at, port));
         // (At its destination's router a packet has nothing left to decide.)
         let mut next: Vec<RouterId> =
             next.filter(|&next| next != target && self.group(next) == self.group(self.at)).collect();
@@ -133,7 +133,7 @@ impl<'a> Representatives<'a> {
     }
 
     fn topology(&self) -> &'a Dragonfly {
-        &self.ways.topology
+        &self.paths.topology
     }
 
     fn group(&self, router: RouterId) -> u32 {
