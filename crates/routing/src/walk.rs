@@ -328,11 +328,12 @@ impl<'a> Walk<'a> {
         new
     }
 
-    /// The list that the stop of such packets is in. A router may have a stop for each of thousands of waypoints.
+    /// The list that the stop of such packets is in. A router may have a stop for each of thousands of waypoints, which
+    /// are spread over all lists; where packets carry nothing, routers in order have lists in order.
     fn list(&self, router: RouterId, state: RouteState) -> usize {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
-        let key = u64::from(router.0) << 32 | u64::from(state.0);
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.first_stop.len() - 1)
+        let spread = u64::from(state.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (router.index() + spread as usize) & (self.first_stop.len() - 1)
     }
 }
 
