@@ -30,8 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 #: The Python package, and the name by which the command line knows it.
 PACKAGE = "python/cutthrough"
 PYTHON = "cutthrough"
-#: Crates with a cycle that is still being removed (`traffic` and `traffic::open`): checked only when they are named.
-NOT_YET = ("sim",)
 
 Graph = dict[str, dict[str, int]]
 """Of each module, the modules that it names, and the line of the first mention."""
@@ -381,7 +379,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     names = [PYTHON, *crates]
     parser = argparse.ArgumentParser(description="Report import cycles in the Python package and in the crates.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
-    chosen = parser.parse_args(arguments).names or [name for name in names if name not in NOT_YET]
+    chosen = parser.parse_args(arguments).names or names
     unknown = [name for name in chosen if name not in names]
     if unknown:
         parser.error(f"there is no `{unknown[0]}`; allowed: {', '.join(names)}")

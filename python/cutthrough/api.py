@@ -69,7 +69,8 @@ class Analysis(dict[str, Any]):
     """The analysis of a point, and the load of every channel.
 
     A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
-    each class of channels, per unit of load), `binding_channels`, and whether all this is `exact`.
+    each class of channels, per unit of load), `binding_channels`, and whether all this is `exact`: with adaptive routing
+    it is an estimate.
     """
 
     def __init__(self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int) -> None:
@@ -105,8 +106,8 @@ def analyze(
     Returns:
         One mapping for each combination of the sweep's keys other than the load: these keys, `throughput_bound` (a
         load), `class_loads` (maximum and mean of each class of channels, per unit of load), `binding_channels`, and
-        whether all this is `exact` (adaptive routing is taken for an ideal choice). Its `channels()` is the load of
-        every channel.
+        whether all this is `exact` (with adaptive routing it is an estimate: packets are spread evenly). Its
+        `channels()` is the load of every channel.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.

@@ -14,7 +14,7 @@ pub enum Owner {
     Router(u32),
     /// A node's traffic.
     Node(u32),
-    /// A node's choices of ways through its router.
+    /// Random choices among the virtual channels of a node's injection channel.
     Injector(u32),
     /// A traffic pattern that is drawn once, before the run.
     Pattern,

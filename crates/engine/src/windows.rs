@@ -5,16 +5,22 @@
 
 use std::hint;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A barrier that waits awake for a while, for a window is a few microseconds and a sleep costs more, and then sleeps,
-/// for where there are more threads than cores the one that all wait for needs the core.
+/// A barrier that polls for a while, for a window is a few microseconds and a sleep costs more, and then sleeps, for where
+/// there are more threads than free cores the one that all wait for needs the core.
+///
+/// How long it polls follows from what it finds (as in adaptive mutexes): while polls end in sleep, as on a machine that
+/// is busy with something else, it polls less and less; when a poll has been worth it, longer again.
 #[derive(Debug)]
 pub struct SpinBarrier {
     members: usize,
-    spins: u32,
+    /// The most polls before a sleep.
+    most: u32,
+    /// Polls before a sleep at present.
+    patience: AtomicU32,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
@@ -24,18 +30,22 @@ pub struct SpinBarrier {
     alarm: Condvar,
 }
 
-/// How often a waiting thread polls before it sleeps, if every thread can have a core: some 200 microseconds.
-const SPINS: u32 = 20_000;
-/// The same if there are more threads than cores: the one that is waited for may need this core.
-const SPINS_CROWDED: u32 = 50;
+/// How often a waiting thread polls at most before it sleeps, if every thread can have a core: some 200 microseconds.
+const MOST_POLLS: u32 = 20_000;
+/// How often it polls at least: all that it does if there are more threads than cores.
+const LEAST_POLLS: u32 = 50;
+/// In one of so many rounds a thread polls as often as it may, to find out whether it pays again.
+const PROBE_ROUNDS: usize = 64;
 
 impl SpinBarrier {
     /// A barrier for so many threads.
     pub fn new(members: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
+        let most = if members > cores { LEAST_POLLS } else { MOST_POLLS };
         Self {
             members,
-            spins: if members > cores { SPINS_CROWDED } else { SPINS },
+            most,
+            patience: AtomicU32::new(most),
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -59,14 +69,28 @@ impl SpinBarrier {
             self.wake_sleepers();
             return !self.broken.load(Ordering::Relaxed);
         }
-        for _ in 0..self.spins {
-            if self.is_over(round) {
-                return !self.broken.load(Ordering::Relaxed);
-            }
-            hint::spin_loop();
+        if !self.poll(round) {
+            self.sleep(round);
         }
-        self.sleep(round);
         !self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Polls for the end of a round; `false` if it has not come yet.
+    fn poll(&self, round: usize) -> bool {
+        let patience = self.patience.load(Ordering::Relaxed);
+        let polls = if round.is_multiple_of(PROBE_ROUNDS) { self.most } else { patience };
+        let needed = (0..polls).find(|_| {
+            let over = self.is_over(round);
+            if !over {
+                hint::spin_loop();
+            }
+            over
+        });
+        let next = next_patience(patience, needed).min(self.most);
+        if next != patience {
+            self.patience.store(next, Ordering::Relaxed);
+        }
+        needed.is_some()
     }
 
     /// Frees everyone who waits, now and later.
@@ -95,6 +119,14 @@ impl SpinBarrier {
             drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
             self.alarm.notify_all();
         }
+    }
+}
+
+/// Polls before the next sleep: more than were needed, or fewer if all were in vain.
+fn next_patience(patience: u32, needed: Option<u32>) -> u32 {
+    match needed {
+        Some(polls) => patience.max(polls.saturating_mul(4)),
+        None => (patience / 2).max(LEAST_POLLS),
     }
 }
 
@@ -233,6 +265,19 @@ mod tests {
             let message = message.downcast_ref::<&str>().unwrap();
             assert!(message.contains("this one dies"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_thread_polls_less_while_polls_are_in_vain_and_longer_when_they_pay() {
+        // Would catch a barrier that keeps a core busy for the most polls in every round of a busy machine, and one that
+        // never polls again after it.
+        let barrier = SpinBarrier { most: MOST_POLLS, patience: AtomicU32::new(MOST_POLLS), ..SpinBarrier::new(2) };
+        let patience = || barrier.patience.load(Ordering::Relaxed);
+        let vain: Vec<u32> = (1..12).map(|_| if barrier.poll(0) { 0 } else { patience() }).collect();
+        assert_eq!(vain[..2], [MOST_POLLS / 2, MOST_POLLS / 4]);
+        assert_eq!(vain.last(), Some(&LEAST_POLLS));
+        assert_eq!(next_patience(LEAST_POLLS, Some(1000)), 4000);
+        assert_eq!(next_patience(4000, Some(3)), 4000);
     }
 
     #[test]

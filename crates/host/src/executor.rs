@@ -10,6 +10,10 @@
 //! both overheads as any other. Messages between ranks of one node do not enter the network and take the overheads
 //! only. Overheads are latency: they keep neither the processor nor the interface busy.
 //!
+//! Times are picoseconds. The network has time in ticks: packets arrive at ticks, and what is handed over between two is
+//! released to the network at the next. What happens between two ticks is handled at the later one, in the order of
+//! times, before what happens at that tick.
+//!
 //! All state is in flat arrays indexed by operation; a message is identified by its send. Of one instant,
 //! arrivals are handled first, then alarms, each in ascending order; what takes no time is done immediately.
 
@@ -17,17 +21,19 @@ use std::sync::Arc;
 
 use workload::schedule::{OpKind, Schedule};
 
+use crate::alarm::Alarm;
+use crate::pending::Pending;
 use crate::queues::Queues;
 
 /// The time of an operation that has not started, or not ended.
 pub const UNTOUCHED: u64 = u64::MAX;
 
-/// What a network interface adds. Times in ticks.
+/// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
-    /// From a message's handing over to its first packet's.
+    /// From a message's handing over to its first packet's, in picoseconds.
     pub send_overhead: u64,
-    /// From a message's arrival to its end.
+    /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
     /// Messages of more bytes wait for their receivers; none: no message does.
     pub eager_limit: Option<u64>,
@@ -35,9 +41,9 @@ pub struct NicParams {
     pub control: u32,
     /// Bytes of the largest packet.
     pub packet: u32,
-    /// The time of such a packet on a node's link.
+    /// The time of such a packet on a node's link, in ticks.
     pub pace: u64,
-    /// Picoseconds of a tick, in which calculations are counted.
+    /// Picoseconds of a tick.
     pub tick: u64,
 }
 
@@ -61,46 +67,15 @@ pub struct Outgoing {
     pub dst: u32,
     /// Its bytes.
     pub bytes: u32,
-    /// When it was generated, in ticks.
+    /// When it was released to the network, in ticks.
     pub generated_at: u64,
-}
-
-/// What an alarm is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alarm {
-    /// An operation ends.
-    End,
-    /// A message's data are handed over.
-    Data,
-    /// A message's request is handed over.
-    Request,
-    /// The answer to a request is handed over.
-    Answer,
-    /// A control message has been read: the request by the receiver.
-    Requested,
-    /// The answer by the sender.
-    Answered,
-}
-
-impl Alarm {
-    const ALL: [Self; 6] = [Self::End, Self::Data, Self::Request, Self::Answer, Self::Requested, Self::Answered];
-
-    /// Its number, by which the owner of the network keeps it.
-    pub fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// The alarm of a number.
-    pub fn of(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
 }
 
 /// What an executor requests from the owner of the network.
 pub trait HostContext {
     /// Requests that a node of this executor, by its number there, be polled for its next packet.
     fn wake(&mut self, node: u32);
-    /// Sets an alarm for an operation at a time after the present.
+    /// Sets an alarm for an operation at a tick after the present one.
     fn alarm(&mut self, at: u64, op: u32, what: Alarm);
 }
 
@@ -138,6 +113,9 @@ pub struct Executor {
     inbox: Vec<Inbox>,
     /// By rank, when its processor is free.
     free_at: Vec<u64>,
+    /// The present tick of the network.
+    tick: u64,
+    pending: Pending,
     queues: Queues,
     /// Operations that may start, kept for its memory.
     ready: Vec<u32>,
@@ -164,6 +142,8 @@ impl Executor {
             missing: (0..operations as u32).map(bytes).collect(),
             inbox: vec![Inbox::default(); operations],
             free_at: vec![0; ranks as usize],
+            tick: 0,
+            pending: Pending::default(),
             queues: Queues::new(placed.nodes.len(), operations),
             ready: Vec::new(),
             open,
@@ -174,8 +154,9 @@ impl Executor {
         }
     }
 
-    /// Starts what waits for nothing, at a time in ticks.
-    pub fn begin(&mut self, now: u64, around: &mut impl HostContext) {
+    /// Starts what waits for nothing, at a tick.
+    pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
+        let now = self.come_to(tick);
         for rank in 0..self.schedule.ranks() {
             if self.number_of(rank).is_some() {
                 let own = self.schedule.of(rank).rev();
@@ -207,8 +188,10 @@ impl Executor {
         self.placed.node_of[self.schedule.rank(op) as usize]
     }
 
-    /// A packet has arrived.
-    pub fn arrived(&mut self, flow_id: u32, now: u64, around: &mut impl HostContext) {
+    /// A packet has arrived, at a tick.
+    pub fn arrived(&mut self, flow_id: u32, tick: u64, around: &mut impl HostContext) {
+        let now = self.come_to(tick);
+        self.catch_up(now.saturating_sub(1), around);
         let send = flow_id >> PART_BITS;
         let overhead = self.interface.receive_overhead;
         match flow_id & ((1 << PART_BITS) - 1) {
@@ -225,8 +208,10 @@ impl Executor {
         self.start_ready(now, around);
     }
 
-    /// The time of an alarm has come.
-    pub fn alarm(&mut self, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
+    /// The tick of an alarm has come.
+    pub fn alarm(&mut self, op: u32, what: Alarm, tick: u64, around: &mut impl HostContext) {
+        let now = self.come_to(tick);
+        self.catch_up(now, around);
         self.act(op, what, now, around);
         self.start_ready(now, around);
     }
@@ -236,7 +221,7 @@ impl Executor {
         self.open
     }
 
-    /// By operation of the schedule, when it started and ended, in ticks; `UNTOUCHED` if it has not, or is not here.
+    /// By operation of the schedule, when it started and ended, in picoseconds; `UNTOUCHED` if it has not, or is not here.
     pub fn times(&self) -> (&[u64], &[u64]) {
         (&self.started, &self.ended)
     }
@@ -266,13 +251,35 @@ impl Executor {
         node(send) == node(self.schedule.partner(send))
     }
 
+    /// Goes on to a tick of the network; returns its time.
+    #[inline]
+    fn come_to(&mut self, tick: u64) -> u64 {
+        self.tick = tick;
+        tick.saturating_mul(self.interface.tick)
+    }
+
+    /// Does what has not been done yet and is not later than `last`.
+    #[inline]
+    fn catch_up(&mut self, last: u64, around: &mut impl HostContext) {
+        while let Some((at, op, what)) = self.pending.take(last) {
+            self.act(op, what, at, around);
+            self.start_ready(at, around);
+        }
+    }
+
     /// Does something immediately if its time has come, and sets an alarm otherwise.
     #[inline]
     fn later(&mut self, at: u64, op: u32, what: Alarm, now: u64, around: &mut impl HostContext) {
-        if at > now {
-            around.alarm(at, op, what);
-        } else {
-            self.act(op, what, now, around);
+        if at <= now {
+            return self.act(op, what, now, around);
+        }
+        let tick = at.div_ceil(self.interface.tick);
+        if tick > self.tick && at.is_multiple_of(self.interface.tick) {
+            return around.alarm(tick, op, what);
+        }
+        self.pending.push(at, op, what);
+        if tick > self.tick {
+            around.alarm(tick, op, Alarm::BetweenTicks);
         }
     }
 
@@ -288,7 +295,7 @@ impl Executor {
         match self.schedule.kind(op) {
             OpKind::Calc => {
                 let rank = self.schedule.rank(op) as usize;
-                let end = self.free_at[rank].max(now) + self.schedule.size(op).div_ceil(self.interface.tick);
+                let end = self.free_at[rank].max(now).saturating_add(self.schedule.size(op));
                 self.free_at[rank] = end;
                 self.later(end, op, Alarm::End, now, around);
             }
@@ -314,13 +321,13 @@ impl Executor {
                 if self.stays(op) {
                     self.all_arrived(op, now, around);
                 } else {
-                    self.hand_over(op, self.schedule.size(op).max(1), now, around);
+                    self.hand_over(op, self.schedule.size(op).max(1), around);
                 }
             }
-            Alarm::Request => self.hand_over(op, u64::from(self.interface.control), now, around),
+            Alarm::Request => self.hand_over(op, u64::from(self.interface.control), around),
             Alarm::Answer => {
                 let recv = self.schedule.partner(op);
-                self.hand_over(recv, u64::from(self.interface.control), now, around);
+                self.hand_over(recv, u64::from(self.interface.control), around);
             }
             Alarm::Requested => {
                 self.inbox[op as usize].arrived = true;
@@ -329,13 +336,15 @@ impl Executor {
                 }
             }
             Alarm::Answered => self.later(now + self.interface.send_overhead, op, Alarm::Data, now, around),
+            // What has happened has been caught up with.
+            Alarm::BetweenTicks => {}
         }
     }
 
-    /// Queues bytes of an operation at its own node's interface.
-    fn hand_over(&mut self, op: u32, bytes: u64, now: u64, around: &mut impl HostContext) {
+    /// Queues bytes of an operation at its own node's interface; they are released to the network at the present tick.
+    fn hand_over(&mut self, op: u32, bytes: u64, around: &mut impl HostContext) {
         if let Some(node) = self.number_of(self.schedule.rank(op)) {
-            self.queues.push(node as usize, op, bytes, now);
+            self.queues.push(node as usize, op, bytes, self.tick);
             around.wake(node);
         }
     }

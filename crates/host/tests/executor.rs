@@ -27,8 +27,8 @@ impl HostContext for World {
 }
 
 const INTERFACE: NicParams = NicParams {
-    send_overhead: 30,
-    receive_overhead: 7,
+    send_overhead: 60,
+    receive_overhead: 14,
     eager_limit: Some(500),
     control: 32,
     packet: 100,
@@ -36,10 +36,15 @@ const INTERFACE: NicParams = NicParams {
     tick: 2,
 };
 
-/// Runs a schedule, a rank on each node, and returns when each operation has started and ended.
+/// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.
 fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
+    run_on(schedule, interface, (0..schedule.ranks()).collect())
+}
+
+/// The same with ranks on given nodes.
+fn run_on(schedule: &Schedule, interface: NicParams, node_of: Arc<[u32]>) -> (Vec<u64>, Vec<u64>) {
     let ranks = schedule.ranks();
-    let placed = RankPlacement { node_of: (0..ranks).collect(), nodes: (0..ranks).collect(), machine: ranks };
+    let placed = RankPlacement { node_of, nodes: (0..ranks).collect(), machine: ranks };
     let mut executor = Executor::new(Arc::new(schedule.clone()), interface, placed);
     let mut world = World::default();
     let mut arrivals: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -74,6 +79,71 @@ fn times(builder: ScheduleBuilder, ops: &[OpId]) -> Vec<(u64, u64)> {
     ops.iter().map(|&op| schedule.number(op) as usize).map(|op| (started[op], ended[op])).collect()
 }
 
+/// When operations end whose calculations take no whole ticks: 100 ps a tick, no overheads.
+fn ends_on(node_of: &[u32], builder: ScheduleBuilder, ops: &[OpId]) -> Vec<u64> {
+    let schedule = builder.build().unwrap();
+    let coarse = NicParams { send_overhead: 0, receive_overhead: 0, eager_limit: None, tick: 100, ..INTERFACE };
+    let (_, ended) = run_on(&schedule, coarse, node_of.into());
+    ops.iter().map(|&op| ended[schedule.number(op) as usize]).collect()
+}
+
+#[test]
+fn calculations_take_their_time_to_the_picosecond() {
+    // Would catch a calculation that is rounded up to a tick: 300 ps in the place of 91.
+    let mut builder = ScheduleBuilder::new(2);
+    let ops: Vec<OpId> = [1, 30, 60, 9].map(|time| builder.calc(0, time)).into();
+    for pair in ops.windows(2) {
+        builder.requires(pair[1], pair[0]);
+    }
+    assert_eq!(ends_on(&[0, 1], builder, &ops), [1, 31, 91, 100]);
+}
+
+#[test]
+fn only_the_release_to_the_network_is_rounded_up() {
+    // Would catch a packet that leaves between two ticks, and a send that ends at the tick.
+    let mut builder = ScheduleBuilder::new(2);
+    let before = builder.calc(0, 130);
+    let send = builder.send(0, 1, 10, 0);
+    builder.requires(send, before);
+    let recv = builder.recv(1, 0, 10, 0);
+    let after = builder.calc(1, 45);
+    builder.requires(after, recv);
+    let arrival = 200 + TRANSIT * 100;
+    assert_eq!(ends_on(&[0, 1], builder, &[before, send, recv, after]), [130, 130, arrival, arrival + 45]);
+}
+
+#[test]
+fn what_is_ready_first_within_a_tick_has_the_processor_first() {
+    // Would catch operations of one tick that are handled in the order of their numbers: `late` before `early`.
+    let mut builder = ScheduleBuilder::new(2);
+    let long = builder.calc(0, 150);
+    let late = builder.calc(0, 10);
+    builder.requires(late, long);
+    let recv = builder.recv(0, 1, 8, 0);
+    let early = builder.calc(0, 20);
+    builder.requires(early, recv);
+    let other = builder.calc(1, 120);
+    let send = builder.send(1, 0, 8, 0);
+    builder.requires(send, other);
+    // Both ranks are on node 0, so that the message arrives at 120 ps; `early` waits for `long`, and `late` for both.
+    assert_eq!(ends_on(&[0, 0], builder, &[other, recv, long, early, late]), [120, 120, 150, 170, 180]);
+}
+
+#[test]
+fn alarms_on_a_tick_follow_those_before_it() {
+    // Would catch an event that falls on a tick by way of one between ticks, and is lost or handled too late.
+    let mut builder = ScheduleBuilder::new(2);
+    let first = builder.calc(0, 50);
+    let second = builder.calc(0, 150);
+    let third = builder.calc(0, 100);
+    builder.requires(second, first);
+    builder.requires(third, second);
+    let beside = builder.calc(1, 170);
+    let last = builder.calc(1, 30);
+    builder.requires(last, beside);
+    assert_eq!(ends_on(&[0, 1], builder, &[first, second, third, beside, last]), [50, 200, 300, 170, 200]);
+}
+
 #[test]
 fn requirements_order_ends_and_starts() {
     // Would catch `irequires` taken for `requires`, and calculations of one rank side by side.
@@ -87,9 +157,9 @@ fn requirements_order_ends_and_starts() {
     let other = builder.calc(1, 30);
     let recv = builder.recv(1, 0, 10, 0);
     builder.requires(recv, other);
-    // 200 ps are 100 ticks. `beside` is ready at 0 and takes its turn behind `first`; `after` behind both.
+    // `beside` is ready at 0 and takes its turn behind `first`; `after` behind both.
     let found = times(builder, &[first, beside, after, with, other, recv]);
-    assert_eq!(found, [(0, 100), (0, 150), (100, 175), (0, 30), (0, 15), (15, 30 + TRANSIT + 7)]);
+    assert_eq!(found, [(0, 200), (0, 300), (200, 350), (0, 60), (0, 30), (30, 2 * (30 + TRANSIT + 7))]);
 }
 
 #[test]
@@ -100,7 +170,7 @@ fn a_receive_ends_after_both_its_start_and_the_arrival() {
     let send = builder.send(0, 1, 450, 0);
     let recv = builder.recv(1, 0, 450, 0);
     builder.requires(recv, late);
-    assert_eq!(times(builder, &[send, recv]), [(0, 30), (4000, 4007)]);
+    assert_eq!(times(builder, &[send, recv]), [(0, 60), (8000, 8014)]);
 }
 
 #[test]
@@ -111,8 +181,8 @@ fn a_large_message_waits_for_its_receive() {
     let send = builder.send(0, 1, 501, 0);
     let recv = builder.recv(1, 0, 501, 0);
     builder.requires(recv, late);
-    let answered = 4000 + 30 + TRANSIT + 7 + 30;
-    assert_eq!(times(builder, &[send, recv]), [(0, answered), (4000, answered + TRANSIT + 7)]);
+    let answered = 8000 + 2 * (30 + TRANSIT + 7 + 30);
+    assert_eq!(times(builder, &[send, recv]), [(0, answered), (8000, answered + 2 * (TRANSIT + 7))]);
 }
 
 #[test]
@@ -121,11 +191,11 @@ fn a_message_of_no_bytes_is_a_message() {
     let mut builder = ScheduleBuilder::new(2);
     let send = builder.send(0, 1, 0, 0);
     let recv = builder.recv(1, 0, 0, 0);
-    assert_eq!(times(builder, &[send, recv]), [(0, 30), (0, 30 + TRANSIT + 7)]);
+    assert_eq!(times(builder, &[send, recv]), [(0, 60), (0, 2 * (30 + TRANSIT + 7))]);
 }
 
 #[test]
-fn without_overheads_a_chain_takes_its_ways_alone() {
+fn without_overheads_a_chain_takes_the_time_of_its_paths() {
     // Would catch what should happen at one instant and takes an alarm.
     let mut builder = ScheduleBuilder::new(4);
     let mut last = None;
@@ -139,5 +209,5 @@ fn without_overheads_a_chain_takes_its_ways_alone() {
     let schedule = builder.build().unwrap();
     let idle = NicParams { send_overhead: 0, receive_overhead: 0, ..INTERFACE };
     let (_, ended) = run(&schedule, idle);
-    assert_eq!(ended.iter().max(), Some(&(3 * TRANSIT)));
+    assert_eq!(ended.iter().max(), Some(&(2 * 3 * TRANSIT)));
 }

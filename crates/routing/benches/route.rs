@@ -1,4 +1,4 @@
-//! What it costs to ask a routing for the way on, once a packet-hop.
+//! What it costs to ask a routing for the next hop, once a packet-hop.
 //!
 //!     cargo bench -p cutthrough-routing
 #![allow(clippy::unwrap_used, reason = "all that is built here can be built")]

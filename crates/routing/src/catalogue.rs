@@ -17,7 +17,7 @@ use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
 
-/// Which way packets go.
+/// Which paths packets take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RoutingSpec {
@@ -36,7 +36,7 @@ pub enum RoutingSpec {
     MinimalAdaptive(MinimalAdaptiveSpec),
     /// Any topology: shortest paths from tables.
     ShortestPath(ShortestPathSpec),
-    /// Dragonflies: the direct way, over at most one global channel.
+    /// Dragonflies: the direct path, over at most one global channel.
     Minimal(MinimalSpec),
     /// Dragonflies: by way of a random group, left from the first router reached there.
     #[serde(alias = "valiant-restricted")]

@@ -14,6 +14,6 @@ pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
 pub use lengths::PathLengths;
 pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, channel_loads, follow_packets};
-pub use route::{Choice, Hop, PathOption, Route, RouteState, Routing, RoutingError};
+pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 pub use traffic::{OutputLoads, RouterTraffic, Traffic};
 pub use walk::RoutingContractError;

@@ -33,7 +33,7 @@ pub enum Choice {
     Random,
     /// The least congested, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the way that is chosen, and what
+    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen, and what
     /// stands in the route is of no consequence.
     Ugal,
     /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none, the
@@ -41,9 +41,9 @@ pub enum Choice {
     Escape,
 }
 
-/// One of the two ways between which a router chooses where a route says `Choice::Ugal`.
+/// One of the two paths between which a router chooses where a route says `Choice::Ugal`.
 ///
-/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two ways is taken
+/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two paths is taken
 /// unless the second costs less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
@@ -53,7 +53,7 @@ pub struct PathOption {
     pub channels: u32,
     /// Added to the cost: so many packets of the largest size.
     pub bias: u32,
-    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the way's first port now.
+    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the path's first port now.
     pub probe: Option<ChannelId>,
 }
 
@@ -112,6 +112,24 @@ impl Route {
     }
 }
 
+/// A packet at a router that stands for others there: see `Routing::representatives`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Representative {
+    /// Its destination.
+    pub dst: NodeId,
+    /// What it carries.
+    pub state: RouteState,
+    /// The next router at which it stands for others, if it may go by several and does so at one only.
+    pub next: Option<RouterId>,
+}
+
+impl Representative {
+    /// A packet that stands for others wherever it goes next.
+    pub fn new(dst: NodeId, state: RouteState) -> Self {
+        Self { dst, state, next: None }
+    }
+}
+
 /// A routing algorithm bound to a topology. Pure: it holds tables, no state that changes during a run.
 pub trait Routing: Debug + Send + Sync {
     /// The algorithm's name as the experiment file writes it.
@@ -134,11 +152,15 @@ pub trait Routing: Debug + Send + Sync {
     fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
-    /// The way on from a router. At the destination's router it is the destination's port.
+    /// The next hop from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
-    /// The two ways of a packet whose route says `Choice::Ugal`.
+    /// The two candidate paths of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
         [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
+    }
+    /// The states alone of `candidates`, which analyses ask for: they need no lengths.
+    fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
+        self.candidates(at, hop).map(|option| option.state)
     }
     /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function of the
     /// router and the destination, and leads to the destination if a packet never takes anything else.
@@ -177,7 +199,7 @@ pub trait Routing: Debug + Send + Sync {
     fn waypoints(&self) -> u32 {
         0
     }
-    /// The waypoint that a packet at a router is on its way to, while its way on does not depend on its destination.
+    /// The waypoint that a packet at a router is on its way to, while its next hops do not depend on its destination.
     fn current_waypoint(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
         None
     }
@@ -195,13 +217,12 @@ pub trait Routing: Debug + Send + Sync {
     // packets stand for all others at a router; the deadlock check is then linear in routers. What a routing states
     // is not trusted: see `dependency_cycle`.
 
-    /// Packets at a router (destination and state) that stand for all in what they do next; none if the routing does not
-    /// know.
+    /// Packets at a router that stand for all in what they do next; none if the routing does not know.
     ///
     /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more), and
     /// from each router that it comes to next by the same ports and class again. More may be listed, even packets that
     /// cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
-    fn representatives(&self, _at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
         None
     }
 

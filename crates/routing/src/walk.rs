@@ -91,12 +91,15 @@ pub(crate) struct Stop {
     in_port: PortId,
     vc_class: VcClass,
     routers: u32,
-    /// The next stop of this router, or `NONE`.
+    /// The next stop in the same list, or `NONE`.
     next: u32,
     moves: (u32, u32),
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Lists of stops, for each router.
+const LISTS_PER_ROUTER: usize = 4;
 
 /// What the packets of a walk have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +167,7 @@ pub(crate) struct Walk<'a> {
     moves: Vec<Move>,
     /// Stops at which packets may turn to a waypoint, and the states in which they do.
     pub turns: Vec<(u32, RouteState)>,
+    /// By a number made of router and state, the last stop of such packets.
     first_stop: Vec<u32>,
 }
 
@@ -178,7 +182,7 @@ impl<'a> Walk<'a> {
             stops: Vec::new(),
             moves: Vec::new(),
             turns: Vec::new(),
-            first_stop: vec![NONE; wiring.ports.len()],
+            first_stop: vec![NONE; LISTS_PER_ROUTER * wiring.ports.len().next_power_of_two()],
         }
     }
 
@@ -201,7 +205,8 @@ impl<'a> Walk<'a> {
     /// Forgets everything and turns to other packets.
     pub fn begin(&mut self, aim: Aim) {
         for stop in &self.stops {
-            self.first_stop[stop.router.index()] = NONE;
+            let list = self.list(stop.router, stop.state);
+            self.first_stop[list] = NONE;
         }
         self.stops.clear();
         self.moves.clear();
@@ -262,12 +267,12 @@ impl<'a> Walk<'a> {
     /// Follows both candidates of packets that choose.
     fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RoutingContractError> {
         let router = self.stops[stop].router;
-        for way in self.routing.candidates(router, hop) {
-            if matches!(self.aim, Aim::Straight(_)) && self.routing.current_waypoint(router, way.state).is_some() {
-                self.turns.push((stop as u32, way.state));
+        for state in self.routing.candidate_states(router, hop) {
+            if matches!(self.aim, Aim::Straight(_)) && self.routing.current_waypoint(router, state).is_some() {
+                self.turns.push((stop as u32, state));
                 continue;
             }
-            let mut taken = Hop { state: way.state, ..*hop };
+            let mut taken = Hop { state, ..*hop };
             let route = self.routing.route(router, &mut taken);
             self.follow(stop, &route, &taken, 0.5)?;
         }
@@ -305,12 +310,13 @@ impl<'a> Walk<'a> {
 
     /// The stop of these packets: the one that exists, or a new one.
     fn stop(&mut self, router: RouterId, hop: Hop, routers: u32) -> u32 {
-        let head = self.first_stop[router.index()];
+        let list = self.list(router, hop.state);
+        let head = self.first_stop[list];
         let mut candidate = head;
         while candidate != NONE {
             let stop = &self.stops[candidate as usize];
-            if stop.state == hop.state && (self.merge || (stop.in_port == hop.in_port && stop.vc_class == hop.vc_class))
-            {
+            let same = stop.router == router && stop.state == hop.state;
+            if same && (self.merge || (stop.in_port == hop.in_port && stop.vc_class == hop.vc_class)) {
                 return candidate;
             }
             candidate = stop.next;
@@ -318,8 +324,16 @@ impl<'a> Walk<'a> {
         let new = self.stops.len() as u32;
         let Hop { state, in_port, vc_class, .. } = hop;
         self.stops.push(Stop { router, state, in_port, vc_class, routers, next: head, moves: (0, 0) });
-        self.first_stop[router.index()] = new;
+        self.first_stop[list] = new;
         new
+    }
+
+    /// The list that the stop of such packets is in. A router may have a stop for each of thousands of waypoints, which
+    /// are spread over all lists; where packets carry nothing, routers in order have lists in order.
+    fn list(&self, router: RouterId, state: RouteState) -> usize {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+        let spread = u64::from(state.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (router.index() + spread as usize) & (self.first_stop.len() - 1)
     }
 }
 

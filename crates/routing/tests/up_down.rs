@@ -1,4 +1,4 @@
-//! Up*/down* on any topology: the contract, freedom from deadlock on random networks, the way on a tree.
+//! Up*/down* on any topology: the contract, freedom from deadlock on random networks, the path on a tree.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -21,7 +21,7 @@ fn up_down(root: Option<u32>, ties: TieRule) -> RoutingSpec {
 
 #[test]
 fn the_contract_holds_on_every_family() {
-    // Would catch a packet that goes up again, and a way down that is not one.
+    // Would catch a packet that goes up again, and a path down that is not one.
     let topologies =
         [torus(&[6], 1), torus(&[4, 4], 1), mesh(&[3, 3], 2), single_switch(5), fat_tree(2, 3), fat_tree(3, 2)];
     for topology in &topologies {
@@ -35,7 +35,7 @@ fn the_contract_holds_on_every_family() {
 #[test]
 fn a_ring_is_cut_opposite_to_its_root() {
     // Routers 0 to 5 in a ring, root 0: routers 2, 3 and 4 have the levels 2, 3 and 2, so that no packet goes down to 3
-    // and up again. From 2 to 4 the short way leads by 3; up and down it is 2, 1, 0, 5, 4.
+    // and up again. From 2 to 4 the short path leads by 3; up and down it is 2, 1, 0, 5, 4.
     let ring = torus(&[6], 1);
     let routing = build(up_down(Some(0), TieRule::First), &*ring);
     let routers = |src, dst| -> Vec<u32> {

@@ -26,7 +26,8 @@ const MIXTURE: f64 = 1e-9;
 /// Exact expected loads of a point's channels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth.
+    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth. Unless `exact`, an
+    /// estimate, which the choices of an adaptive routing can exceed or miss.
     pub throughput_bound: f64,
     /// By class of channels: maximum and mean load, per unit of offered load, in units of an injection link's
     /// bandwidth.
@@ -45,7 +46,8 @@ pub struct Analysis {
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
     pub channel_loads: Vec<f64>,
-    /// Whether the loads are exact (the routing is oblivious) or those of an ideal adaptive choice.
+    /// Whether loads and bound are exact (the routing is oblivious) or an estimate: those of an adaptive choice that
+    /// spreads packets evenly.
     pub exact: bool,
     /// Time of the analysis.
     pub wall_s: f64,

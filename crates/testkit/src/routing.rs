@@ -108,7 +108,10 @@ impl PathFinder<'_> {
         let before = hop;
         let route = self.route(at, &mut hop);
         if route.choice == Choice::Ugal {
-            for option in self.routing.candidates(at, &before) {
+            let options = self.routing.candidates(at, &before);
+            let states = self.routing.candidate_states(at, &before);
+            assert_eq!(options.map(|option| option.state), states, "{before:?} at {at}");
+            for option in options {
                 let mut taken = Hop { state: option.state, ..before };
                 let route = self.route(at, &mut taken);
                 assert_ne!(route.choice, Choice::Ugal, "a path option that does not lead to an output");

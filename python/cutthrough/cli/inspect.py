@@ -145,7 +145,11 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
             "If consecutive groups send to consecutive groups: between "
             f"{model['lower']:.4f} and {model['upper']:.4f} (equation 1), about {model['estimate']:.4f} (equation 4)"
         )
-    out.print(f"No offered load above {analysis['throughput_bound']:.4f} can be accepted: full first are")
+    bound = f"{analysis['throughput_bound']:.4f}"
+    if analysis["exact"]:
+        out.print(f"No offered load above {bound} can be accepted: full first are")
+    else:
+        out.print(f"At an offered load of about {bound} the first channels are full:")
     named = analysis["binding_channels"][:MOST_NAMED]
     for channel in named:
         out.print(f"  {channel['channel']}", markup=False, soft_wrap=True)

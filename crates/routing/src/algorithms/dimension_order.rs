@@ -14,7 +14,7 @@ use topology::Topology;
 use topology::families::torus::Torus;
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
 
 /// Tori and meshes, one dimension after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -152,7 +152,7 @@ impl DimensionOrder {
         self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
 
-    /// The states in which packets set out: all ways to break their ties.
+    /// The states in which packets set out: all combinations of tie breaks.
     fn tie_breaks(&self, src: NodeId, dst: NodeId) -> impl Iterator<Item = RouteState> + use<> {
         let tied = self.tied(src, dst);
         // Counts through the subsets of the bits.
@@ -226,14 +226,14 @@ impl Routing for DimensionOrder {
 
     /// A hop depends on the first dimension in which the packet is not home, and on its coordinate there. So does the next,
     /// in the same dimension, or in a later one if the hop ends this one.
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let (torus, from) = (&self.torus, NodeId(at.0 * u32::from(self.torus.nodes_per_router())));
         let mut place = torus.coordinates(at);
         let mut packets = Vec::new();
         let mut list = |place: &[u32]| {
             let Some(router) = torus.router_at(place) else { return };
             let dst = NodeId(router.0 * u32::from(torus.nodes_per_router()));
-            packets.extend(self.tie_breaks(from, dst).map(|state| (dst, state)));
+            packets.extend(self.tie_breaks(from, dst).map(|state| Representative::new(dst, state)));
         };
         for (number, &dim) in self.order.iter().enumerate() {
             for there in others(torus, at, dim) {

@@ -10,7 +10,7 @@ use topology::Topology;
 use topology::families::fat_tree::FatTree;
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use crate::{Choice, Hop, Route, RouteState, Routing};
+use crate::{Choice, Hop, Representative, Route, RouteState, Routing};
 
 /// Fat-trees, up by the least congested port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl Routing for AnyUpPort {
         true
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         Some(representatives(&self.tree, at, false))
     }
 
@@ -130,7 +130,7 @@ impl Routing for DModK {
         false
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         Some(representatives(&self.tree, at, true))
     }
 
@@ -146,7 +146,7 @@ impl Routing for DModK {
 /// Packets that stand for all at a switch of level l. Down it is digits l and l - 1 of the destination that name the next
 /// two ports. Up, it is whether the next switch is an ancestor and digit l + 1, its down port; if up ports follow digits
 /// (`by_digit`), also digit l, the port to the next switch.
-fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<(NodeId, RouteState)> {
+fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<Representative> {
     let (k, nodes) = (u64::from(tree.k()), u64::from(tree.nodes()));
     let level = u32::from(tree.level(at));
     // Nodes below a switch of this level, of one lower and of one higher.
@@ -169,5 +169,5 @@ fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<(NodeId,
     }
     found.sort_unstable();
     found.dedup();
-    found.into_iter().map(|node| (NodeId(node as u32), RouteState::default())).collect()
+    found.into_iter().map(|node| Representative::new(NodeId(node as u32), RouteState::default())).collect()
 }

@@ -16,10 +16,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::torus::Torus;
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{PortId, RouterId, VcClass};
 
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
-use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Choice, Hop, Representative, Route, Routing, RoutingError};
 
 /// The most dimensions: the sets of ports are listed, up to 4^8.
 const MOST_DIMENSIONS: usize = 8;
@@ -121,7 +121,7 @@ impl Routing for MinimalAdaptive {
         true
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         self.escape.representatives(at)
     }
 

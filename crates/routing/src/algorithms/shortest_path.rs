@@ -77,7 +77,7 @@ impl ShortestPathSpec {
                 if table.has_nodes(router) {
                     diameter = diameter.max(distance);
                 }
-                // A router that no packet can be at needs no way on.
+                // A router that no packet can be at needs no route.
                 if distance != UNREACHED {
                     let ports = self.nearer_ports(topology, router, &distances);
                     table.set(router, column, ports, self.class(distance));

@@ -32,7 +32,7 @@ pub(super) struct RouteTable {
 }
 
 impl RouteTable {
-    /// The way on; at the destination's router its port, on class 0.
+    /// The next hop; at the destination's router its port, on class 0.
     #[inline]
     pub fn route(&self, at: RouterId, dst: NodeId) -> Route {
         let destination = self.destinations[dst.index()];

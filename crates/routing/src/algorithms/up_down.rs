@@ -44,14 +44,14 @@ impl UpDownSpec {
         let levels = Levels::new(topology, self.root(topology)?);
         let mut longest = 0;
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
-            let ways = levels.candidates(topology, target);
+            let hops_left = levels.hops_left(topology, target);
             for router in levels.upwards.iter().copied().filter(|&router| router != target) {
-                let hops = ways.left[router.index()];
+                let hops = hops_left.left[router.index()];
                 if table.has_nodes(router) {
                     longest = longest.max(hops);
                 }
                 if hops != UNREACHED {
-                    table.set(router, column, self.ports(topology, &levels, &ways, router), VcClass(0));
+                    table.set(router, column, self.ports(topology, &levels, &hops_left, router), VcClass(0));
                 } else if table.has_nodes(router) {
                     return Err(in_parts(router, target));
                 }
@@ -62,10 +62,10 @@ impl UpDownSpec {
     }
 
     /// The ports that lead nearer, down if that is possible and else up.
-    fn ports(&self, topology: &dyn Topology, levels: &Levels, ways: &Ways, router: RouterId) -> Vec<PortId> {
-        let goes_up = ways.down[router.index()] == UNREACHED;
-        let hops = if goes_up { &ways.left } else { &ways.down };
-        let nearer = |next: RouterId| hops[next.index()] == ways.left[router.index()] - 1;
+    fn ports(&self, topology: &dyn Topology, levels: &Levels, hops_left: &HopsLeft, router: RouterId) -> Vec<PortId> {
+        let goes_up = hops_left.down[router.index()] == UNREACHED;
+        let hops = if goes_up { &hops_left.left } else { &hops_left.down };
+        let nearer = |next: RouterId| hops[next.index()] == hops_left.left[router.index()] - 1;
         let wanted = |next| levels.is_up(router, next) == goes_up && nearer(next);
         ports_to(topology, router, wanted, self.ties != TieRule::First)
     }
@@ -87,7 +87,7 @@ impl UpDownSpec {
     }
 }
 
-/// Which way is up.
+/// Which direction is up.
 struct Levels {
     /// Each router's distance from the root.
     levels: Vec<u32>,
@@ -96,7 +96,7 @@ struct Levels {
 }
 
 /// The hops to one destination.
-struct Ways {
+struct HopsLeft {
     /// From each router by down channels alone.
     down: Vec<u32>,
     /// From each router as packets go: straight down where that is possible.
@@ -115,8 +115,8 @@ impl Levels {
         (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }
 
-    fn candidates(&self, topology: &dyn Topology, target: RouterId) -> Ways {
-        // Backwards from the target, a way down is a way up.
+    fn hops_left(&self, topology: &dyn Topology, target: RouterId) -> HopsLeft {
+        // Backwards from the target, a path down is a path up.
         let down = distances(topology, target, |from, to| self.is_up(from, to));
         let mut left = down.clone();
         for &router in &self.upwards {
@@ -126,7 +126,7 @@ impl Levels {
                 left[router.index()] = least.saturating_add(1);
             }
         }
-        Ways { down, left }
+        HopsLeft { down, left }
     }
 }
 

@@ -6,7 +6,7 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::graph::DependencyGraph;
 use crate::walk::{Aim, RoutingContractError, Sources, Walk};
-use crate::{Choice, Hop, Route, RouteState, Routing};
+use crate::{Choice, Hop, Representative, Route, Routing};
 
 /// Destinations that a thread takes at least, so that its arrays are worth their making.
 const LEAST: usize = 8;
@@ -116,12 +116,16 @@ struct TwoHops<'a> {
 impl TwoHops<'_> {
     /// Adds the dependencies of a packet at a router: the channels that it may take from there wait for those that it may
     /// take next.
-    fn add(&self, at: RouterId, (dst, state): (NodeId, RouteState)) -> Result<(), RoutingContractError> {
+    fn add(&self, at: RouterId, packet: Representative) -> Result<(), RoutingContractError> {
+        let Representative { dst, state, next: only } = packet;
         let hop = Hop { dst, state, in_port: PortId(0), vc_class: VcClass(0) };
         self.each_route(at, hop, |route, taken| {
             for port in route.ports(self.routing.port_lists()) {
                 let (channel, end) = self.graph.wiring.output(dst, at, port)?;
                 let Endpoint::Router(next, in_port) = end else { continue };
+                if only.is_some_and(|only| only != next) {
+                    continue;
+                }
                 let held = self.graph.vertex(channel, route.vc_class);
                 self.wait(held, next, Hop { in_port, vc_class: route.vc_class, ..taken })?;
             }
@@ -160,8 +164,8 @@ impl TwoHops<'_> {
             self.check_class(at, hop.dst, waited.vc_class)?;
             return visit(waited, taken);
         }
-        for option in self.routing.candidates(at, &hop) {
-            let mut taken = Hop { state: option.state, ..hop };
+        for state in self.routing.candidate_states(at, &hop) {
+            let mut taken = Hop { state, ..hop };
             let route = self.routing.route(at, &mut taken);
             self.check_class(at, hop.dst, route.vc_class)?;
             visit(route, taken)?;

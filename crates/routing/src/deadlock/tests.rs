@@ -6,7 +6,7 @@ use std::sync::Arc;
 use topology::TopologySpec;
 
 use super::*;
-use crate::{Hop, PathOption, Route, RouteState, RoutingSpec};
+use crate::{Hop, PathOption, Representative, Route, RouteState, RoutingSpec};
 
 fn network(shorthand: &str) -> Arc<dyn Topology> {
     let spec: TopologySpec = shorthand.parse().expect("a shorthand");
@@ -181,7 +181,7 @@ impl Routing for OneClass {
     fn same_for_router(&self) -> bool {
         self.0.same_for_router()
     }
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let mut packets = self.0.representatives(at)?;
         if !self.1 {
             packets = packets.into_iter().enumerate().filter(|(i, _)| i % 3 > 0).map(|(_, packet)| packet).collect();

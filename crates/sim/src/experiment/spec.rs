@@ -33,7 +33,7 @@ pub struct ExperimentSpec {
     /// The inside of every router.
     #[serde(default = "default_router")]
     pub router: RouterSpec,
-    /// Which way packets go; without it, what suits the topology.
+    /// which paths packets take; without it, what suits the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingSpec>,
     /// The interface between a node and the network.

@@ -70,7 +70,7 @@ fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item 
     (0..).map(ChannelId).zip(shares).filter_map(channel)
 }
 
-pub(crate) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilization> {
+pub(super) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilization> {
     let names = network.topology.class_names();
     let mut classes: Vec<ClassUtilization> = names
         .into_iter()
@@ -89,7 +89,7 @@ pub(crate) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilizatio
     classes
 }
 
-pub(crate) fn hottest(network: &Network, shares: &[f64]) -> Vec<ChannelUtilization> {
+pub(super) fn hottest(network: &Network, shares: &[f64]) -> Vec<ChannelUtilization> {
     let mut channels: Vec<_> = connected(network, shares).collect();
     channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     channels.truncate(HOTTEST);

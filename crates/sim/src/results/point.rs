@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use super::channels::{ChannelUtilization, ClassUtilization};
+use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
+use crate::network::Network;
 
 /// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
 /// interfaces apart; a value that nothing was measured for is null.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PointResult {
     /// Load that every source offers, as a share of its injection link's bandwidth.
     pub offered_load: f64,
@@ -53,7 +54,8 @@ pub struct PointResult {
     pub sim_time_ns: f64,
     /// Time of the simulation alone, without set-up.
     pub wall_s: f64,
-    /// Utilisation of the channels by class, since the measured interval began.
+    /// Utilisation of the channels by class, since the measured interval began; by several jobs, over the time in which any
+    /// of them is counted.
     pub class_utilization: Vec<ClassUtilization>,
     /// The most used channels.
     pub hottest_channels: Vec<ChannelUtilization>,
@@ -74,6 +76,18 @@ pub struct PointResult {
     /// By job, if there are several: in the order of the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobResult>,
+}
+
+impl PointResult {
+    /// A result that has the channels alone, given the share of time in which each sends.
+    pub(crate) fn of_channels(network: &Network, shares: Vec<f64>) -> Self {
+        Self {
+            class_utilization: channels::by_class(network, &shares),
+            hottest_channels: channels::hottest(network, &shares),
+            channel_utilization: shares,
+            ..Self::default()
+        }
+    }
 }
 
 /// The result of one of several jobs that run at once.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the way and the
+/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the path and the
 /// message's length. Null if the run ended before a round trip had.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchmarkResult {

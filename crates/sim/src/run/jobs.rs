@@ -2,7 +2,8 @@
 
 use units::NodeId;
 
-use crate::results::{JobResult, PointResult, channels};
+use crate::network::Network;
+use crate::results::{JobResult, PointResult};
 use crate::system::{Job, System};
 use crate::workloads::{Totals, weights};
 
@@ -39,19 +40,11 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
         (packets > 0).then(|| sum / packets as f64)
     };
     let most = |of: fn(&PointResult) -> f64| points.iter().map(of).fold(0.0, f64::max);
-    let mut used = vec![0.0; network.plan.channels().count() as usize];
-    for point in points {
-        used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own);
-    }
+    let used = utilization(system, points);
     PointResult {
         offered_load: system.load(),
         accepted_load: accepted(system, points),
-        accepted_load_ci: None,
-        accepted_load_min: None,
         latency_mean_ns: mean(|point| point.latency_mean_ns),
-        latency_ci_ns: None,
-        latency_p50_ns: None,
-        latency_p99_ns: None,
         latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
         nic_overhead_ns: system.nic_overhead_ns(),
         hops_mean: mean(|point| point.hops_mean),
@@ -65,14 +58,34 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
         measured_ns: most(|point| point.measured_ns),
         sim_time_ns: network.ns(totals.end),
         wall_s: totals.wall_s,
-        class_utilization: channels::by_class(network, &used),
-        hottest_channels: channels::hottest(network, &used),
-        channel_utilization: used,
-        saturation_load: None,
-        closed: None,
-        saturation_bracket: None,
-        jobs: Vec::new(),
+        ..PointResult::of_channels(network, used)
     }
+}
+
+/// By channel, the share of time in which it sends, over the time in which any of the jobs is counted.
+fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
+    let network = &system.network;
+    let counted: Vec<(f64, f64)> =
+        system.jobs.iter().zip(points).map(|(job, point)| counted(network, job, point)).collect();
+    let begin = counted.iter().map(|&(begin, _)| begin).fold(f64::INFINITY, f64::min);
+    let end = counted.iter().map(|&(_, end)| end).fold(0.0, f64::max);
+    let all = (end - begin).max(f64::MIN_POSITIVE);
+    let mut used = vec![0.0; network.plan.channels().count() as usize];
+    for (point, (begin, end)) in points.iter().zip(counted) {
+        // Each job's shares are of its own time.
+        let part = (end - begin) / all;
+        used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
+    }
+    used
+}
+
+/// From when until when the bytes of a job are counted, in nanoseconds.
+fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
+    if point.closed.is_none() {
+        return (point.warm_up_ns, point.sim_time_ns);
+    }
+    let start = network.ns(job.span.start);
+    (start, start + point.measured_ns)
 }
 
 /// What all accept of what all offer, as a load: a job counts for what its nodes offer.

@@ -162,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_long_on_its_way_alone_is_no_deadlock() {
+    fn a_packet_that_is_long_under_way_alone_is_no_deadlock() {
         // A packet every 40 us takes 8 us, which are 26 of the batches that so short a run has. Would catch a watchdog that
-        // counts batches in which nothing was on its way, or takes a long way for a standstill.
+        // counts batches in which nothing was on its way, or takes a long path for a standstill.
         let text = r#"
             topology = { kind = "torus", dims = [8] }
             link = { bandwidth = "10 Gb/s", delay = "2 us" }
@@ -174,6 +174,22 @@ mod tests {
         "#;
         let seeds = (1..20).map(|seed| run(&system(&format!("seed = {seed}\n{text}")), &RunOptions::default()));
         assert!(seeds.map(Result::unwrap).any(|found| found.packets > 0));
+    }
+
+    #[test]
+    fn the_fewest_batches_fill_the_time() {
+        // Would catch a batch that is rounded down, so that one more is needed, a 64th beyond the end.
+        let text = r#"
+            topology = { kind = "torus", dims = [8] }
+            link = { bandwidth = "10 Gb/s", delay = "20 ns" }
+            router = { kind = "output-queued" }
+            workload = { kind = "traffic", load = 0.5 }
+            measure = { warm_up = "1 us", max_time = "1001003 ns", precision = 1e-6 }
+        "#;
+        let system = system(text);
+        let found = run(&system, &RunOptions::default()).unwrap();
+        let over = found.measured_ns - 1_000_003.0;
+        assert!((0.0..=system.network.ns(64)).contains(&over), "{over} ns too long");
     }
 
     #[test]

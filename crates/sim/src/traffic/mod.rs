@@ -3,20 +3,19 @@
 mod open;
 mod scheduled;
 mod shared;
+mod span;
 mod volume;
 
-use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Traffic, TrafficEvent};
 use units::NodeId;
 
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use scheduled::ScheduledTraffic;
 pub use shared::SharedTraffic;
+pub use span::Span;
 pub use volume::{Flow, VolumeTraffic};
 
 pub use crate::network::Packets;
-
-/// From when until when a job sends, in ticks: packets generated before the end still go.
-pub type Span = std::ops::Range<u64>;
 
 /// The traffic of one partition's nodes.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ pub enum NodeTraffic {
     /// What ranks send by their schedules.
     Scheduled(Box<ScheduledTraffic>),
     /// That of several jobs.
-    Shared(Box<SharedTraffic>),
+    Shared(Box<SharedTraffic<NodeTraffic>>),
 }
 
 impl NodeTraffic {
@@ -66,20 +65,12 @@ impl NodeTraffic {
     pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         match self {
             Self::Volume(traffic) => traffic.begin_phase(flows, at, actions),
-            Self::Shared(shared) => shared.begin_phase(job, flows, at, actions),
+            Self::Shared(shared) => {
+                shared.with_job(job, actions, |traffic, own| traffic.begin_phase(job, flows, at, own));
+            }
             Self::Open(_) | Self::Scheduled(_) => {}
         }
     }
-}
-
-/// The flow id of a packet that the traffic of a job knows by `own`.
-fn flow_of(job: usize, own: u32) -> u32 {
-    (job as u32) << FLOW_BITS | own
-}
-
-/// The job of a flow, and what the job's traffic knows it by.
-fn job_of(flow_id: u32) -> (usize, u32) {
-    ((flow_id >> FLOW_BITS) as usize, flow_id & ((1 << FLOW_BITS) - 1))
 }
 
 impl Traffic for NodeTraffic {

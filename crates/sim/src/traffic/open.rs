@@ -9,7 +9,8 @@ use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
-use super::{Packets, Span};
+use super::span::Span;
+use crate::network::Packets;
 
 /// What all nodes of a run share.
 #[derive(Clone)]

@@ -4,16 +4,24 @@
 //! the one of the job whose turn it is goes; if none is due, the one that will be first. Should another job get a packet
 //! before that one is due, it is taken back.
 
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
 use units::NodeId;
-
-use super::{Flow, NodeTraffic, flow_of, job_of};
 
 /// A job's own alarms have purposes below this, less one: purpose 0 of a job is its start.
 const PURPOSES: u32 = 8;
 
 /// No job.
 const NOBODY: u16 = u16::MAX;
+
+/// The flow id of a packet that the traffic of a job knows by `own`.
+fn flow_of(job: usize, own: u32) -> u32 {
+    (job as u32) << FLOW_BITS | own
+}
+
+/// The job of a flow, and what the job's traffic knows it by.
+fn job_of(flow_id: u32) -> (usize, u32) {
+    ((flow_id >> FLOW_BITS) as usize, flow_id & ((1 << FLOW_BITS) - 1))
+}
 
 /// The head of a job's queue at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,10 +34,10 @@ enum Head {
     Ready(Demand),
 }
 
-/// The traffic of several jobs at the nodes of one partition. All know all nodes, and send at their own.
+/// The traffic of several jobs at the nodes of one partition, each a `T`. All know all nodes, and send at their own.
 #[derive(Debug)]
-pub struct SharedTraffic {
-    jobs: Vec<NodeTraffic>,
+pub struct SharedTraffic<T> {
+    jobs: Vec<T>,
     /// When each job starts, in ticks.
     starts: Vec<u64>,
     /// By node and job.
@@ -42,9 +50,9 @@ pub struct SharedTraffic {
     own: Actions,
 }
 
-impl SharedTraffic {
+impl<T: Traffic> SharedTraffic<T> {
     /// The traffic of each job, and when it starts, at so many nodes.
-    pub fn new(jobs: Vec<(NodeTraffic, u64)>, nodes: usize) -> Self {
+    pub fn new(jobs: Vec<(T, u64)>, nodes: usize) -> Self {
         let (jobs, starts): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         Self {
             heads: vec![Head::Unknown; nodes * jobs.len()],
@@ -57,7 +65,7 @@ impl SharedTraffic {
     }
 
     /// The traffic of a job.
-    pub fn job(&self, job: usize) -> Option<&NodeTraffic> {
+    pub fn job(&self, job: usize) -> Option<&T> {
         self.jobs.get(job)
     }
 
@@ -69,10 +77,10 @@ impl SharedTraffic {
         }
     }
 
-    /// Has a job send further volumes from a time on.
-    pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
+    /// Calls a function of a job's traffic, and passes on what the job asks for.
+    pub fn with_job(&mut self, job: usize, actions: &mut Actions, call: impl FnOnce(&mut T, &mut Actions)) {
         let mut own = std::mem::take(&mut self.own);
-        self.jobs[job].begin_phase(job, flows, at, &mut own);
+        call(&mut self.jobs[job], &mut own);
         self.pass_on(job, &mut own, actions);
         self.own = own;
     }
@@ -114,7 +122,7 @@ impl SharedTraffic {
     }
 }
 
-impl Traffic for SharedTraffic {
+impl<T: Traffic> Traffic for SharedTraffic<T> {
     fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
         let sent = std::mem::replace(&mut self.given[node], NOBODY);
         if sent != NOBODY {
@@ -136,7 +144,7 @@ impl Traffic for SharedTraffic {
             if self.starts[job] > now {
                 actions.alarm(self.starts[job], 0, job as u32 * PURPOSES);
             } else {
-                self.begin_job(job, now, actions);
+                self.with_job(job, actions, |traffic, own| traffic.begin(now, own));
             }
         }
     }
@@ -151,14 +159,11 @@ impl Traffic for SharedTraffic {
                 let job = (purpose / PURPOSES) as usize;
                 match (purpose % PURPOSES).checked_sub(1) {
                     Some(purpose) => (job, TrafficEvent::Alarm { target, purpose }),
-                    None => return self.begin_job(job, now, actions),
+                    None => return self.with_job(job, actions, |traffic, own| traffic.begin(now, own)),
                 }
             }
         };
-        let mut own = std::mem::take(&mut self.own);
-        self.jobs[job].on_event(what, now, &mut own);
-        self.pass_on(job, &mut own, actions);
-        self.own = own;
+        self.with_job(job, actions, |traffic, own| traffic.on_event(what, now, own));
     }
 
     fn take_back(&mut self, node: usize) -> bool {
@@ -169,14 +174,5 @@ impl Traffic for SharedTraffic {
     fn source(&self, flow_id: u32) -> NodeId {
         let (job, flow_id) = job_of(flow_id);
         self.jobs[job].source(flow_id)
-    }
-}
-
-impl SharedTraffic {
-    fn begin_job(&mut self, job: usize, now: u64, actions: &mut Actions) {
-        let mut own = std::mem::take(&mut self.own);
-        self.jobs[job].begin(now, &mut own);
-        self.pass_on(job, &mut own, actions);
-        self.own = own;
     }
 }

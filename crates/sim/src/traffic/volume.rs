@@ -7,7 +7,7 @@ use fabric::{Actions, Demand, Traffic};
 use routing::Routing;
 use units::NodeId;
 
-use super::Span;
+use super::span::Span;
 
 /// What a node still has to send to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,16 +59,12 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
     PointResult {
         offered_load: 1.0,
         accepted_load: if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 },
-        accepted_load_ci: None,
-        accepted_load_min: None,
         latency_mean_ns: latency.mean,
-        latency_ci_ns: None,
         latency_p50_ns: latency.p50,
         latency_p99_ns: latency.p99,
         latency_max_ns: latency.max,
         nic_overhead_ns: setting.nic_overhead_ns,
         hops_mean: (counts.packets > 0).then(|| counts.hops as f64 / counts.packets as f64),
-        saturated: false,
         steady: ending.finished,
         converged: true,
         drained: ending.finished,
@@ -78,12 +74,7 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
         measured_ns: ns,
         sim_time_ns: ns,
         wall_s: ending.wall_s,
-        class_utilization: channels::by_class(network, &used),
-        hottest_channels: channels::hottest(network, &used),
-        channel_utilization: used,
-        saturation_load: None,
         closed: Some(closed),
-        saturation_bracket: None,
-        jobs: Vec::new(),
+        ..PointResult::of_channels(network, used)
     }
 }

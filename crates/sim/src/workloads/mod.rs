@@ -54,7 +54,9 @@ pub trait Workload: Debug + Send + Sync {
     ///
     /// # Errors
     /// If it has none, or cannot have that one.
-    fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String>;
+    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
+        Err("a closed workload has a volume, not a load".into())
+    }
     /// Where its tasks are.
     fn placement(&self) -> &Arc<Placement>;
     /// Whether it never ends by itself.

@@ -9,7 +9,6 @@ use workload::schedule::Schedule;
 use workload::{PlacedPattern, Placement};
 
 use super::closed::{self, Counted, Ending};
-use super::volumes::NO_LOAD;
 use super::{Counts, Course, Setting, State, Totals, Workload, weights};
 use crate::experiment::{IdealNicSpec, MeasureSpec};
 use crate::machine::Machine;
@@ -37,10 +36,6 @@ impl Workload for Ranks {
 
     fn placement(&self) -> &Arc<Placement> {
         &self.placement
-    }
-
-    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
-        Err(NO_LOAD.into())
     }
 
     fn packets(&self) -> Packets {
@@ -112,8 +107,8 @@ impl Course for RanksCourse {
         let Ranks { benchmark, placement, packet, nic, .. } = &self.ranks;
         let tick = network.plan.tick().0;
         let interface = NicParams {
-            send_overhead: nic.send_overhead.0 / tick,
-            receive_overhead: nic.receive_overhead.0 / tick,
+            send_overhead: nic.send_overhead.0,
+            receive_overhead: nic.receive_overhead.0,
             eager_limit: nic.eager_limit.map(|limit| limit.0),
             control: nic.control().0.min(u64::from(*packet)) as u32,
             packet: *packet,
@@ -168,23 +163,25 @@ impl Course for RanksCourse {
     fn result(self: Box<Self>, totals: &Totals) -> PointResult {
         let Self { ranks, setting, counted, times, longest, .. } = *self;
         let (network, benchmark) = (&setting.network, &ranks.benchmark);
-        let start = if setting.shared { setting.span.start } else { 0 };
+        let start = network.picoseconds(if setting.shared { setting.span.start } else { 0 });
         let finished = times.ended.iter().all(|&end| end != UNTOUCHED);
-        let end = if finished { times.ended.iter().copied().max().unwrap_or(start) } else { longest };
+        let end =
+            if finished { times.ended.iter().copied().max().unwrap_or(start) } else { network.picoseconds(longest) };
         let time = end.saturating_sub(start);
+        let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let rate = f64::from(ranks.packet) / network.slot(ranks.packets()) as f64;
         let bytes = counted.counts.bytes;
-        let of_rank = |rank| network.ns(times.end_of(benchmark, rank).saturating_sub(start));
+        let of_rank = |rank| ns(times.end_of(benchmark, rank).saturating_sub(start));
         let closed = ClosedResult {
-            time_ns: finished.then(|| network.ns(time)),
-            bandwidth_bytes_per_s: if time > 0 { bytes as f64 / network.ns(time) * 1e9 } else { 0.0 },
+            time_ns: finished.then(|| ns(time)),
+            bandwidth_bytes_per_s: if time > 0 { bytes as f64 / ns(time) * 1e9 } else { 0.0 },
             per_rank: (0..benchmark.schedule.ranks()).map(of_rank).collect(),
             phases: Vec::new(),
             application: None,
-            benchmark: Some(measured(&ranks, network, &times)),
+            benchmark: Some(measured(&ranks, &times)),
         };
         let ending = Ending {
-            time: network.picoseconds(time),
+            time,
             finished,
             rate,
             weights: weights(&ranks, network.topology.nodes()).iter().sum(),
@@ -195,7 +192,7 @@ impl Course for RanksCourse {
     }
 }
 
-/// By operation, when it started and ended, in ticks.
+/// By operation, when it started and ended, in picoseconds.
 struct Times {
     started: Vec<u64>,
     ended: Vec<u64>,
@@ -215,20 +212,20 @@ impl Times {
         }
     }
 
-    /// When a rank has done its last operation; 0 if it does nothing.
+    /// When a rank has done its last operation, in picoseconds; 0 if it does nothing.
     fn end_of(&self, benchmark: &Benchmark, rank: u32) -> u64 {
         let ends = benchmark.schedule.of(rank).map(|op| self.ended[op as usize]);
         ends.filter(|&end| end != UNTOUCHED).max().unwrap_or(0)
     }
 }
 
-fn measured(ranks: &Ranks, network: &Network, times: &Times) -> BenchmarkResult {
+fn measured(ranks: &Ranks, times: &Times) -> BenchmarkResult {
     let Ranks { benchmark, pair_channels, .. } = ranks;
     let per_pair = (benchmark.trips.len() / benchmark.pairs.len().max(1)).max(1);
     // Half a round trip, in nanoseconds.
     let half = |&(send, recv): &(u32, u32)| {
         let (start, end) = (times.started[send as usize], times.ended[recv as usize]);
-        (end != UNTOUCHED).then(|| (end - start) as f64 * network.plan.tick().0 as f64 / 2e3)
+        (end != UNTOUCHED).then(|| (end - start) as f64 / 2e3)
     };
     let pairs = benchmark.pairs.iter().zip(pair_channels).zip(benchmark.trips.chunks(per_pair));
     let pairs: Vec<PairResult> = pairs

@@ -79,10 +79,6 @@ impl Workload for Volumes {
         &self.placement
     }
 
-    fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
-        Err(NO_LOAD.into())
-    }
-
     fn packets(&self) -> Packets {
         Packets { message: u64::from(self.packet), packet: self.packet }
     }
@@ -120,9 +116,6 @@ impl Workload for Volumes {
         }
     }
 }
-
-/// Why a closed workload cannot be run at another load.
-pub(super) const NO_LOAD: &str = "a closed workload has a volume, not a load";
 
 /// What a phase has counted, in ticks and bytes.
 #[derive(Debug)]

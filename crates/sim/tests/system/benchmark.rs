@@ -25,7 +25,7 @@ const OVERHEADS: &str = "nic = { send_overhead = \"1009 ns\", receive_overhead =
 const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
 
 /// What a way of so many channels between routers takes a packet, without its length, in nanoseconds.
-fn way(hops: u32) -> f64 {
+fn path_time(hops: u32) -> f64 {
     5.0 + 11.0 + 7.0 * f64::from(hops) + 13.0 * f64::from(hops + 1)
 }
 
@@ -47,12 +47,12 @@ fn a_message_alone_takes_overheads_way_and_length() {
         assert_eq!(found.pairs.len(), 59);
         for pair in &found.pairs {
             assert_eq!((pair.rank, pair.messages), (7, 2));
-            let exact = 1009.0 + 503.0 + way(pair.channels) + length;
+            let exact = 1009.0 + 503.0 + path_time(pair.channels) + length;
             near(pair.time_min_ns.unwrap(), exact);
             near(pair.time_max_ns.unwrap(), exact);
         }
         // The diameter is 2 + 2 + 1; neighbours are one hop apart.
-        let spread = 4.0 * 20.0 / (1009.0 + 503.0 + way(1) + length);
+        let spread = 4.0 * 20.0 / (1009.0 + 503.0 + path_time(1) + length);
         near(found.message_time_spread.unwrap(), spread);
         // One at a time: all round trips together.
         let sum: f64 = found.pairs.iter().map(|pair| 4.0 * pair.time_mean_ns.unwrap()).sum();
@@ -67,7 +67,7 @@ fn pairs_on_a_dragonfly_are_as_far_apart_as_their_messages_travel() {
     let wocon = "{ kind = \"wocon\", master = 2, messages = 1, message_size = \"100 B\" }";
     let found = benchmark(&result(&experiment("{ kind = \"dragonfly\", h = 2 }", wocon, OVERHEADS)));
     for pair in &found.pairs {
-        near(pair.time_mean_ns.unwrap(), 1009.0 + 503.0 + way(pair.channels - 2) + 200.0);
+        near(pair.time_mean_ns.unwrap(), 1009.0 + 503.0 + path_time(pair.channels - 2) + 200.0);
     }
     assert_eq!(found.pairs.iter().find(|pair| pair.partner == 10).map(|pair| pair.channels), Some(5));
 }
@@ -78,12 +78,12 @@ fn a_large_message_asks_first() {
     let wocon = "{ kind = \"wocon\", message_size = \"1 KiB\" }";
     let nic = "nic = { send_overhead = \"1009 ns\", receive_overhead = \"503 ns\", eager_limit = \"1023 B\", control_size = \"50 B\" }";
     for pair in benchmark(&result(&experiment(TORUS, wocon, nic))).pairs {
-        near(pair.time_mean_ns.unwrap(), 3.0 * (1512.0 + way(pair.channels)) + 2.0 * 100.0 + 2048.0);
+        near(pair.time_mean_ns.unwrap(), 3.0 * (1512.0 + path_time(pair.channels)) + 2.0 * 100.0 + 2048.0);
     }
     // A message of just the limit does not.
     let same = nic.replace("1023 B", "1 KiB");
     let eager = benchmark(&result(&experiment(TORUS, wocon, &same)));
-    near(eager.message_time_min_ns.unwrap(), 1512.0 + way(1) + 2048.0);
+    near(eager.message_time_min_ns.unwrap(), 1512.0 + path_time(1) + 2048.0);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn messages_within_a_node_take_the_overheads_alone() {
     let asking = OVERHEADS.replace(" }", ", eager_limit = \"1 B\" }");
     let found = benchmark(&result(&experiment(TORUS, both, &format!("{asking}\n{placement}"))));
     near(found.pairs[0].time_mean_ns.unwrap(), 1512.0);
-    near(found.pairs[1].time_mean_ns.unwrap(), 3.0 * (1512.0 + way(1)) + 2.0 * 64.0 + 2048.0);
+    near(found.pairs[1].time_mean_ns.unwrap(), 3.0 * (1512.0 + path_time(1)) + 2.0 * 64.0 + 2048.0);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
     let partners = |found: &BenchmarkResult| found.pairs.iter().map(|pair| pair.partner).collect::<Vec<_>>();
     assert_ne!(partners(&random), partners(&of("random", 2)));
     // Three ranks of a node share its link packet by packet: their messages end together, but for two packets of 200 ns.
-    let alone = 1512.0 + way(1) + 4096.0;
+    let alone = 1512.0 + path_time(1) + 4096.0;
     let shared = near.message_time_mean_ns.unwrap() - alone;
     assert!((2.0 * 4096.0 - 2.0 * 200.0..=2.0 * 4096.0).contains(&shared), "{shared}");
 }
@@ -195,7 +195,7 @@ fn a_way_longer_than_many_packets_is_no_deadlock() {
     // Would catch a watchdog that counts a packet on its way as one that does not move.
     let text = experiment(TORUS, "{ kind = \"wocon\", message_size = \"1 B\" }", "").replace("\"7 ns\"", "\"900 us\"");
     let found = benchmark(&result(&text));
-    near(found.message_time_min_ns.unwrap(), way(1) - 7.0 + 900_000.0 + 2.0);
+    near(found.message_time_min_ns.unwrap(), path_time(1) - 7.0 + 900_000.0 + 2.0);
 }
 
 #[test]

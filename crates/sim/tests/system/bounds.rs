@@ -182,6 +182,23 @@ fn search(&(topology, routing, pattern, router, least): &Search) {
 }
 
 #[test]
+fn bounds_of_adaptive_routings_are_marked_as_estimates() {
+    // Would catch a bound that is taken for proven although routers can do better than an even spread.
+    for (topology, routing, exact) in [
+        (r#"{ kind = "torus", dims = [4, 4] }"#, "dimension-order", true),
+        (r#"{ kind = "torus", dims = [4, 4] }"#, "minimal-adaptive", false),
+        (r#"{ kind = "mesh", dims = [4, 4] }"#, "minimal-adaptive", false),
+        (r#"{ kind = "fat-tree", k = 4, n = 2 }"#, "adaptive-up-down", false),
+        (r#"{ kind = "dragonfly", h = 2 }"#, "ugal-l", false),
+        (r#"{ kind = "dragonfly", h = 2 }"#, "valiant-node", true),
+    ] {
+        let text = network(topology, &format!("routing = {{ kind = \"{routing}\" }}"), "\"uniform\"");
+        let found = serde_json::to_value(analysis(&text)).unwrap();
+        assert_eq!(found["exact"], exact, "{routing}");
+    }
+}
+
+#[test]
 fn no_search_finds_more_than_the_bound_nor_far_less() {
     // Would catch a link that carries more than its bandwidth, an accepted load that counts packets twice, a search
     // that takes a saturated load for a carried one, routing that concentrates what it should spread.

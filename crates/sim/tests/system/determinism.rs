@@ -178,7 +178,7 @@ const DIVISIONS: [(usize, Grain); 5] =
 const HEAD: &str = "\
 # One small case of every topology x router x routing, and of what is varied of routers and workloads.
 # Beside each number, in brackets, what it should be near: the offered load, unless the network saturates; the routers
-# that the pattern's messages traverse on shortest paths (up-down: or more); the latency of the same ways when no other
+# that the pattern's messages traverse on shortest paths (up-down: or more); the latency of the same paths when no other
 # packet is there. `CUTTHROUGH_BLESS=1 cargo test -p cutthrough-sim` writes this file anew.
 ";
 

@@ -23,7 +23,7 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("file", r#"path = "data/cluster.edges""#),
 ];
 
-/// Low enough for half of the nodes to share a channel (all of a permutation may take the first of several ways) whose
+/// Low enough for half of the nodes to share a channel (all of a permutation may take the first of several paths) whose
 /// buffer of one packet halves its rate.
 const LOAD: f64 = 0.05;
 
@@ -302,7 +302,7 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
     let (distance, idle) = (mean_distance(system), idle_ns(system, hops));
     let detour = match system.network.routing.kind() {
         "up-down" => 1.0,
-        // The way over one global channel is the rule, and one router longer than by a third group at times.
+        // The path over one global channel is the rule, and one router longer than by a third group at times.
         "minimal" => 0.5,
         _ if system.network.routing.waypoints() > 0 => 4.0,
         _ => 0.0,
@@ -310,11 +310,11 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
     let faults = [
         ((found.accepted_load / LOAD - 1.0).abs() > 0.15, "not what is offered"),
         (found.saturated || !found.drained, "saturated"),
-        // Some 1300 packets, of which each source's may all go the same way: a standard error of 0.06 routers at most.
-        (hops < distance - 0.3, "fewer routers than the shortest way has"),
-        (hops > distance + 0.3 + detour, "more routers than the shortest way has"),
-        (found.latency_mean_ns < Some(idle - 1e-6), "less latency than the way has"),
-        (found.latency_mean_ns > Some(3.0 * idle), "far more latency than the way has"),
+        // Some 1300 packets, of which each source's may all take the same path: a standard error of 0.06 routers at most.
+        (hops < distance - 0.3, "fewer routers than the shortest path has"),
+        (hops > distance + 0.3 + detour, "more routers than the shortest path has"),
+        (found.latency_mean_ns < Some(idle - 1e-6), "less than the path has"),
+        (found.latency_mean_ns > Some(3.0 * idle), "far more than the path has"),
     ];
     faults.into_iter().find(|&(wrong, _)| wrong).map(|(_, fault)| fault)
 }

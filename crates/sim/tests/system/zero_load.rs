@@ -101,15 +101,15 @@ fn the_sum_of_stages_is_exact_for_every_router_topology_and_hop_count() {
                 let between = |&dst| system.network.topology.routers_between(units::NodeId(0), units::NodeId(dst));
                 destinations.iter().map(between).collect()
             };
-            assert_eq!(routers, distances, "{topology}: a way that is not a shortest one");
+            assert_eq!(routers, distances, "{topology}: a path that is not a shortest one");
         }
     }
 }
 
 #[test]
 fn the_sum_of_stages_is_exact_for_every_routing() {
-    // Would catch a routing that costs time by itself, or that goes another way than it counts. Up*/down* may go a
-    // longer way round; all others go a shortest one.
+    // Would catch a routing that costs time by itself, or that takes another path than it counts. Up*/down* may go a
+    // longer path; all others take a shortest one.
     for topology in [SWITCH, BINARY_TREE, TORUS, RING, CUBE, LINE] {
         let destinations = destinations(topology);
         for spec in RoutingSpec::all() {

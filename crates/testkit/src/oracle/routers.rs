@@ -118,7 +118,7 @@ impl Arbitration {
 }
 
 impl Simulator<'_> {
-    /// A packet's head is ready: its queue depends on the way that it goes.
+    /// A packet's head is ready: its queue depends on the path that it takes.
     pub(super) fn arrive(&mut self, now: u64, router: usize, packet: Packet) {
         let mut hop = packet.hop;
         let route = self.network.routing.route(RouterId(router as u32), &mut hop);

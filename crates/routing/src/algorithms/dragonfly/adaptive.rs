@@ -1,12 +1,12 @@
-//! Routings that choose between the direct way and a detour: UGAL (Singh 2005; Kim et al. 2008 for dragonflies) and
+//! Routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for dragonflies) and
 //! progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
 //!
-//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: a way's cost is the
-//! congestion that it meets times its length in channels, and the direct way is taken unless the detour costs less by
+//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: the cost of a path is the
+//! congestion that it meets times its length in channels, and the direct path is taken unless the detour costs less by
 //! more than the threshold. *UGAL-L* looks at the source router's own ports. *UGAL-G* looks at the global channel by
-//! which each way leaves the source's group, wherever in the group that is; it reads it from a snapshot that is taken of
+//! which each path leaves the source's group, wherever in the group that is; it reads it from a snapshot that is taken of
 //! the whole network at fixed times, so that a result does not depend on which part of it was simulated first. *PAR*
-//! decides as UGAL-L does, and again at every router of the source's group as long as the packet is on the direct way.
+//! decides as UGAL-L does, and again at every router of the source's group as long as the packet is on the direct path.
 //!
 //! Model choices: congestion of a port is the bytes that wait in the router for it, and the buffer space beyond it that
 //! is taken, over all its virtual channels. A packet whose destination is in its own group goes directly, unless
@@ -20,13 +20,13 @@ use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Channels};
 use units::{Draw, NodeId, PortId, RouterId, Time};
 
-use super::candidates::Ways;
+use super::candidates::DirectPaths;
 use super::detours::{Detours, IntraGroup, Rule, Waypoints};
 use super::memory::{Memory, Phase};
 use super::minimal::MinimalSpec;
 use super::representatives::Representatives;
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
-use crate::{Hop, PathOption, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 
 /// Detours of choosing routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub enum DetourKind {
     Group,
 }
 
-/// Packets that the direct way is allowed to be worse, times channels: enough that single packets in the way, which say
+/// Packets that the direct path is allowed to be worse, times channels: enough that single packets in the way, which say
 /// nothing of the load, do not send traffic round.
 const THRESHOLD: u32 = 4;
 
@@ -203,7 +203,7 @@ impl Choosing {
         Memory { waypoint, phase: Phase::Open, local: 0, global: 0 }.state()
     }
 
-    /// What a packet carries that goes directly from a router that has weighed its ways.
+    /// What a packet carries that goes directly from a router that has weighed its paths.
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
             Sight::Progressive => Memory { phase: Phase::Decided, ..open },
@@ -212,28 +212,28 @@ impl Choosing {
     }
 
     fn probe(&self, at: RouterId, group: u32) -> Option<units::ChannelId> {
-        if !matches!(self.sight, Sight::Group { .. }) || self.detours.ways.topology.place(at).0 == group {
+        if !matches!(self.sight, Sight::Group { .. }) || self.detours.paths.topology.place(at).0 == group {
             return None;
         }
-        let (router, port) = self.detours.ways.exit_channel(at, group);
+        let (router, port) = self.detours.paths.exit_channel(at, group);
         Some(self.channels.output(router, port))
     }
 
     fn group_of(&self, waypoint: u32) -> u32 {
         match self.detours.rule.waypoints {
             Waypoints::Groups => waypoint,
-            Waypoints::Routers => self.detours.ways.topology.place(RouterId(waypoint)).0,
+            Waypoints::Routers => self.detours.paths.topology.place(RouterId(waypoint)).0,
         }
     }
 
     /// Channels to a waypoint and from there to a router.
     fn detour_length(&self, at: RouterId, waypoint: u32, home: RouterId) -> u32 {
-        let ways = &self.detours.ways;
+        let paths = &self.detours.paths;
         let (entry, before) = match self.detours.rule.waypoints {
-            Waypoints::Groups => ways.entry(at, waypoint),
-            Waypoints::Routers => (RouterId(waypoint), ways.length(at, RouterId(waypoint))),
+            Waypoints::Groups => paths.entry(at, waypoint),
+            Waypoints::Routers => (RouterId(waypoint), paths.length(at, RouterId(waypoint))),
         };
-        before + ways.length(entry, home)
+        before + paths.length(entry, home)
     }
 }
 
@@ -247,7 +247,7 @@ impl Routing for Choosing {
     }
 
     fn classes_on(&self, class: ChannelClass) -> u8 {
-        Ways::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
+        DirectPaths::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
     }
 
     fn adaptive(&self) -> bool {
@@ -267,7 +267,7 @@ impl Routing for Choosing {
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let phase = Memory::of(hop.state).phase;
-        if phase == Phase::Open && self.detours.ways.home(hop.dst).0 != at {
+        if phase == Phase::Open && self.detours.paths.home(hop.dst).0 != at {
             return Route::UGAL;
         }
         let route = self.detours.route(at, hop);
@@ -285,21 +285,28 @@ impl Routing for Choosing {
 
     fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
         let open = Memory::of(hop.state);
-        let ways = &self.detours.ways;
-        let home = ways.home(hop.dst).0;
+        let paths = &self.detours.paths;
+        let home = paths.home(hop.dst).0;
+        let [direct, detour] = self.candidate_states(at, hop);
         let direct = PathOption {
-            state: self.decided(open).state(),
-            channels: ways.length(at, home),
+            state: direct,
+            channels: paths.length(at, home),
             bias: 0,
-            probe: self.probe(at, ways.topology.place(home).0),
+            probe: self.probe(at, paths.topology.place(home).0),
         };
         let detour = PathOption {
-            state: self.detours.with_waypoint(open.waypoint).state(),
+            state: detour,
             channels: self.detour_length(at, open.waypoint, home),
             bias: self.threshold,
             probe: self.probe(at, self.group_of(open.waypoint)),
         };
         [direct, detour]
+    }
+
+    #[inline]
+    fn candidate_states(&self, _at: RouterId, hop: &Hop) -> [RouteState; 2] {
+        let open = Memory::of(hop.state);
+        [self.decided(open).state(), self.detours.with_waypoint(open.waypoint).state()]
     }
 
     fn snapshot_period(&self) -> Option<Time> {
@@ -310,7 +317,7 @@ impl Routing for Choosing {
     }
 
     fn port_lists(&self) -> &[PortId] {
-        &self.detours.ways.lists
+        &self.detours.paths.lists
     }
 
     fn uses_input_port(&self) -> bool {
@@ -337,8 +344,8 @@ impl Routing for Choosing {
         vec![RouteState::default(), Self::open(0)]
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
-        let mut packets = Representatives::new(&self.detours.ways, at);
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
+        let mut packets = Representatives::new(&self.detours.paths, at);
         packets.valiant(&self.detours);
         if self.sight == Sight::Progressive {
             packets.undecided(&self.detours);
@@ -355,7 +362,7 @@ impl Routing for Choosing {
     }
 
     fn max_routers(&self) -> u32 {
-        let before = if self.sight == Sight::Progressive { self.detours.ways.longest_exit() - 1 } else { 0 };
+        let before = if self.sight == Sight::Progressive { self.detours.paths.longest_exit() - 1 } else { 0 };
         self.detours.max_routers(before)
     }
 }

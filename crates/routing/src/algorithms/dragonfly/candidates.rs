@@ -1,4 +1,4 @@
-//! The direct ways through a dragonfly, from tables.
+//! The direct paths through a dragonfly, from tables.
 
 use std::hint::select_unpredictable;
 
@@ -24,9 +24,9 @@ pub(super) struct Classes {
     pub behind_second: u8,
 }
 
-/// The tables of direct ways.
+/// The tables of direct paths.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct DirectPaths {
     pub topology: Dragonfly,
     pub classes: Classes,
     /// By router of a group and another router of it: the port.
@@ -46,7 +46,7 @@ enum Exits {
     Several(Vec<Exit>),
 }
 
-/// The nearest ways from a router out of its group to another.
+/// The nearest paths from a router out of its group to another.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     /// The port, if there is one only; else where the ports begin in the lists.
@@ -56,7 +56,7 @@ struct Exit {
     global: bool,
 }
 
-impl Ways {
+impl DirectPaths {
     /// The tables of a dragonfly.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Ways {
         let a = topology.size().a;
         let pair = |from, to| topology.group().toward(from, to).map_or(0, |port| topology.local_port(port).0);
         let local = (0..a).flat_map(|from| (0..a).map(move |to| pair(from, to))).collect();
-        let mut ways = Self {
+        let mut paths = Self {
             topology: topology.clone(),
             classes,
             local,
@@ -84,11 +84,11 @@ impl Ways {
         if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
             return Err(too_large());
         }
-        ways.exits = match single {
-            true => Exits::Single(ways.single_exits()),
-            false => Exits::Several(ways.several_exits().ok_or_else(too_large)?),
+        paths.exits = match single {
+            true => Exits::Single(paths.single_exits()),
+            false => Exits::Several(paths.several_exits().ok_or_else(too_large)?),
         };
-        Ok(ways)
+        Ok(paths)
     }
 
     /// Every global channel: its router, its port, and the group that it leads to.
@@ -135,7 +135,7 @@ impl Ways {
         Some(exits)
     }
 
-    /// The ways from a router to the nearest of some global channels of its group.
+    /// The paths from a router to the nearest of some global channels of its group.
     fn nearest(&mut self, number: u32, globals: &[(u32, PortId)]) -> Exit {
         let distance = |&(exit, _): &(u32, PortId)| self.topology.group().distance(number, exit);
         let least = globals.iter().map(distance).min().unwrap_or(0);
@@ -161,7 +161,7 @@ impl Ways {
         PortId(self.local[(from * self.topology.size().a + to) as usize])
     }
 
-    /// The next hop on the direct way to another router; notes in the memory what it does to the classes.
+    /// The next hop on the direct path to another router; notes in the memory what it does to the classes.
     #[inline]
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
@@ -196,7 +196,7 @@ impl Ways {
         Route::only(PortId(out), VcClass(class))
     }
 
-    /// The next hop on the direct way to another group.
+    /// The next hop on the direct path to another group.
     #[inline]
     pub fn to_group(&self, at: RouterId, target: u32, memory: &mut Memory) -> Route {
         self.out_of(at, self.topology.place(at), target, memory)
@@ -278,12 +278,12 @@ impl Ways {
     pub fn next(&self, at: RouterId, port: PortId) -> RouterId {
         match self.topology.endpoint(at, port) {
             Endpoint::Router(next, _) => next,
-            // Ways lead from router to router.
+            // DirectPaths lead from router to router.
             Endpoint::Node(_) | Endpoint::Unconnected => at,
         }
     }
 
-    /// The channel by which packets leave a group on the direct way from one of its routers to another group.
+    /// The channel by which packets leave a group on the direct path from one of its routers to another group.
     pub fn exit_channel(&self, from: RouterId, group: u32) -> (RouterId, PortId) {
         let (mut at, mut memory) = (from, Memory::default());
         loop {

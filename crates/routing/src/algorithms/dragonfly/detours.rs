@@ -6,7 +6,7 @@ use topology::Topology;
 use topology::families::dragonfly::Dragonfly;
 use units::{Draw, NodeId, RouterId, VcClass};
 
-use super::candidates::{Classes, Ways};
+use super::candidates::{Classes, DirectPaths};
 use super::memory::{Memory, Phase};
 use crate::{Hop, Route, RouteState, RoutingError};
 
@@ -14,7 +14,7 @@ use crate::{Hop, Route, RouteState, RoutingError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntraGroup {
-    /// The direct way.
+    /// The direct path.
     #[default]
     Minimal,
     /// By way of a waypoint, as all others.
@@ -81,7 +81,7 @@ impl Excluded {
 /// Draws waypoints and routes by way of them; what Valiant routing and the choosing ones share.
 #[derive(Debug)]
 pub(super) struct Detours {
-    pub ways: Ways,
+    pub paths: DirectPaths,
     pub rule: Rule,
     /// Classes of local channels before the detour begins: 1 where packets may turn to it on their way.
     before: u8,
@@ -95,12 +95,12 @@ impl Detours {
     pub fn new(topology: &Dragonfly, rule: Rule, before: u8) -> Result<Self, RoutingError> {
         let behind_first = before + 1;
         let behind_second = before + 1 + if rule.waypoints == Waypoints::Groups { 1 } else { 2 };
-        Ok(Self { ways: Ways::new(topology, Classes { behind_first, behind_second })?, rule, before })
+        Ok(Self { paths: DirectPaths::new(topology, Classes { behind_first, behind_second })?, rule, before })
     }
 
     /// Classes on local channels.
     pub fn local_classes(&self) -> u8 {
-        self.ways.classes.behind_second + 1
+        self.paths.classes.behind_second + 1
     }
 
     /// Classes on global channels.
@@ -109,26 +109,26 @@ impl Detours {
     /// The number of waypoints.
     pub fn waypoints(&self) -> u32 {
         match self.rule.waypoints {
-            Waypoints::Groups => self.ways.topology.size().g,
-            Waypoints::Routers => self.ways.topology.routers(),
+            Waypoints::Groups => self.paths.topology.size().g,
+            Waypoints::Routers => self.paths.topology.routers(),
         }
     }
 
     fn groups(&self, src: NodeId, dst: NodeId) -> (u32, u32) {
-        let group = |node| self.ways.topology.place(self.ways.home(node).0).0;
+        let group = |node| self.paths.topology.place(self.paths.home(node).0).0;
         (group(src), group(dst))
     }
 
     /// Whether a waypoint is drawn for a packet, and the groups that it does not lie in.
     fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
         let (from, to) = self.groups(src, dst);
-        self.rule.excluded(self.ways.topology.size().g, from, to)
+        self.rule.excluded(self.paths.topology.size().g, from, to)
     }
 
     /// Draws a waypoint; none if the packet goes directly.
     pub fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
         let excluded = self.excluded(src, dst)?;
-        let size = self.ways.topology.size();
+        let size = self.paths.topology.size();
         let groups = size.g - excluded.count();
         match self.rule.waypoints {
             Waypoints::Groups => Some(excluded.other(draw.below(groups))),
@@ -142,7 +142,7 @@ impl Detours {
     /// All waypoints that may be drawn, each as likely as any; none if the packet goes directly.
     pub fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
         let excluded = self.excluded(src, dst)?;
-        let a = self.ways.topology.size().a;
+        let a = self.paths.topology.size().a;
         let group_of = |waypoint: &u32| match self.rule.waypoints {
             Waypoints::Groups => *waypoint,
             Waypoints::Routers => waypoint / a,
@@ -159,7 +159,7 @@ impl Detours {
     #[inline]
     pub fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
         match self.rule.waypoints {
-            Waypoints::Groups => self.ways.topology.place(at).0 == waypoint,
+            Waypoints::Groups => self.paths.topology.place(at).0 == waypoint,
             Waypoints::Routers => at.0 == waypoint,
         }
     }
@@ -167,7 +167,7 @@ impl Detours {
     /// What a packet carries that has reached its waypoint.
     #[inline]
     fn behind_waypoint(&self) -> Memory {
-        Memory { waypoint: 0, phase: Phase::Direct, local: self.ways.classes.behind_second - 1, global: 1 }
+        Memory { waypoint: 0, phase: Phase::Direct, local: self.paths.classes.behind_second - 1, global: 1 }
     }
 
     /// The next hop of a packet that goes directly or has a waypoint.
@@ -176,15 +176,15 @@ impl Detours {
         let mut memory = Memory::of(hop.state);
         let route = if memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint) {
             match self.rule.waypoints {
-                Waypoints::Groups => self.ways.to_group(at, memory.waypoint, &mut memory),
-                Waypoints::Routers => self.ways.to_router(at, RouterId(memory.waypoint), &mut memory),
+                Waypoints::Groups => self.paths.to_group(at, memory.waypoint, &mut memory),
+                Waypoints::Routers => self.paths.to_router(at, RouterId(memory.waypoint), &mut memory),
             }
         } else {
             if memory.phase == Phase::Detour {
                 memory = self.behind_waypoint();
             }
-            let (home, port) = self.ways.home(hop.dst);
-            if home == at { Route::only(port, VcClass(0)) } else { self.ways.to_router(at, home, &mut memory) }
+            let (home, port) = self.paths.home(hop.dst);
+            if home == at { Route::only(port, VcClass(0)) } else { self.paths.to_router(at, home, &mut memory) }
         };
         hop.state = memory.state();
         route
@@ -198,7 +198,7 @@ impl Detours {
 
     /// The most routers that a packet can traverse, if it sets out for its waypoint after so many channels.
     pub fn max_routers(&self, before: u32) -> u32 {
-        let (out, inside) = (self.ways.longest_exit(), self.ways.topology.group().diameter());
+        let (out, inside) = (self.paths.longest_exit(), self.paths.topology.group().diameter());
         let to_waypoint = match self.rule.waypoints {
             Waypoints::Groups => out,
             Waypoints::Routers => out + inside,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use topology::{Channels, Topology};
 use units::RouterId;
 
-use super::candidates::Ways;
+use super::candidates::DirectPaths;
 use super::detours::{Detours, Excluded, Waypoints};
 use super::memory::Memory;
 
@@ -17,13 +17,13 @@ use super::memory::Memory;
 type Rows = [Vec<(RouterId, f64)>];
 
 /// The loads of a traffic that goes directly, by channel.
-pub(super) fn direct(ways: &Ways, rows: &Rows) -> Vec<f64> {
+pub(super) fn direct(paths: &DirectPaths, rows: &Rows) -> Vec<f64> {
     let flows = |from: usize, visit: &mut dyn FnMut(RouterId, f64)| {
         for &(to, flow) in &rows[from] {
             visit(to, flow);
         }
     };
-    spread(ways, &flows)
+    spread(paths, &flows)
 }
 
 /// What a router sends directly to others.
@@ -31,10 +31,10 @@ type Flows<'a> = dyn Fn(usize, &mut dyn FnMut(RouterId, f64)) + Sync + 'a;
 
 /// Adds up what flows directly. Sources are taken in fixed blocks whose sums are added in order, so that the result does
 /// not depend on the number of threads.
-fn spread(ways: &Ways, flows: &Flows<'_>) -> Vec<f64> {
+fn spread(paths: &DirectPaths, flows: &Flows<'_>) -> Vec<f64> {
     const BLOCKS: usize = 16;
-    let routers = ways.topology.routers() as usize;
-    let channels = Channels::new(&ways.topology);
+    let routers = paths.topology.routers() as usize;
+    let channels = Channels::new(&paths.topology);
     let block = routers.div_ceil(BLOCKS).max(1);
     let loads: Vec<Vec<f64>> = (0..routers.div_ceil(block))
         .into_par_iter()
@@ -44,7 +44,7 @@ fn spread(ways: &Ways, flows: &Flows<'_>) -> Vec<f64> {
                 flows(from, &mut |to, flow| {
                     if flow > 0.0 {
                         go(
-                            ways,
+                            paths,
                             &channels,
                             &mut load,
                             Leg { at: RouterId(from as u32), to, memory: Memory::default(), flow },
@@ -68,7 +68,7 @@ fn add(sum: &mut [f64], more: &[f64]) {
     }
 }
 
-/// A flow on its direct way.
+/// A flow on its direct path.
 #[derive(Clone, Copy)]
 struct Leg {
     at: RouterId,
@@ -78,25 +78,25 @@ struct Leg {
 }
 
 /// Follows a flow to its end.
-fn go(ways: &Ways, channels: &Channels, load: &mut [f64], mut leg: Leg) {
+fn go(paths: &DirectPaths, channels: &Channels, load: &mut [f64], mut leg: Leg) {
     while leg.at != leg.to {
-        let route = ways.to_router(leg.at, leg.to, &mut leg.memory);
+        let route = paths.to_router(leg.at, leg.to, &mut leg.memory);
         leg.flow /= f64::from(route.count);
-        for port in route.ports(&ways.lists).skip(1) {
+        for port in route.ports(&paths.lists).skip(1) {
             load[channels.output(leg.at, port).index()] += leg.flow;
-            go(ways, channels, load, Leg { at: ways.next(leg.at, port), ..leg });
+            go(paths, channels, load, Leg { at: paths.next(leg.at, port), ..leg });
         }
-        let port = route.port(0, &ways.lists);
+        let port = route.port(0, &paths.lists);
         load[channels.output(leg.at, port).index()] += leg.flow;
-        leg.at = ways.next(leg.at, port);
+        leg.at = paths.next(leg.at, port);
     }
 }
 
 /// The loads of a traffic that goes by way of waypoints, by channel.
 pub(super) fn by_waypoints(detours: &Detours, rows: &Rows) -> Vec<f64> {
     let parted = Parted::new(detours, rows);
-    let ways = &detours.ways;
-    let mut load = direct(ways, &parted.direct);
+    let paths = &detours.paths;
+    let mut load = direct(paths, &parted.direct);
     add(&mut load, &parted.to_waypoints());
     add(&mut load, &parted.behind_waypoints());
     load
@@ -116,7 +116,7 @@ struct Parted<'a> {
 
 impl<'a> Parted<'a> {
     fn new(detours: &'a Detours, rows: &Rows) -> Self {
-        let topology = &detours.ways.topology;
+        let topology = &detours.paths.topology;
         let (groups, routers) = (topology.size().g as usize, topology.routers() as usize);
         let group = |router: RouterId| topology.place(router).0;
         let goes_round =
@@ -158,33 +158,33 @@ impl<'a> Parted<'a> {
 
     /// What a router sends by way of a group.
     fn sent_by(&self, from: usize, by: usize) -> f64 {
-        let group = from / self.detours.ways.topology.size().a as usize;
+        let group = from / self.detours.paths.topology.size().a as usize;
         let row = &self.by_target[from * self.groups..(from + 1) * self.groups];
         row.iter().enumerate().filter(|&(_, &flow)| flow > 0.0).map(|(to, flow)| flow * self.share(group, by, to)).sum()
     }
 
     /// The loads on the way to the waypoints.
     fn to_waypoints(&self) -> Vec<f64> {
-        let ways = &self.detours.ways;
-        let a = ways.topology.size().a;
+        let paths = &self.detours.paths;
+        let a = paths.topology.size().a;
         match self.detours.rule.waypoints {
-            Waypoints::Routers => spread(ways, &|from, visit| {
+            Waypoints::Routers => spread(paths, &|from, visit| {
                 for by in 0..self.groups {
                     let flow = self.sent_by(from, by) / f64::from(a);
                     for number in 0..a {
-                        visit(ways.topology.router(by as u32, number), flow);
+                        visit(paths.topology.router(by as u32, number), flow);
                     }
                 }
             }),
             Waypoints::Groups => {
-                let channels = Channels::new(&ways.topology);
+                let channels = Channels::new(&paths.topology);
                 let mut load = vec![0.0; channels.ports() as usize];
-                for from in 0..ways.topology.routers() {
+                for from in 0..paths.topology.routers() {
                     for by in 0..self.groups as u32 {
                         let flow = self.sent_by(from as usize, by as usize);
                         if flow > 0.0 {
                             let entry = &mut |channel: usize, part: f64| load[channel] += flow * part;
-                            enter(ways, &channels, (RouterId(from), by), entry, &mut |_, _| {});
+                            enter(paths, &channels, (RouterId(from), by), entry, &mut |_, _| {});
                         }
                     }
                 }
@@ -195,13 +195,13 @@ impl<'a> Parted<'a> {
 
     /// The loads behind the waypoints.
     fn behind_waypoints(&self) -> Vec<f64> {
-        let ways = &self.detours.ways;
-        let (a, routers) = (ways.topology.size().a as usize, ways.topology.routers() as usize);
+        let paths = &self.detours.paths;
+        let (a, routers) = (paths.topology.size().a as usize, paths.topology.routers() as usize);
         match self.detours.rule.waypoints {
             Waypoints::Routers => {
                 // All routers of a group are as likely as any, so that a row a group is enough.
                 let rows: Vec<Vec<f64>> = (0..self.groups).into_par_iter().map(|by| self.received_by(by)).collect();
-                spread(ways, &|waypoint, visit| {
+                spread(paths, &|waypoint, visit| {
                     for (to, flow) in rows[waypoint / a].iter().enumerate() {
                         visit(RouterId(to as u32), flow / a as f64);
                     }
@@ -209,7 +209,7 @@ impl<'a> Parted<'a> {
             }
             Waypoints::Groups => {
                 let rows = self.entered();
-                spread(ways, &|entry, visit| {
+                spread(paths, &|entry, visit| {
                     for (to, &flow) in rows[entry * routers..(entry + 1) * routers].iter().enumerate() {
                         visit(RouterId(to as u32), flow);
                     }
@@ -220,8 +220,8 @@ impl<'a> Parted<'a> {
 
     /// What goes by way of a group, by router of its destination.
     fn received_by(&self, by: usize) -> Vec<f64> {
-        let a = self.detours.ways.topology.size().a as usize;
-        let routers = self.detours.ways.topology.routers() as usize;
+        let a = self.detours.paths.topology.size().a as usize;
+        let routers = self.detours.paths.topology.routers() as usize;
         let mut row = vec![0.0; routers];
         for from in 0..self.groups {
             let source = &self.by_source[from * routers..(from + 1) * routers];
@@ -236,16 +236,16 @@ impl<'a> Parted<'a> {
 
     /// What enters its waypoint's group at each router, by router of its destination.
     fn entered(&self) -> Vec<f64> {
-        let ways = &self.detours.ways;
-        let (a, routers) = (ways.topology.size().a as usize, ways.topology.routers() as usize);
-        let channels = Channels::new(&ways.topology);
+        let paths = &self.detours.paths;
+        let (a, routers) = (paths.topology.size().a as usize, paths.topology.routers() as usize);
+        let channels = Channels::new(&paths.topology);
         let mut rows = vec![0.0; routers * routers];
         for from in 0..routers {
             let row = &self.detoured[from];
             for by in 0..if row.is_empty() { 0 } else { self.groups } {
                 let mut entries: Vec<(RouterId, f64)> = Vec::new();
                 let at = (RouterId(from as u32), by as u32);
-                enter(ways, &channels, at, &mut |_, _| {}, &mut |entry, part| entries.push((entry, part)));
+                enter(paths, &channels, at, &mut |_, _| {}, &mut |entry, part| entries.push((entry, part)));
                 for &(to, flow) in row {
                     let flow = flow * self.share(from / a, by, to.index() / a);
                     for &(entry, part) in &entries {
@@ -258,10 +258,10 @@ impl<'a> Parted<'a> {
     }
 }
 
-/// The ways from a router to another group: visits the channels, and the routers at which the group is entered, each
+/// The paths from a router to another group: visits the channels, and the routers at which the group is entered, each
 /// with the part of the packets.
 fn enter(
-    ways: &Ways,
+    paths: &DirectPaths,
     channels: &Channels,
     (from, group): (RouterId, u32),
     channel: &mut dyn FnMut(usize, f64),
@@ -269,15 +269,15 @@ fn enter(
 ) {
     let mut open = vec![(from, Memory::default(), 1.0)];
     while let Some((at, mut memory, part)) = open.pop() {
-        if ways.topology.place(at).0 == group {
+        if paths.topology.place(at).0 == group {
             entry(at, part);
             continue;
         }
-        let route = ways.to_group(at, group, &mut memory);
+        let route = paths.to_group(at, group, &mut memory);
         let part = part / f64::from(route.count);
-        for port in route.ports(&ways.lists) {
+        for port in route.ports(&paths.lists) {
             channel(channels.output(at, port).index(), part);
-            open.push((ways.next(at, port), memory, part));
+            open.push((paths.next(at, port), memory, part));
         }
     }
 }

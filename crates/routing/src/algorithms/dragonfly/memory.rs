@@ -24,7 +24,7 @@ pub(super) enum Phase {
     Detour,
     /// Going directly, as long as the routers do not send it to the waypoint.
     Open,
-    /// The same, after this router has decided for the direct way.
+    /// The same, after this router has decided for the direct path.
     Decided,
 }
 

@@ -1,16 +1,16 @@
-//! Minimal routing on dragonflies: the direct way.
+//! Minimal routing on dragonflies: the direct path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{NodeId, PortId, RouterId};
+use units::{PortId, RouterId};
 
-use super::candidates::{Classes, Ways};
+use super::candidates::{Classes, DirectPaths};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Classes of virtual channels on local channels.
@@ -25,7 +25,7 @@ pub struct MinimalSpec {}
 
 #[derive(Debug)]
 struct Minimal {
-    ways: Ways,
+    paths: DirectPaths,
 }
 
 impl MinimalSpec {
@@ -34,7 +34,7 @@ impl MinimalSpec {
     /// # Errors
     /// If its tables would be larger than 1 GiB.
     pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
-        Ok(Minimal { ways: Ways::new(topology, Classes { behind_first: 1, behind_second: 1 })? })
+        Ok(Minimal { paths: DirectPaths::new(topology, Classes { behind_first: 1, behind_second: 1 })? })
     }
 }
 
@@ -48,7 +48,7 @@ impl Routing for Minimal {
     }
 
     fn classes_on(&self, class: ChannelClass) -> u8 {
-        Ways::classes_on(class, LOCAL, GLOBAL)
+        DirectPaths::classes_on(class, LOCAL, GLOBAL)
     }
 
     fn adaptive(&self) -> bool {
@@ -58,13 +58,13 @@ impl Routing for Minimal {
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let mut memory = Memory::of(hop.state);
-        let route = self.ways.to_node(at, hop.dst, &mut memory);
+        let route = self.paths.to_node(at, hop.dst, &mut memory);
         hop.state = memory.state();
         route
     }
 
     fn port_lists(&self) -> &[PortId] {
-        &self.ways.lists
+        &self.paths.lists
     }
 
     fn uses_input_port(&self) -> bool {
@@ -75,10 +75,10 @@ impl Routing for Minimal {
         true
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
-        let mut packets = Representatives::new(&self.ways, at);
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
+        let mut packets = Representatives::new(&self.paths, at);
         packets.direct(0, 0, false);
-        packets.direct(self.ways.classes.behind_first, 1, true);
+        packets.direct(self.paths.classes.behind_first, 1, true);
         Some(packets.packets())
     }
 
@@ -87,7 +87,7 @@ impl Routing for Minimal {
     }
 
     fn path_channels(&self, from: RouterId, to: RouterId) -> Option<u32> {
-        Some(self.ways.fewest(from, to))
+        Some(self.paths.fewest(from, to))
     }
 
     // Paths by way of a third group can be shorter where it happens to join both routers.
@@ -96,12 +96,12 @@ impl Routing for Minimal {
     }
 
     fn max_routers(&self) -> u32 {
-        self.ways.longest_exit() + self.ways.topology.group().diameter() + 1
+        self.paths.longest_exit() + self.paths.topology.group().diameter() + 1
     }
 }
 
 impl OutputLoads for Minimal {
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
-        loads::direct(&self.ways, &traffic.rows)
+        loads::direct(&self.paths, &traffic.rows)
     }
 }

@@ -7,27 +7,29 @@
 use topology::families::dragonfly::Dragonfly;
 use units::{NodeId, RouterId};
 
-use super::candidates::Ways;
+use super::candidates::DirectPaths;
 use super::detours::{Detours, Waypoints};
 use super::memory::{Memory, Phase};
-use crate::RouteState;
+use crate::{Representative, RouteState};
 
 /// Collects the packets at one router.
 pub(super) struct Representatives<'a> {
-    ways: &'a Ways,
+    paths: &'a DirectPaths,
     at: RouterId,
-    packets: Vec<(NodeId, RouteState)>,
+    /// Targets that stand for all over the next two hops from the router.
+    two_hops: Vec<RouterId>,
+    packets: Vec<Representative>,
 }
 
 impl<'a> Representatives<'a> {
-    pub fn new(ways: &'a Ways, at: RouterId) -> Self {
-        Self { ways, at, packets: Vec::new() }
+    pub fn new(paths: &'a DirectPaths, at: RouterId) -> Self {
+        let mut collected = Self { paths, at, two_hops: Vec::new(), packets: Vec::new() };
+        collected.two_hops = collected.two_hops();
+        collected
     }
 
-    /// Everything that has been listed.
-    pub fn packets(mut self) -> Vec<(NodeId, RouteState)> {
-        self.packets.sort_unstable();
-        self.packets.dedup();
+    /// Everything that has been listed; few packets are listed twice.
+    pub fn packets(self) -> Vec<Representative> {
         self.packets
     }
 
@@ -35,15 +37,15 @@ impl<'a> Representatives<'a> {
     /// the destination's group.
     pub fn direct(&mut self, local: u8, global: u8, in_last_group: bool) {
         let state = Memory { waypoint: 0, phase: Phase::Direct, local, global }.state();
-        let targets = if in_last_group { self.mates(self.at) } else { self.two_hops() };
-        for target in targets {
-            self.list(target, state);
-        }
+        let mates = if in_last_group { self.mates(self.at) } else { Vec::new() };
+        let targets = if in_last_group { &mates } else { &self.two_hops };
+        let nodes = self.topology().size().p;
+        self.packets.extend(targets.iter().map(|target| Representative::new(NodeId(target.0 * nodes), state)));
     }
 
     /// Lists the packets of Valiant routing: those on direct paths, those on their way to a waypoint, those behind it.
     pub fn valiant(&mut self, detours: &Detours) {
-        let classes = self.ways.classes;
+        let classes = self.paths.classes;
         self.direct(0, 0, false);
         self.direct(classes.behind_first, 1, true);
         self.direct(classes.behind_second - 1, 1, false);
@@ -71,12 +73,13 @@ impl<'a> Representatives<'a> {
 
     /// Lists the packets on their way to a router.
     fn by_routers(&mut self, detours: &Detours) {
-        for waypoint in self.two_hops() {
+        for number in 0..self.two_hops.len() {
+            let waypoint = self.two_hops[number];
             self.list(self.at, detours.with_waypoint(waypoint.0).state());
         }
         for waypoint in self.next_hops(self.at) {
             let before = detours.with_waypoint(waypoint.0);
-            let behind = Memory { local: self.ways.classes.behind_first, global: 1, ..before };
+            let behind = Memory { local: self.paths.classes.behind_first, global: 1, ..before };
             for target in self.next_hops(waypoint) {
                 self.list(target, before.state());
                 if self.group(waypoint) == self.group(self.at) {
@@ -88,45 +91,49 @@ impl<'a> Representatives<'a> {
 
     /// Lists the packets of progressive routing that are on the direct path and may turn to any waypoint at the next
     /// router.
+    ///
+    /// The next router is in the same group, and so both hops depend on the destination's group only, unless that is this
+    /// one. For each destination there is a packet that is at its waypoint at the next router; for each next router, one
+    /// that turns to each waypoint there.
     pub fn undecided(&mut self, detours: &Detours) {
         let decided = |waypoint| Memory { waypoint, phase: Phase::Decided, local: 0, global: 0 }.state();
-        let mut through: Vec<(RouterId, RouterId)> = Vec::new();
-        for target in self.two_hops() {
-            let mut memory = Memory::default();
-            let route = self.ways.to_router(self.at, target, &mut memory);
-            let next = route.ports(&self.ways.lists).map(|port| self.ways.next(self.at, port));
-            // (At its destination's router a packet has nothing left to decide.)
-            let undecided = |&next: &RouterId| next != target && self.group(next) == self.group(self.at);
-            through.extend(next.filter(undecided).map(|next| (next, target)));
-        }
-        through.sort_unstable();
-        for &(next, target) in &through {
-            self.list(
-                target,
-                decided(match detours.rule.waypoints {
-                    Waypoints::Groups => self.group(next),
-                    Waypoints::Routers => next.0,
-                }),
-            );
-        }
-        through.dedup_by_key(|&mut (next, _)| next);
-        for (next, target) in through {
-            let waypoints: Vec<u32> = match detours.rule.waypoints {
-                Waypoints::Groups => self.other_groups().collect(),
-                Waypoints::Routers => self.next_hops(next).into_iter().map(|waypoint| waypoint.0).collect(),
-            };
-            for waypoint in waypoints {
-                self.list(target, decided(waypoint));
+        let mut covered: Vec<RouterId> = Vec::new();
+        let mut targets = self.mates(self.at);
+        targets.extend(self.other_groups().map(|group| self.topology().router(group, 0)));
+        for target in targets {
+            for next in self.undecided_next(target) {
+                let (arrived, others) = match detours.rule.waypoints {
+                    Waypoints::Groups => (self.group(next), self.other_groups().collect()),
+                    Waypoints::Routers => (next.0, self.next_hops(next).into_iter().map(|router| router.0).collect()),
+                };
+                let others: Vec<u32> = if covered.contains(&next) { Vec::new() } else { others };
+                covered.push(next);
+                for waypoint in others.into_iter().chain([arrived]) {
+                    let dst = NodeId(target.0 * self.topology().size().p);
+                    self.packets.push(Representative { dst, state: decided(waypoint), next: Some(next) });
+                }
             }
         }
     }
 
+    /// The routers of this group that a packet on the direct path to a router comes to next and may turn at.
+    fn undecided_next(&self, target: RouterId) -> Vec<RouterId> {
+        let route = self.paths.to_router(self.at, target, &mut Memory::default());
+        let next = route.ports(&self.paths.lists).map(|port| self.paths.next(self.at, port));
+        // (At its destination's router a packet has nothing left to decide.)
+        let mut next: Vec<RouterId> =
+            next.filter(|&next| next != target && self.group(next) == self.group(self.at)).collect();
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
+
     fn list(&mut self, target: RouterId, state: RouteState) {
-        self.packets.push((NodeId(target.0 * self.topology().size().p), state));
+        self.packets.push(Representative::new(NodeId(target.0 * self.topology().size().p), state));
     }
 
     fn topology(&self) -> &'a Dragonfly {
-        &self.ways.topology
+        &self.paths.topology
     }
 
     fn group(&self, router: RouterId) -> u32 {

@@ -5,7 +5,7 @@
 //! what is not excluded. The groups of source and destination are excluded unless the keys say otherwise: a waypoint
 //! there would be no detour. Where nothing is left to draw from (two groups) packets go directly.
 //!
-//! Traffic within a group stays on the direct way unless `intra_group = "valiant"`.
+//! Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
 use units::{Draw, NodeId, PortId, RouterId};
 
-use super::candidates::Ways;
+use super::candidates::DirectPaths;
 use super::detours::IntraGroup;
 use super::detours::{Detours, Rule, Waypoints};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Dragonflies: by way of a random group, left from the first router reached there.
@@ -116,7 +116,7 @@ impl Routing for Valiant {
     }
 
     fn classes_on(&self, class: ChannelClass) -> u8 {
-        Ways::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
+        DirectPaths::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
     }
 
     fn adaptive(&self) -> bool {
@@ -140,7 +140,7 @@ impl Routing for Valiant {
     }
 
     fn port_lists(&self) -> &[PortId] {
-        &self.detours.ways.lists
+        &self.detours.paths.lists
     }
 
     fn uses_input_port(&self) -> bool {
@@ -167,8 +167,8 @@ impl Routing for Valiant {
         vec![RouteState::default(), self.detours.with_waypoint(0).state()]
     }
 
-    fn representatives(&self, at: RouterId) -> Option<Vec<(NodeId, RouteState)>> {
-        let mut packets = Representatives::new(&self.detours.ways, at);
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
+        let mut packets = Representatives::new(&self.detours.paths, at);
         packets.valiant(&self.detours);
         Some(packets.packets())
     }

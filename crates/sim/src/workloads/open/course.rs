@@ -391,13 +391,7 @@ impl Course for OpenCourse {
             measured_ns: network.ns(self.measured.1 - self.measured.0),
             sim_time_ns: network.ns(totals.end),
             wall_s: totals.wall_s,
-            class_utilization: channels::by_class(network, &used),
-            hottest_channels: channels::hottest(network, &used),
-            channel_utilization: used,
-            saturation_load: None,
-            closed: None,
-            saturation_bracket: None,
-            jobs: Vec::new(),
+            ..PointResult::of_channels(network, used)
         }
     }
 }

@@ -70,7 +70,8 @@ impl Workload for Open {
             WarmUp::Auto => end.0 / 2,
         };
         let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
-        wanted.min(measured / FEWEST_BATCHES as u64).max(slot)
+        // Rounded up, so that the fewest batches fill the time.
+        wanted.min(measured.div_ceil(FEWEST_BATCHES as u64)).max(slot)
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
