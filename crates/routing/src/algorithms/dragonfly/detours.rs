@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::dragonfly::Dragonfly;
-use units::{Draw, NodeId, RouterId, VcClass};
+use units::{Draw, NodeId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::memory::{Memory, Phase};
@@ -183,8 +183,7 @@ impl Detours {
             if memory.phase == Phase::Detour {
                 memory = self.behind_waypoint();
             }
-            let (home, port) = self.paths.home(hop.dst);
-            if home == at { Route::only(port, VcClass(0)) } else { self.paths.to_router(at, home, &mut memory) }
+            self.paths.to_node(at, hop.dst, &mut memory)
         };
         hop.state = memory.state();
         route
