@@ -77,7 +77,7 @@ pub struct Fabric {
     /// The plan's, at hand.
     routing: Arc<dyn Routing>,
     /// The number of this partition.
-    part: u16,
+    pub(crate) part: u16,
     pub(crate) pool: Pool,
     pub(crate) wheel: Wheel<{ event_kind::COUNT }>,
     pub(crate) routers: Vec<LocalRouter>,
@@ -140,8 +140,12 @@ pub struct Fabric {
     /// Packets that share buffer space.
     copies: Copies,
     pub(crate) stations: Stations,
-    /// The traffic is notified of deliveries.
+    /// The traffic is notified of deliveries,
     pub(crate) notify_deliveries: bool,
+    /// with the content of the packet (`TrafficEvent::Delivered`).
+    pub(crate) reports_deliveries: bool,
+    /// By place of the pool, what the traffic has marked the packet with; empty unless deliveries are reported.
+    marks: Vec<u32>,
 }
 
 impl Fabric {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fabric::Plan;
 use routing::Routing;
-use topology::{ChannelClass, Topology};
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{NodeId, PortId};
 
 /// How a message is cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,29 @@ impl Network {
     /// How long a packet that meets no other is on its path at the most, in ticks.
     pub fn longest_path(&self) -> u64 {
         self.zero_load_latency(self.routing.max_routers())
+    }
+
+    /// The delay of the idle path from a node to another, in ticks: what a packet's head takes that meets no other, by channels
+    /// and routers, on a shortest path. Of several ports that lead nearer the lowest is taken. Nothing reaches another
+    /// partition sooner: the path crosses a channel between the two.
+    pub fn idle_path(&self, from: NodeId, to: NodeId) -> u64 {
+        let topology = &*self.topology;
+        let (mut at, _) = topology.attachment(from);
+        let (end, _) = topology.attachment(to);
+        let ends = self.plan.link_delay(ChannelClass::INJECTION) + self.plan.link_delay(ChannelClass::EJECTION);
+        let mut delay = ends + self.plan.router_delay();
+        while at != end {
+            let nearer = |port: &PortId| match topology.endpoint(at, *port) {
+                Endpoint::Router(next, _) => topology.distance(next, end) < topology.distance(at, end),
+                _ => false,
+            };
+            let Some(port) = (0..topology.ports(at)).map(PortId).find(nearer) else { break };
+            delay += self.plan.link_delay(topology.class(at, port)) + self.plan.router_delay();
+            if let Endpoint::Router(next, _) = topology.endpoint(at, port) {
+                at = next;
+            }
+        }
+        delay
     }
 
     /// The time of a packet on the slowest channel of a path through so many routers, which holds it up to the end: of all

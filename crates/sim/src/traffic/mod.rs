@@ -1,6 +1,8 @@
 //! What the nodes of a partition send: one file for each kind of traffic, and several at once.
 
+mod numbers;
 mod open;
+mod paced;
 mod scheduled;
 mod shared;
 mod volume;
@@ -8,7 +10,9 @@ mod volume;
 use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
 use units::NodeId;
 
+pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
+pub use paced::{PacedSpec, PacedTraffic};
 pub use scheduled::ScheduledTraffic;
 pub use shared::SharedTraffic;
 pub use volume::{Flow, VolumeTraffic};
@@ -27,15 +31,18 @@ pub enum NodeTraffic {
     Volume(VolumeTraffic),
     /// What ranks send by their schedules.
     Scheduled(Box<ScheduledTraffic>),
+    /// One of these with a pacer before it.
+    Paced(Box<PacedTraffic>),
     /// That of several jobs.
     Shared(Box<SharedTraffic>),
 }
 
 impl NodeTraffic {
-    /// The traffic of a job alone; itself if there are no others.
+    /// The traffic of a job alone, without its pacer; itself if there are no others.
     pub fn of_job(&self, job: usize) -> Option<&Self> {
         match self {
-            Self::Shared(shared) => shared.job(job),
+            Self::Shared(shared) => shared.job(job)?.of_job(job),
+            Self::Paced(paced) => Some(paced.inner()),
             _ => Some(self),
         }
     }
@@ -58,6 +65,7 @@ impl NodeTraffic {
     pub fn next_generation_time(&self, job: usize, node: usize, head: Option<u64>) -> Option<u64> {
         match self {
             Self::Shared(shared) => shared.next_generation_time(job, node),
+            Self::Paced(paced) => paced.next_generation_time(node),
             _ => head,
         }
     }
@@ -66,6 +74,7 @@ impl NodeTraffic {
     pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         match self {
             Self::Volume(traffic) => traffic.begin_phase(flows, at, actions),
+            Self::Paced(paced) => paced.begin_phase(job, flows, at, actions),
             Self::Shared(shared) => shared.begin_phase(job, flows, at, actions),
             Self::Open(_) | Self::Scheduled(_) => {}
         }
@@ -84,12 +93,13 @@ fn job_of(flow_id: u32) -> (usize, u32) {
 
 impl Traffic for NodeTraffic {
     #[inline]
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         match self {
-            Self::Open(traffic) => traffic.next(node, now),
-            Self::Volume(traffic) => traffic.next(node, now),
-            Self::Scheduled(traffic) => traffic.next(node, now),
-            Self::Shared(traffic) => traffic.next(node, now),
+            Self::Open(traffic) => traffic.next(node, now, actions),
+            Self::Volume(traffic) => traffic.next(node, now, actions),
+            Self::Scheduled(traffic) => traffic.next(node, now, actions),
+            Self::Paced(traffic) => traffic.next(node, now, actions),
+            Self::Shared(traffic) => traffic.next(node, now, actions),
         }
     }
 
@@ -104,7 +114,16 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(_) | Self::Volume(_) => false,
             Self::Scheduled(_) => true,
+            Self::Paced(traffic) => traffic.wants_events(),
             Self::Shared(traffic) => traffic.wants_events(),
+        }
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        match self {
+            Self::Open(_) | Self::Volume(_) | Self::Scheduled(_) => false,
+            Self::Paced(traffic) => traffic.wants_deliveries(),
+            Self::Shared(traffic) => traffic.wants_deliveries(),
         }
     }
 
@@ -112,6 +131,7 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(_) | Self::Volume(_) => {}
             Self::Scheduled(traffic) => traffic.begin(now, actions),
+            Self::Paced(traffic) => traffic.begin(now, actions),
             Self::Shared(traffic) => traffic.begin(now, actions),
         }
     }
@@ -120,12 +140,14 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(_) | Self::Volume(_) => {}
             Self::Scheduled(traffic) => traffic.on_event(what, now, actions),
+            Self::Paced(traffic) => traffic.on_event(what, now, actions),
             Self::Shared(traffic) => traffic.on_event(what, now, actions),
         }
     }
 
     fn take_back(&mut self, node: usize) -> bool {
         match self {
+            Self::Paced(traffic) => traffic.take_back(node),
             Self::Shared(traffic) => traffic.take_back(node),
             _ => false,
         }
@@ -135,6 +157,7 @@ impl Traffic for NodeTraffic {
         match self {
             Self::Open(_) | Self::Volume(_) => NodeId(flow_id),
             Self::Scheduled(traffic) => traffic.source(flow_id),
+            Self::Paced(traffic) => traffic.source(flow_id),
             Self::Shared(traffic) => traffic.source(flow_id),
         }
     }

@@ -4,13 +4,20 @@
 //! the one of the job whose turn it is goes; if none is due, the one that will be first. Should another job get a packet
 //! before that one is due, it is taken back.
 
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use std::sync::Arc;
+
+use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
 use units::NodeId;
 
-use super::{Flow, NodeTraffic, flow_of, job_of};
+use super::{Flow, JobNumbers, NodeTraffic, flow_of, job_of};
 
 /// A job's own alarms have purposes below this, less one: purpose 0 of a job is its start.
 const PURPOSES: u32 = 8;
+
+/// The purpose, among all jobs', of a job's alarm.
+fn purpose_of(job: usize, own: u32) -> u32 {
+    job as u32 * PURPOSES + own + 1
+}
 
 /// No job.
 const NOBODY: u16 = u16::MAX;
@@ -30,6 +37,7 @@ enum Head {
 #[derive(Debug)]
 pub struct SharedTraffic {
     jobs: Vec<NodeTraffic>,
+    numbers: Arc<JobNumbers>,
     /// When each job starts, in ticks.
     starts: Vec<u64>,
     /// By node and job.
@@ -44,13 +52,14 @@ pub struct SharedTraffic {
 
 impl SharedTraffic {
     /// The traffic of each job, and when it starts, at so many nodes.
-    pub fn new(jobs: Vec<(NodeTraffic, u64)>, nodes: usize) -> Self {
+    pub fn new(jobs: Vec<(NodeTraffic, u64)>, numbers: Arc<JobNumbers>, nodes: usize) -> Self {
         let (jobs, starts): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         Self {
             heads: vec![Head::Unknown; nodes * jobs.len()],
             turn: vec![jobs.len() as u16 - 1; nodes],
             given: vec![NOBODY; nodes],
             own: Actions::default(),
+            numbers,
             jobs,
             starts,
         }
@@ -63,38 +72,46 @@ impl SharedTraffic {
 
     /// When the head of a job's queue at a node is generated, in ticks, rounded down; none if there is none.
     pub fn next_generation_time(&self, job: usize, node: usize) -> Option<u64> {
-        match self.heads[node * self.jobs.len() + job] {
+        let head = match self.heads[node * self.jobs.len() + job] {
             Head::Ready(demand) => Some(demand.generated_at),
             Head::Unknown | Head::Silent => None,
-        }
+        };
+        self.jobs[job].next_generation_time(job, node, head)
     }
 
     /// Has a job send further volumes from a time on.
     pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         let mut own = std::mem::take(&mut self.own);
         self.jobs[job].begin_phase(job, flows, at, &mut own);
-        self.pass_on(job, &mut own, actions);
+        // Volumes that are over have no head.
+        self.pass_on(job, &mut own, (u64::MAX, actions));
         self.own = own;
     }
 
-    /// Passes on what a job has asked for.
-    fn pass_on(&mut self, job: usize, own: &mut Actions, actions: &mut Actions) {
+    /// Passes on what a job has asked for. A head that is not due gives way if the job takes it back.
+    fn pass_on(&mut self, job: usize, own: &mut Actions, (now, actions): (u64, &mut Actions)) {
         for &node in own.wakes() {
             let head = &mut self.heads[node as usize * self.jobs.len() + job];
-            if *head == Head::Silent {
+            let gives_way = match *head {
+                Head::Silent => true,
+                Head::Ready(demand) => demand.release > now && self.jobs[job].take_back(node as usize),
+                Head::Unknown => false,
+            };
+            if gives_way {
                 *head = Head::Unknown;
             }
         }
-        actions.take_over(own, |purpose| job as u32 * PURPOSES + purpose + 1);
+        actions.take_over(own, |purpose| purpose_of(job, purpose));
     }
 
     /// Asks every job for its next packet that has not been asked since its last one.
-    fn ask(&mut self, node: usize, now: u64) {
+    fn ask(&mut self, node: usize, now: u64, actions: &mut Actions) {
         let first = node * self.jobs.len();
         for (job, traffic) in self.jobs.iter_mut().enumerate() {
             let head = &mut self.heads[first + job];
             if *head == Head::Unknown {
-                *head = traffic.next(node, now).map_or(Head::Silent, Head::Ready);
+                *head = traffic.next(node, now, &mut self.own).map_or(Head::Silent, Head::Ready);
+                actions.take_over(&mut self.own, |purpose| purpose_of(job, purpose));
             }
         }
     }
@@ -115,20 +132,26 @@ impl SharedTraffic {
 }
 
 impl Traffic for SharedTraffic {
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         let sent = std::mem::replace(&mut self.given[node], NOBODY);
         if sent != NOBODY {
             self.heads[node * self.jobs.len() + usize::from(sent)] = Head::Unknown;
             self.turn[node] = sent;
         }
-        self.ask(node, now);
+        self.ask(node, now, actions);
         let (job, demand) = self.choose(node, now)?;
         self.given[node] = job as u16;
-        Some(Demand { flow_id: flow_of(job, demand.flow_id), ..demand })
+        // Acknowledgements have their number already.
+        let flow_id = if demand.flow_id >> FLOW_BITS == 0 { flow_of(job, demand.flow_id) } else { demand.flow_id };
+        Some(Demand { flow_id, ..demand })
     }
 
     fn wants_events(&self) -> bool {
         self.jobs.iter().any(Traffic::wants_events)
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.jobs.iter().any(Traffic::wants_deliveries)
     }
 
     fn begin(&mut self, now: u64, actions: &mut Actions) {
@@ -147,6 +170,16 @@ impl Traffic for SharedTraffic {
                 let (job, flow_id) = job_of(flow_id);
                 (job, TrafficEvent::Arrival { flow_id })
             }
+            TrafficEvent::Delivered { flow_id, .. } => {
+                let job = self.numbers.job(job_of(flow_id).0);
+                let traffic = &self.jobs[job];
+                match traffic.wants_deliveries() {
+                    true => (job, what),
+                    false if traffic.wants_events() => (job, TrafficEvent::Arrival { flow_id: job_of(flow_id).1 }),
+                    false => return,
+                }
+            }
+            TrafficEvent::Notice(notice) => (job_of(notice.flow_id).0, what),
             TrafficEvent::Alarm { target, purpose } => {
                 let job = (purpose / PURPOSES) as usize;
                 match (purpose % PURPOSES).checked_sub(1) {
@@ -157,7 +190,7 @@ impl Traffic for SharedTraffic {
         };
         let mut own = std::mem::take(&mut self.own);
         self.jobs[job].on_event(what, now, &mut own);
-        self.pass_on(job, &mut own, actions);
+        self.pass_on(job, &mut own, (now, actions));
         self.own = own;
     }
 
@@ -167,8 +200,9 @@ impl Traffic for SharedTraffic {
     }
 
     fn source(&self, flow_id: u32) -> NodeId {
-        let (job, flow_id) = job_of(flow_id);
-        self.jobs[job].source(flow_id)
+        let (number, own) = job_of(flow_id);
+        let job = self.numbers.job(number);
+        self.jobs[job].source(if number == job { own } else { flow_id })
     }
 }
 
@@ -176,7 +210,7 @@ impl SharedTraffic {
     fn begin_job(&mut self, job: usize, now: u64, actions: &mut Actions) {
         let mut own = std::mem::take(&mut self.own);
         self.jobs[job].begin(now, &mut own);
-        self.pass_on(job, &mut own, actions);
+        self.pass_on(job, &mut own, (now, actions));
         self.own = own;
     }
 }
