@@ -141,3 +141,7 @@ impl Queue {
         None
     }
 }
+
+#[cfg(test)]
+#[path = "queues_tests.rs"]
+mod tests;
