@@ -169,6 +169,29 @@ fn a_flow_that_waits_does_not_block_the_others() {
     }
 }
 
+#[test]
+fn a_flow_that_waits_for_long_delays_no_packet_of_another() {
+    // Would catch a node that sleeps until an acknowledgement while the packet that it holds may not be sent. Node 0 sends to node 2,
+    // which is 50 us away and acknowledges a packet each 100 us, and to node 1 on the same router; the two in turn, by chance.
+    let matrix = Matrix::new("far", &[(0, 1, 1.0), (0, 2, 1.0)]);
+    for injection in ["bernoulli", "poisson", "periodic"] {
+        for ack_size in [None, Some(16)] {
+            let text = format!(
+                "topology = {{ kind = \"mesh\", dims = [2], nodes_per_router = 2 }}\n\
+                 link = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\", dim0 = {{ delay = \"50 us\" }} }}\n\
+                 workload = {{ kind = \"traffic\", load = 0.2, injection = \"{injection}\", pattern = {}, {} }}\n\
+                 measure = {{ warm_up = \"200 us\", min_time = \"6 ms\", max_time = \"6200 us\" }}",
+                matrix.pattern(),
+                window(256, ack_size)
+            );
+            let point = result(&text);
+            let (near, far) = (ejection(&text, &point, 1), ejection(&text, &point, 2));
+            assert!((near - 0.1).abs() < 0.01, "{injection}: {near}");
+            assert!((far / (SLOT_NS / 100_000.0) - 1.0).abs() < 0.03, "{injection}: {far}");
+        }
+    }
+}
+
 /// Jobs with pacers of their own that share nodes, beside one without.
 const JOBS: &[&str] = &[
     "name = \"open\"\nworkload = { kind = \"traffic\", load = 0.3, pacer = { kind = \"window\", window = \"300 B\", ack_size = \"30 B\" } }",
