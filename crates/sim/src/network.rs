@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::Plan;
 use routing::Routing;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{NodeId, PortId};
+use units::{PortId, RouterId};
 
 /// How a message is cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,25 +74,22 @@ impl Network {
         self.zero_load_latency(self.routing.max_routers())
     }
 
-    /// The delay of the idle path from a node to another, in ticks: what a packet's head takes that meets no other, by channels
+    /// The delay of the idle path from a node of a router to one of another, in ticks: what a packet's head takes that meets no other, by channels
     /// and routers, on a shortest path. Of several ports that lead nearer the lowest is taken. Nothing reaches another
     /// partition sooner: the path crosses a channel between the two.
-    pub fn idle_path(&self, from: NodeId, to: NodeId) -> u64 {
+    pub fn idle_path(&self, from: RouterId, to: RouterId) -> u64 {
         let topology = &*self.topology;
-        let (mut at, _) = topology.attachment(from);
-        let (end, _) = topology.attachment(to);
+        let (mut at, mut distance) = (from, topology.distance(from, to));
         let ends = self.plan.link_delay(ChannelClass::INJECTION) + self.plan.link_delay(ChannelClass::EJECTION);
         let mut delay = ends + self.plan.router_delay();
-        while at != end {
-            let nearer = |port: &PortId| match topology.endpoint(at, *port) {
-                Endpoint::Router(next, _) => topology.distance(next, end) < topology.distance(at, end),
-                _ => false,
+        while distance > 0 {
+            let nearer = |port: PortId| match topology.endpoint(at, port) {
+                Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
+                _ => None,
             };
-            let Some(port) = (0..topology.ports(at)).map(PortId).find(nearer) else { break };
+            let Some((port, next)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
             delay += self.plan.link_delay(topology.class(at, port)) + self.plan.router_delay();
-            if let Endpoint::Router(next, _) = topology.endpoint(at, port) {
-                at = next;
-            }
+            (at, distance) = (next, topology.distance(next, to));
         }
         delay
     }

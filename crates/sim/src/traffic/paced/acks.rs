@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Owner, Stream};
 use fabric::{Actions, Demand, FLOW_BITS, Notice};
-use units::NodeId;
+use units::{NodeId, RouterId};
 
 use super::PacedSpec;
 use crate::network::Network;
@@ -36,12 +36,7 @@ impl Acknowledgements {
     pub fn new(spec: &PacedSpec, nodes: &[u32]) -> Self {
         match (spec.pacer.ack_size(), spec.number) {
             (Some(size), Some(number)) => Self::Packets(AckPackets::new(spec, (size, number), nodes)),
-            _ => Self::Notices(AckNotices {
-                network: spec.network.clone(),
-                partition_of: Arc::clone(&spec.partition_of),
-                job: spec.job,
-                delays: vec![Vec::new(); nodes.len()],
-            }),
+            _ => Self::Notices(AckNotices::new(spec, nodes)),
         }
     }
 
@@ -121,16 +116,37 @@ pub(super) struct AckNotices {
     /// By node of the machine, its partition.
     partition_of: Arc<[u16]>,
     job: usize,
-    /// By node, the delay of the idle path to each that has sent to it, in ascending order of these.
-    delays: Vec<Vec<(NodeId, u64)>>,
+    /// The routers of the nodes, in ascending order, and by node the number of its router there.
+    routers: Vec<RouterId>,
+    router_of: Vec<u32>,
+    /// By router, the delay of the idle path to each router whose nodes have sent to its own, in ascending order of these.
+    delays: Vec<Vec<(RouterId, u64)>>,
 }
 
 impl AckNotices {
+    fn new(spec: &PacedSpec, nodes: &[u32]) -> Self {
+        let router = |&node: &u32| spec.network.topology.attachment(NodeId(node)).0;
+        let mut routers: Vec<RouterId> = nodes.iter().map(router).collect();
+        routers.sort_unstable();
+        routers.dedup();
+        let number = |node: &u32| routers.partition_point(|&other| other < router(node)) as u32;
+        Self {
+            network: spec.network.clone(),
+            partition_of: Arc::clone(&spec.partition_of),
+            job: spec.job,
+            router_of: nodes.iter().map(number).collect(),
+            delays: vec![Vec::new(); routers.len()],
+            routers,
+        }
+    }
+
     fn send(&mut self, arrived: Arrived, now: u64, actions: &mut Actions) {
         let Arrived { node: (number, node), from, bytes } = arrived;
-        let delays = &mut self.delays[number as usize];
-        let place = delays.binary_search_by_key(&from, |&(from, _)| from).unwrap_or_else(|place| {
-            delays.insert(place, (from, self.network.idle_path(node, from)));
+        let router = self.router_of[number as usize] as usize;
+        let (to, _) = self.network.topology.attachment(from);
+        let delays = &mut self.delays[router];
+        let place = delays.binary_search_by_key(&to, |&(to, _)| to).unwrap_or_else(|place| {
+            delays.insert(place, (to, self.network.idle_path(self.routers[router], to)));
             place
         });
         let notice = Notice { to: from, from: node, flow_id: (self.job as u32) << FLOW_BITS, bytes };
