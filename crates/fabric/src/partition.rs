@@ -242,8 +242,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Sets the alarms that the traffic has asked for. Out of line: what most traffic does not need should not take its registers.
-    #[inline(never)]
+    /// Sets the alarms that the traffic has asked for.
     fn set_alarms(&mut self) {
         for (at, target, purpose) in self.actions.alarms.drain(..) {
             self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + wake::ALARM);

@@ -172,8 +172,6 @@ impl PacedTraffic {
 }
 
 impl Traffic for PacedTraffic {
-    // Not a part of what traffic without a pacer runs through.
-    #[inline(never)]
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         self.given[node] = Given::Nothing;
         if let NodeTraffic::Open(open) = &mut self.inner {
