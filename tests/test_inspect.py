@@ -65,7 +65,9 @@ def test_analyze_prints_every_class(cutthrough: Callable[..., Any], small: Path)
     assert loads["injection"] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("kind", ["topologies", "routers", "routings", "patterns", "injections", "nics", "papers"])
+@pytest.mark.parametrize(
+    "kind", ["topologies", "routers", "routings", "patterns", "injections", "pacers", "nics", "papers"]
+)
 def test_list_names_and_says_what(cutthrough: Callable[..., Any], kind: str) -> None:
     """Catches an empty list and an entry without a summary."""
     printed = json.loads(cutthrough("list", kind, "--json").out)[kind]

@@ -35,7 +35,7 @@ ABOUT = b"cutthrough"
 #: some ten seconds.
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
-INDIFFERENT = ("workload.load", "workload.injection", "router", "measure", "nic")
+INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router", "measure", "nic")
 
 
 def doubles(data: bytes) -> Doubles:

@@ -16,6 +16,8 @@ pub enum Owner {
     Node(u32),
     /// Random choices among the virtual channels of a node's injection channel.
     Injector(u32),
+    /// A node's acknowledgements: what they carry for their routing.
+    Acknowledger(u32),
     /// A traffic pattern that is drawn once, before the run.
     Pattern,
 }
@@ -32,6 +34,7 @@ impl Stream {
             Owner::Node(id) => (2, u64::from(id)),
             Owner::Pattern => (3, 0),
             Owner::Injector(id) => (4, u64::from(id)),
+            Owner::Acknowledger(id) => (5, u64::from(id)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {

@@ -2,6 +2,7 @@
 
 use crate::counters::Counters;
 use crate::packet::Packet;
+use crate::traffic::Notice;
 
 /// What the partition has that is being moved on. Shared so that it stays warm, and because some of it is as large as the
 /// whole network.
@@ -30,8 +31,12 @@ pub struct Mail {
     heads: Vec<u64>,
     /// and how long after it its tail is, if that matters; else empty.
     times: Vec<u64>,
+    /// For each packet what the traffic has marked it with, if deliveries are reported; else empty.
+    marks: Vec<u32>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
+    /// Notices from traffic to traffic: when they come, in ticks, and what they say.
+    notices: Vec<(u64, Notice)>,
 }
 
 impl Mail {
@@ -44,6 +49,28 @@ impl Mail {
         self.times.extend(time);
     }
 
+    /// Adds what the packet added last is marked with.
+    #[inline]
+    pub(crate) fn mark(&mut self, mark: u32) {
+        self.marks.push(mark);
+    }
+
+    /// What the packet of a number, from 0, is marked with, if packets are.
+    #[inline]
+    pub(crate) fn mark_of(&self, packet: usize) -> Option<u32> {
+        self.marks.get(packet).copied()
+    }
+
+    /// Adds a notice that comes at a time, in ticks.
+    pub(crate) fn notice(&mut self, at: u64, notice: Notice) {
+        self.notices.push((at, notice));
+    }
+
+    /// The notices: time and content.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = (u64, Notice)> + '_ {
+        self.notices.iter().copied()
+    }
+
     /// Adds a credit.
     #[inline]
     pub(crate) fn credit(&mut self, at: u64, counter: u32, bytes: u32) {
@@ -52,7 +79,7 @@ impl Mail {
 
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.credits.is_empty()
+        self.packets.is_empty() && self.credits.is_empty() && self.notices.is_empty()
     }
 
     /// Moves all that there is to another one.
@@ -61,7 +88,9 @@ impl Mail {
         other.inputs.append(&mut self.inputs);
         other.heads.append(&mut self.heads);
         other.times.append(&mut self.times);
+        other.marks.append(&mut self.marks);
         other.credits.append(&mut self.credits);
+        other.notices.append(&mut self.notices);
     }
 
     /// The packets: each with the input that it comes to, when its head is there, and how long after it its tail.
@@ -82,6 +111,8 @@ impl Mail {
         self.inputs.clear();
         self.heads.clear();
         self.times.clear();
+        self.marks.clear();
         self.credits.clear();
+        self.notices.clear();
     }
 }

@@ -77,7 +77,7 @@ pub struct Fabric {
     /// The plan's, at hand.
     routing: Arc<dyn Routing>,
     /// The number of this partition.
-    part: u16,
+    pub(crate) part: u16,
     pub(crate) pool: Pool,
     pub(crate) wheel: Wheel<{ event_kind::COUNT }>,
     pub(crate) routers: Vec<LocalRouter>,
@@ -143,8 +143,12 @@ pub struct Fabric {
     /// Packets that share buffer space.
     copies: Copies,
     pub(crate) stations: Stations,
-    /// The traffic is notified of deliveries.
+    /// The traffic is notified of deliveries,
     pub(crate) notify_deliveries: bool,
+    /// with the content of the packet (`TrafficEvent::Delivered`).
+    pub(crate) reports_deliveries: bool,
+    /// By place of the pool, what the traffic has marked the packet with; empty unless deliveries are reported.
+    marks: Vec<u32>,
 }
 
 impl Fabric {
@@ -155,10 +159,11 @@ impl Fabric {
     }
 
     /// Whether the network has none of what most networks do without: more ports to a router than a word has bits, more credit
-    /// counters to a channel than lie with it, space that falls free late, promised credit, stations, several jobs. What an
+    /// counters to a channel than lie with it, space that falls free late, promised credit, stations, several jobs, pacers. What an
     /// instant does is compiled twice: for plain networks none of this is asked for (parameter `PLAIN`).
     pub(crate) fn is_plain(&self) -> bool {
-        let has_extras = !self.promised.is_empty() || !self.sent_by_job.is_empty() || !self.stations.is_empty();
+        let has_jobs = !self.sent_by_job.is_empty() || self.reports_deliveries;
+        let has_extras = !self.promised.is_empty() || !self.stations.is_empty() || has_jobs;
         self.words == 1 && self.far_credits.is_empty() && self.frees_at_head && !self.tracks_tails && !has_extras
     }
 

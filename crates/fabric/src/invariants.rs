@@ -7,11 +7,12 @@
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
 use crate::event_kind;
-use crate::fabric::{Fabric, Space};
+use crate::fabric::{Fabric, Space, wake};
 use crate::packet::{NONE, Packet};
-use crate::partition::{Partition, Traffic};
+use crate::partition::Partition;
 use crate::port::NO_PARTITION;
 use crate::routers::Routers;
+use crate::traffic::Traffic;
 
 /// What all partitions of a network account for.
 #[derive(Debug, Default)]
@@ -73,6 +74,9 @@ impl Fabric {
         for (kind, event) in self.wheel.events() {
             if kind == event_kind::CREDIT {
                 ledger.add(part, event.target, i64::from(event.arg));
+            } else if kind == event_kind::WAKE && event.arg == wake::REPORTED {
+                // Delivered, and kept until its tail has come.
+                ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {
                 let packet = &self.pool[event.arg];
                 let (partition, counter) = self.counter_of(self.space_of(event.target, packet));

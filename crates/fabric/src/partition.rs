@@ -3,111 +3,16 @@
 use std::sync::Arc;
 
 use engine::{Bits, Event, Instant};
-use routing::RouteState;
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
 use crate::fabric::{Arrival, Fabric, Outgoing, Woken, event_kind, wake};
+use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::Routers;
-
-/// What a source wants to send next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// When it was generated, in ticks, rounded down; may lie in the future. Latency counts from here, and from
-    pub generated_at: u64,
-    /// so much after it: parts of a tick (`Plan::units_per_tick`), less than one.
-    pub part: u64,
-    /// It is sent from this time on, in ticks; not before it is generated.
-    pub release: u64,
-    /// The node that it is for.
-    pub dst: NodeId,
-    /// The packet's size in bytes.
-    pub bytes: u32,
-    /// What it carries for its routing.
-    pub state: RouteState,
-    /// What the traffic knows it by, in its low `FLOW_BITS`: the number of the node that sends it, unless the traffic is
-    /// notified of deliveries. Above them the number of its job.
-    pub flow_id: u32,
-}
-
-/// Something that a traffic is notified of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TrafficEvent {
-    /// The tail of a packet has reached its node.
-    Arrival {
-        /// What the traffic knows the packet by.
-        flow_id: u32,
-    },
-    /// The time of an alarm has come.
-    Alarm {
-        /// For whom it was set, as the traffic numbers them.
-        target: u32,
-        /// For what, as the traffic numbers it.
-        purpose: u32,
-    },
-}
-
-/// What a traffic asks of its partition.
-#[derive(Debug, Default)]
-pub struct Actions {
-    wakes: Vec<u32>,
-    alarms: Vec<(u64, u32, u32)>,
-}
-
-impl Actions {
-    /// Asks a node, by its number in the partition, for its next packet, if it has none under way.
-    #[inline]
-    pub fn wake(&mut self, node: u32) {
-        self.wakes.push(node);
-    }
-
-    /// Sets an alarm for a time after the present, in ticks.
-    #[inline]
-    pub fn alarm(&mut self, at: u64, target: u32, purpose: u32) {
-        self.alarms.push((at, target, purpose));
-    }
-
-    /// The nodes that are asked for their next packets.
-    pub fn wakes(&self) -> &[u32] {
-        &self.wakes
-    }
-
-    /// Moves all that another one asks for into this one, each alarm with a purpose of its own.
-    pub fn take_over(&mut self, other: &mut Self, purpose: impl Fn(u32) -> u32) {
-        self.wakes.append(&mut other.wakes);
-        self.alarms.extend(other.alarms.drain(..).map(|(at, target, own)| (at, target, purpose(own))));
-    }
-}
-
-/// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
-/// behind it is regenerated from the node's stream.
-pub trait Traffic: Send {
-    /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
-    /// before has been sent. `None` if the node never sends again, or not before the traffic asks for it.
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand>;
-    /// Reads what `next` will read, so that it is in a near cache then.
-    fn before_next(&self, _node: usize) {}
-    /// Whether it wants to be notified of deliveries.
-    fn wants_events(&self) -> bool {
-        false
-    }
-    /// What happens before nodes are asked for their first packets.
-    fn begin(&mut self, _now: u64, _actions: &mut Actions) {}
-    /// Something has happened to it. What happens at one instant comes in ascending order.
-    fn on_event(&mut self, _what: TrafficEvent, _now: u64, _actions: &mut Actions) {}
-    /// Takes back the packet that it last gave for a node, which is not due yet, so that `next` may give a more urgent
-    /// one first; `false` if it always gives packets in the order of their times.
-    fn take_back(&mut self, _node: usize) -> bool {
-        false
-    }
-    /// The node that sends the packets that it knows by `flow_id`.
-    fn source(&self, flow_id: u32) -> NodeId {
-        NodeId(flow_id)
-    }
-}
+use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
 
 /// One partition of a run.
 #[derive(Debug)]
@@ -125,6 +30,7 @@ pub struct Partition<R, T> {
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
+    notices: Notices,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
@@ -149,9 +55,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             woken: Woken::default(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
+            notices: Notices::default(),
         };
         if partition.traffic.wants_events() {
             partition.fabric.notify_deliveries = true;
+            partition.fabric.reports_deliveries = partition.traffic.wants_deliveries();
             partition.traffic.begin(0, &mut partition.actions);
             partition.actions.wakes.clear();
             partition.set_alarms();
@@ -234,7 +142,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn take_wakes<const PLAIN: bool>(&mut self, events: &[Event]) {
-        let Self { fabric, routers, woken, traffic_events, .. } = self;
+        let Self { fabric, routers, woken, traffic_events, notices, .. } = self;
         if fabric.exceeds_cache {
             for event in events.iter().filter(|event| matches!(event.arg, wake::OUTPUT_SIDE | wake::INPUT_SIDE)) {
                 routers.before_side(fabric, event.target as usize);
@@ -252,7 +160,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
         if woken.ports() < events.len() {
             for event in events.iter().filter(|event| event.arg >= wake::DELIVERED) {
-                traffic_events.push(notice(event));
+                traffic_events.push(match event.arg {
+                    wake::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
+                    wake::REPORTED => fabric.reported(event.target),
+                    wake::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
+                    alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - wake::ALARM },
+                });
             }
         }
     }
@@ -310,6 +223,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Does what the traffic has asked for.
     fn carry_out(&mut self, now: u64) {
         self.set_alarms();
+        self.send_notices();
         let mut wakes = std::mem::take(&mut self.actions.wakes);
         for node in wakes.drain(..) {
             if self.heads[node as usize].packet == NONE {
@@ -338,6 +252,18 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
+    /// Sends the notices that the traffic has asked for: by mail, or to this partition itself.
+    fn send_notices(&mut self) {
+        for Posted { partition, at, notice } in self.actions.notices.drain(..) {
+            if partition == self.fabric.part {
+                self.notices.insert(&mut self.fabric.wheel, at, notice);
+            } else {
+                self.fabric.context.outbox[partition as usize].notice(at, notice);
+            }
+        }
+    }
+
+    /// Sets the alarms that the traffic has asked for.
     fn set_alarms(&mut self) {
         for (at, target, purpose) in self.actions.alarms.drain(..) {
             self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + wake::ALARM);
@@ -389,8 +315,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Draws what a node sends next, and wakes it when that is due.
     fn next_demand(&mut self, node: usize, now: u64) {
-        let Some(demand) = self.traffic.next(node, now) else {
+        let Some(demand) = self.traffic.next(node, now, &mut self.actions) else {
             self.heads[node] = Head::NONE;
+            self.set_alarms();
             return;
         };
         let fabric = &mut self.fabric;
@@ -400,10 +327,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             demand.release >= demand.generated_at + u64::from(demand.part > 0),
             "sent before it is generated"
         );
-        self.heads[node] = Head { packet: fabric.admit(packet, demand.release), release: demand.release };
+        let place = fabric.admit(packet, demand.release);
+        self.heads[node] = Head { packet: place, release: demand.release };
         let output = fabric.ports() + node;
         let ready = fabric.outputs[output].free_at.max(demand.release);
         fabric.wake_at(output, ready);
+        if fabric.reports_deliveries {
+            fabric.mark_packet(place, demand.mark);
+            self.set_alarms();
+        }
     }
 
     /// The node that sent a packet.
@@ -418,6 +350,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Takes in what another partition has sent to this one.
     pub fn take_in(&mut self, mail: &mut Mail) {
+        for (at, notice) in mail.notices() {
+            self.notices.insert(&mut self.fabric.wheel, at, notice);
+        }
         self.fabric.take_in(mail);
     }
 
@@ -463,14 +398,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Bytes of a job sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
         (0..self.fabric.outputs.len()).map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
-    }
-}
-
-/// What the traffic is notified of by an event.
-fn notice(event: &Event) -> TrafficEvent {
-    match event.arg {
-        wake::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
-        alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - wake::ALARM },
     }
 }
 

@@ -4,8 +4,9 @@ use topology::{ChannelSource, Endpoint, Topology};
 use units::cycle::find_cycle;
 use units::{NodeId, PortId, RouterId};
 
-use crate::partition::{Partition, Traffic};
+use crate::partition::Partition;
 use crate::routers::Routers;
+use crate::traffic::Traffic;
 
 /// A packet at the front of a queue: the buffer that it holds, and the channel that it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

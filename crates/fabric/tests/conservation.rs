@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan,
+    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan,
     ReceiveBufferSpec, Traffic, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
@@ -22,7 +22,7 @@ struct Burst {
 }
 
 impl Traffic for Burst {
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
         let left = &mut self.left[node];
         *left = left.checked_sub(1)?;
         let dst = (node as u32 * 7 + *left * 5 + 3) % self.nodes;
@@ -35,6 +35,7 @@ impl Traffic for Burst {
             bytes,
             state: RouteState::default(),
             flow_id: 0,
+            mark: 0,
         })
     }
 }

@@ -33,7 +33,7 @@ fn destination(node: u32, number: u32, nodes: u32) -> u32 {
 }
 
 impl Traffic for Numbered {
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
         let number = self.sent[node];
         if number == PACKETS {
             return None;
@@ -42,7 +42,16 @@ impl Traffic for Numbered {
         let dst = NodeId(destination(node as u32, number, self.nodes));
         let bytes = if number.is_multiple_of(5) { 96 } else { 256 };
         let flow_id = node as u32 * PACKETS + number;
-        Some(Demand { generated_at: now, part: 0, release: now, dst, bytes, state: RouteState::default(), flow_id })
+        Some(Demand {
+            generated_at: now,
+            part: 0,
+            release: now,
+            dst,
+            bytes,
+            state: RouteState::default(),
+            flow_id,
+            mark: 0,
+        })
     }
 
     fn wants_events(&self) -> bool {

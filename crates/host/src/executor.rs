@@ -169,7 +169,18 @@ impl Executor {
     /// The next packet of a node, by its number here; none if there is nothing to send.
     #[inline]
     pub fn next(&mut self, node: usize) -> Option<Outgoing> {
-        let (entry, bytes, generated_at) = self.queues.take(node, self.interface.packet, self.interface.pace)?;
+        self.next_of(node, |_, _| true)
+    }
+
+    /// The next packet of a node, by its number here, of its messages in turn the first that may be sent: a function of the
+    /// destination and the bytes of the packet. None if there is none.
+    #[inline]
+    pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
+        let Self { schedule, placed, .. } = self;
+        let ready =
+            |entry: u32, bytes: u32| may_send(placed.node_of[schedule.rank(schedule.partner(entry)) as usize], bytes);
+        let (packet, pace) = (self.interface.packet, self.interface.pace);
+        let (entry, bytes, generated_at) = self.queues.take(node, packet, pace, ready)?;
         // A send's own entry carries its request or its data; the entry of its receive carries the answer.
         let (message, part) = match self.schedule.kind(entry) {
             OpKind::Recv => (self.schedule.partner(entry), ANSWER),

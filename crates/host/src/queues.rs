@@ -59,18 +59,32 @@ impl Queues {
     }
 
     /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its generation time. `pace`
-    /// is the time of a whole packet on the node's link.
+    /// is the time of a whole packet on the node's link. Entries whose packet is not ready keep their place.
     #[inline]
-    pub fn take(&mut self, node: usize, packet: u32, pace: u64) -> Option<(u32, u32, u64)> {
-        let entry = self.head[node];
+    pub fn take(
+        &mut self,
+        node: usize,
+        packet: u32,
+        pace: u64,
+        ready: impl Fn(u32, u32) -> bool,
+    ) -> Option<(u32, u32, u64)> {
+        let size = |left: u64| left.min(u64::from(packet));
+        let (mut before, mut entry) = (NONE, self.head[node]);
+        while entry != NONE && !ready(entry, size(self.left[entry as usize]) as u32) {
+            (before, entry) = (entry, self.next[entry as usize]);
+        }
         if entry == NONE {
             return None;
         }
-        self.head[node] = self.next[entry as usize];
-        if self.head[node] == NONE {
-            self.tail[node] = NONE;
+        let behind = self.next[entry as usize];
+        match before {
+            NONE => self.head[node] = behind,
+            before => self.next[before as usize] = behind,
         }
-        let bytes = self.left[entry as usize].min(u64::from(packet));
+        if behind == NONE {
+            self.tail[node] = before;
+        }
+        let bytes = size(self.left[entry as usize]);
         self.left[entry as usize] -= bytes;
         if self.left[entry as usize] > 0 {
             self.append(node, entry);
@@ -92,11 +106,31 @@ mod tests {
         queues.push(0, 3, 250, 7);
         queues.push(0, 1, 100, 9);
         queues.push(1, 0, 1, 0);
-        let taken: Vec<_> = std::iter::from_fn(|| queues.take(0, 100, 10)).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| queues.take(0, 100, 10, |_, _| true)).collect();
         assert_eq!(taken, [(3, 100, 7), (1, 100, 17), (3, 100, 27), (3, 50, 37)]);
-        assert_eq!(queues.take(1, 100, 10), Some((0, 1, 0)));
+        assert_eq!(queues.take(1, 100, 10, |_, _| true), Some((0, 1, 0)));
         queues.push(0, 1, 5, 100);
-        assert_eq!(queues.take(0, 100, 10), Some((1, 5, 100)));
-        assert_eq!(queues.take(0, 100, 10), None);
+        assert_eq!(queues.take(0, 100, 10, |_, _| true), Some((1, 5, 100)));
+        assert_eq!(queues.take(0, 100, 10, |_, _| true), None);
+    }
+
+    #[test]
+    fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
+        // Would catch a ring that loses what stands before, between or behind what is taken out of it.
+        let mut queues = Queues::new(1, 3);
+        (0..3).for_each(|entry| queues.push(0, entry, 150, 0));
+        let mut take = |blocked: &[u32]| {
+            queues.take(0, 100, 10, |entry, _| !blocked.contains(&entry)).map(|taken| (taken.0, taken.1))
+        };
+        assert_eq!(take(&[0, 1, 2]), None);
+        assert_eq!(take(&[0]), Some((1, 100)));
+        assert_eq!(take(&[0, 2]), Some((1, 50)));
+        assert_eq!(take(&[0]), Some((2, 100)));
+        assert_eq!(take(&[]), Some((0, 100)));
+        assert_eq!(take(&[2]), Some((0, 50)));
+        assert_eq!(take(&[]), Some((2, 50)));
+        assert_eq!(take(&[]), None);
+        queues.push(0, 1, 1, 0);
+        assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.0), Some(1));
     }
 }

@@ -4,12 +4,13 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// The lists of `cutthrough list`, and the sections whose kinds they name.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 7] = [
     ("topologies", "topology"),
     ("routers", "router"),
     ("routings", "routing"),
     ("patterns", "workload.pattern"),
     ("benchmarks", "workload.benchmark"),
+    ("pacers", "workload.pacer"),
     ("nics", "nic"),
 ];
 

@@ -11,6 +11,7 @@ mod experiment;
 mod machine;
 mod memory;
 mod network;
+mod pacers;
 mod path_sample;
 mod point;
 mod progress;
@@ -27,6 +28,7 @@ pub use error::SystemError;
 pub use experiment::*;
 pub use machine::Machine;
 pub use network::{Network, Packets};
+pub use pacers::{PacerError, PacerSpec, WindowSpec};
 pub use point::{PointError, analyze_point, check_point, run_point};
 pub use progress::{Phase, Progress};
 pub use results::{

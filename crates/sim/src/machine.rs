@@ -14,11 +14,11 @@ use fabric::{
 use topology::ChannelSource;
 
 use crate::timeline::{Global, Timeline};
-use crate::traffic::NodeTraffic;
+use crate::traffic::{JobNumbers, NodeTraffic};
 
 /// A running network, whatever its routers are. Jobs are known by their numbers, from 0.
 pub trait Machine {
-    /// Moves on to a time, in ticks; returns by job the counts of all partitions in each batch of a length until then, the
+    /// Moves on to a time, in ticks; returns by number (`JobNumbers`) the counts of all partitions in each batch of a length until then, the
     /// last of which may be shorter.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>>;
     /// Packets in the network.
@@ -40,7 +40,7 @@ pub trait Machine {
     fn note_arrivals(&mut self, job: usize);
     /// By node, when the last packet of a job has arrived, since `note_arrivals`; 0 if none has.
     fn arrivals(&mut self, job: usize) -> Vec<u64>;
-    /// Bytes of a job sent on each channel since `measure_from`.
+    /// Bytes of a job sent on each channel since `measure_from`, its acknowledgements included.
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)>;
     /// Shows the traffic of every partition.
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
@@ -57,12 +57,12 @@ pub trait Machine {
 /// the time of a run at low load.
 const CHECK_INTERVAL: u32 = 16;
 
-/// Builds a machine, divided over threads, for so many jobs. `traffic` makes the traffic of some nodes.
+/// Builds a machine, divided over threads, for some jobs. `traffic` makes the traffic of some nodes.
 pub(crate) fn build(
     plan: &Arc<Plan>,
     router: &RouterSpec,
     map: PartitionMap,
-    jobs: usize,
+    jobs: &JobNumbers,
     traffic: impl Fn(&[u32]) -> NodeTraffic,
 ) -> Box<dyn Machine> {
     router.with_routers(Division { plan, map, jobs, traffic })
@@ -72,7 +72,7 @@ pub(crate) fn build(
 struct Division<'a, F> {
     plan: &'a Arc<Plan>,
     map: PartitionMap,
-    jobs: usize,
+    jobs: &'a JobNumbers,
     traffic: F,
 }
 
@@ -83,14 +83,16 @@ impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
         let Self { plan, map, jobs, traffic } = self;
         let nodes = plan.topology().nodes();
         let worker = |parts: Range<usize>| {
-            let mut context = WorkerContext::new(Counters::of_jobs(nodes, jobs, plan.units_per_tick()), map.parts());
+            let mut context =
+                WorkerContext::new(Counters::of_jobs(nodes, jobs.total(), plan.units_per_tick()), map.parts());
             let partition = |index: usize| {
                 let traffic = traffic(map.nodes(index));
-                for job in (0..jobs).filter(|&job| !traffic.knows_sources(job)) {
-                    context.counters.job_mut(job).ignore_sources();
+                let knows_sources = |number: usize| number < jobs.jobs() && traffic.knows_sources(number);
+                for number in (0..jobs.total()).filter(|&number| !knows_sources(number)) {
+                    context.counters.job_mut(number).ignore_sources();
                 }
                 let mut partition = Partition::new(plan, &map, index, &routers, traffic);
-                partition.count_channels_of_jobs(jobs);
+                partition.count_channels_of_jobs(jobs.total());
                 OwnedPartition { index, partition }
             };
             let owned = parts.map(partition).collect();
@@ -108,7 +110,7 @@ impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
                 move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
             }),
             mail,
-            jobs,
+            jobs: jobs.clone(),
             nodes: nodes as usize,
             window: map.window(),
             timeline,
@@ -167,7 +169,7 @@ struct Parts<R> {
     pool: Pool<Worker<R>>,
     /// By partition, what has been sent to it.
     mail: Arc<[Mutex<Mail>]>,
-    jobs: usize,
+    jobs: JobNumbers,
     nodes: usize,
     window: u64,
     timeline: Timeline,
@@ -248,7 +250,7 @@ impl<R: Routers + 'static> Machine for Parts<R> {
         if self.advances.is_multiple_of(CHECK_INTERVAL) {
             self.check();
         }
-        let mut sums = vec![vec![Batch::default(); (until - begin).div_ceil(batch) as usize]; self.jobs];
+        let mut sums = vec![vec![Batch::default(); (until - begin).div_ceil(batch) as usize]; self.jobs.total()];
         self.each_counters(|counters| {
             for (job, sums) in sums.iter_mut().enumerate() {
                 let counts = counters.take_batches(job);
@@ -266,7 +268,9 @@ impl<R: Routers + 'static> Machine for Parts<R> {
 
     fn measure_from(&mut self, job: usize, start: u64) {
         for mut worker in self.pool.workers() {
-            worker.partitions_mut().for_each(|partition| partition.clear_channels(job));
+            for number in self.jobs.of(job) {
+                worker.partitions_mut().for_each(|partition| partition.clear_channels(number));
+            }
             let counters = &mut worker.context.counters;
             counters.measure_from(job, start);
             counters.job_mut(job).clear_sources();
@@ -322,9 +326,16 @@ impl<R: Routers + 'static> Machine for Parts<R> {
     }
 
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
-        let mut bytes = Vec::new();
+        let mut bytes: Vec<(ChannelSource, u64)> = Vec::new();
         for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| bytes.extend(partition.channel_bytes(job)));
+            for partition in worker.partitions() {
+                let first = bytes.len();
+                bytes.extend(partition.channel_bytes(job));
+                if let Some(acks) = self.jobs.acks(job) {
+                    let add = |((_, all), (_, own)): (&mut (ChannelSource, u64), (ChannelSource, u64))| *all += own;
+                    bytes[first..].iter_mut().zip(partition.channel_bytes(acks)).for_each(add);
+                }
+            }
         }
         bytes
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fabric::Plan;
 use routing::Routing;
-use topology::{ChannelClass, Topology};
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{PortId, RouterId};
 
 /// How a message is cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,26 @@ impl Network {
     /// How long a packet that meets no other is on its path at the most, in ticks.
     pub fn longest_path(&self) -> u64 {
         self.zero_load_latency(self.routing.max_routers())
+    }
+
+    /// The delay of the idle path from a node of a router to one of another, in ticks: what a packet's head takes that meets no other, by channels
+    /// and routers, on a shortest path. Of several ports that lead nearer the lowest is taken. Nothing reaches another
+    /// partition sooner: the path crosses a channel between the two.
+    pub fn idle_path(&self, from: RouterId, to: RouterId) -> u64 {
+        let topology = &*self.topology;
+        let (mut at, mut distance) = (from, topology.distance(from, to));
+        let ends = self.plan.link_delay(ChannelClass::INJECTION) + self.plan.link_delay(ChannelClass::EJECTION);
+        let mut delay = ends + self.plan.router_delay();
+        while distance > 0 {
+            let nearer = |port: PortId| match topology.endpoint(at, port) {
+                Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
+                _ => None,
+            };
+            let Some((port, next)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
+            delay += self.plan.link_delay(topology.class(at, port)) + self.plan.router_delay();
+            (at, distance) = (next, topology.distance(next, to));
+        }
+        delay
     }
 
     /// The time of a packet on the slowest channel of a path through so many routers, which holds it up to the end: of all

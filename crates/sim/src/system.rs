@@ -10,9 +10,10 @@ use units::{Bytes, NodeId, Time};
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, NicSpec};
+use crate::experiment::{ExperimentSpec, JobSpec, NicSpec, WorkloadSpec};
 use crate::network::{Network, Packets};
-use crate::traffic::Span;
+use crate::pacers::PacerSpec;
+use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
 /// The longest run in picoseconds, some 26 days: times that lie behind its end have to fit into 64 bits too.
@@ -34,6 +35,8 @@ pub struct Job {
     pub background: bool,
     /// The seed of its nodes' streams.
     pub seed: u64,
+    /// When packets of its flows may leave.
+    pub pacer: PacerSpec,
 }
 
 /// A system built from one point of an experiment: everything but its state.
@@ -67,7 +70,26 @@ impl System {
         let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
+        system.check_numbers()?;
         Ok(system)
+    }
+
+    /// The numbers by which packets of jobs and their acknowledgements are told apart.
+    pub fn numbers(&self) -> JobNumbers {
+        JobNumbers::new(self.jobs.iter().map(|job| job.pacer.ack_size().is_some()))
+    }
+
+    /// Refuses more numbers than there are.
+    fn check_numbers(&self) -> Result<(), SystemError> {
+        let (numbers, most) = (self.numbers(), fabric::MAX_JOBS);
+        let last = (0..self.jobs.len()).rfind(|&job| numbers.acks(job).is_some());
+        let Some(last) = last.filter(|_| numbers.total() > most) else { return Ok(()) };
+        let message = format!(
+            "there are {} jobs, and {} of them have acknowledgements that are packets: together at most {most} are allowed",
+            numbers.jobs(),
+            numbers.total() - numbers.jobs()
+        );
+        Err(SystemError::new(format!("job.{}.workload.pacer.ack_size", self.jobs[last].name), message))
     }
 
     /// Refuses a run that may be longer than the clock holds.
@@ -219,14 +241,15 @@ struct Draft {
     end: Option<Time>,
     background: bool,
     seed: u64,
+    pacer: PacerSpec,
 }
 
 impl Draft {
     /// The job on a network of a tick: start and end are multiples of it.
     fn finish(self, tick: Time) -> Job {
-        let Self { name, workload, start, end, background, seed } = self;
+        let Self { name, workload, start, end, background, seed, pacer } = self;
         let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
-        Job { name, workload, span, background, seed }
+        Job { name, workload, span, background, seed, pacer }
     }
 }
 
@@ -234,9 +257,9 @@ impl Draft {
 fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
     if let Some(workload) = &spec.workload {
         let site = Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, seed: spec.seed, base };
-        let workload = workloads::build(workload, &site)?;
+        let (workload, pacer) = (workloads::build(workload, &site)?, pacer_of(workload)?);
         let (name, seed) = (String::new(), spec.seed);
-        return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed }]);
+        return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
     }
     if spec.jobs.is_empty() {
         return Err(SystemError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
@@ -253,10 +276,19 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let site = Site { topology, place: &place, nodes: nodes.as_deref(), nic: &spec.nic, seed, base };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
+        let pacer = pacer_of(&job.workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
-        Ok(Draft { name, workload, start, end, background, seed })
+        Ok(Draft { name, workload, start, end, background, seed, pacer })
     };
     spec.jobs.iter().enumerate().map(draft).collect()
+}
+
+/// The pacer of a workload.
+fn pacer_of(workload: &WorkloadSpec) -> Result<PacerSpec, SystemError> {
+    let pacer = workload.pacer();
+    let checked = pacer.check(workload.packet_size().0 as u32);
+    checked.map_err(|error| SystemError::new(format!("workload.pacer.{}", error.key), error.message))?;
+    Ok(pacer.clone())
 }
 
 fn fabric_spec(
@@ -269,7 +301,10 @@ fn fabric_spec(
         let (bandwidth, delay) = spec.link.of_class(class);
         LinkParameters { bandwidth, delay }
     };
-    let sizes = |job: &Draft| job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]);
+    let sizes = |job: &Draft| {
+        let acks = job.pacer.ack_size().map(u64::from);
+        job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
+    };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();

@@ -71,6 +71,8 @@ impl Fabric {
             router_delay: plan.delay,
             reads_class: plan.routing.uses_input_port() && plan.vcs_per_class.iter().any(|&vcs| vcs != 1),
             notify_deliveries: false,
+            reports_deliveries: false,
+            marks: Vec::new(),
             frees_at_head: plan.frees_at_head(),
             tracks_tails: plan.tracks_tails(),
             tails: Vec::new(),

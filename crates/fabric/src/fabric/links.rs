@@ -7,6 +7,7 @@ use crate::event_kind;
 use crate::fabric::wakes::wake;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
+use crate::traffic::TrafficEvent;
 
 /// A packet that is sent: its place, its size, and the virtual channel that it leaves on.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +80,11 @@ impl Fabric {
             self.enter_router::<PLAIN>(input, packet, (head, time));
         } else {
             let tail = (!PLAIN && self.tracks_tails).then_some(time);
-            self.context.outbox[partition as usize].packet((head, tail), input, self.pool[packet]);
+            let mail = &mut self.context.outbox[partition as usize];
+            mail.packet((head, tail), input, self.pool[packet]);
+            if !PLAIN && self.reports_deliveries {
+                mail.mark(self.marks[packet as usize]);
+            }
             self.pool.free(packet);
         }
         Sent { time, more }
@@ -110,8 +115,11 @@ impl Fabric {
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        for (packet, input, times) in mail.packets() {
+        for (number, (packet, input, times)) in mail.packets().enumerate() {
             let place = self.admit(*packet, 0);
+            if let Some(mark) = mail.mark_of(number) {
+                self.mark_packet(place, mark);
+            }
             self.enter_router::<false>(input, place, times);
         }
         for (at, counter, bytes) in mail.credits() {
@@ -162,8 +170,36 @@ impl Fabric {
     fn deliver(&mut self, packet: u32, at: u64) {
         self.context.counters.delivered(&self.pool[packet], at);
         if self.notify_deliveries {
-            self.wheel.insert(at, event_kind::WAKE, self.pool[packet].flow_id, wake::DELIVERED);
+            return self.announce(packet, at);
         }
         self.pool.free(packet);
+    }
+
+    /// Notifies the traffic of a delivery at a time. One that is reported keeps its place until then.
+    #[inline(never)]
+    fn announce(&mut self, packet: u32, at: u64) {
+        if self.reports_deliveries {
+            return self.wheel.insert(at, event_kind::WAKE, packet, wake::REPORTED);
+        }
+        self.wheel.insert(at, event_kind::WAKE, self.pool[packet].flow_id, wake::DELIVERED);
+        self.pool.free(packet);
+    }
+
+    /// The tail of a packet has reached its node: what is reported of it.
+    pub(crate) fn reported(&mut self, packet: u32) -> TrafficEvent {
+        let Packet { flow_id, bytes, .. } = self.pool[packet];
+        let node = self.pool[packet].dst();
+        let (mark, time) = (self.marks[packet as usize], self.now());
+        self.pool.free(packet);
+        TrafficEvent::Delivered { flow_id, node, bytes, mark, time }
+    }
+
+    /// Keeps what the traffic has marked a packet with.
+    #[inline(never)]
+    pub(crate) fn mark_packet(&mut self, packet: u32, mark: u32) {
+        if self.marks.len() <= packet as usize {
+            self.marks.resize(packet as usize + 1, 0);
+        }
+        self.marks[packet as usize] = mark;
     }
 }

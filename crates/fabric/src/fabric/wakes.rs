@@ -16,8 +16,12 @@ pub(crate) mod wake {
     pub const INPUT_SIDE: u32 = 2;
     /// The tail of a packet has reached its node: the target is what the traffic knows the packet by.
     pub const DELIVERED: u32 = 3;
+    /// The same, where the traffic wants deliveries: the target is the packet, whose content is kept until now.
+    pub const REPORTED: u32 = 4;
+    /// A notice has come: the target is its place.
+    pub const NOTICE: u32 = 5;
     /// The first of the traffic's alarms: the target is the traffic's.
-    pub const ALARM: u32 = 4;
+    pub const ALARM: u32 = 6;
 }
 
 /// The wake-ups of ports in an instant by kind: of links, and of the two sides of the crossbar.

@@ -53,7 +53,14 @@ pub struct ValueDoc {
 pub fn reference() -> Vec<SectionDoc> {
     let mut sections = Vec::new();
     table(file_shape(), "", None, &mut sections);
-    sections
+    // What several kinds of a section have is documented once.
+    let mut once: Vec<SectionDoc> = Vec::with_capacity(sections.len());
+    for section in sections {
+        if !once.contains(&section) {
+            once.push(section);
+        }
+    }
+    once
 }
 
 fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, sections: &mut Vec<SectionDoc>) {

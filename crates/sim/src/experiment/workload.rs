@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
+use crate::pacers::PacerSpec;
+
 /// Who sends what, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -19,6 +21,28 @@ pub enum WorkloadSpec {
     Application(ApplicationSpec),
     /// A benchmark of message latency: ranks send and receive.
     Benchmark(RanksSpec),
+}
+
+impl WorkloadSpec {
+    /// When the packets of its flows may leave.
+    pub fn pacer(&self) -> &PacerSpec {
+        match self {
+            Self::Traffic(spec) => &spec.pacer,
+            Self::Exchange(spec) => &spec.pacer,
+            Self::Application(spec) => &spec.pacer,
+            Self::Benchmark(spec) => &spec.pacer,
+        }
+    }
+
+    /// Size of its packets.
+    pub fn packet_size(&self) -> Bytes {
+        match self {
+            Self::Traffic(spec) => spec.packet_size,
+            Self::Exchange(spec) => spec.packet_size,
+            Self::Application(spec) => spec.packet_size,
+            Self::Benchmark(spec) => spec.packet_size,
+        }
+    }
 }
 
 /// Synthetic traffic.
@@ -42,6 +66,9 @@ pub struct TrafficSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_size: Option<Bytes>,
+    /// When the packets of a flow, from one node to another, may leave.
+    #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
+    pub pacer: PacerSpec,
 }
 
 /// A nearest-neighbour exchange of a finite volume.
@@ -63,11 +90,20 @@ pub struct ExchangeSpec {
     /// Size of a packet, and of the largest that a buffer is measured in.
     #[schemars(extend("minimum" = 1))]
     pub packet_size: Bytes,
+    /// When the packets of a flow, from one node to another, may leave.
+    #[serde(skip_serializing_if = "PacerSpec::is_none")]
+    pub pacer: PacerSpec,
 }
 
 impl Default for ExchangeSpec {
     fn default() -> Self {
-        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: default_packet() }
+        Self {
+            dims: None,
+            phases: None,
+            volume: Bytes(256 * 1024),
+            packet_size: default_packet(),
+            pacer: PacerSpec::default(),
+        }
     }
 }
 
@@ -91,6 +127,9 @@ pub struct ApplicationSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(default = "default_packet")]
     pub packet_size: Bytes,
+    /// When the packets of a flow, from one node to another, may leave.
+    #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
+    pub pacer: PacerSpec,
 }
 
 /// Ranks that run a benchmark.
@@ -104,6 +143,9 @@ pub struct RanksSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(default = "default_packet")]
     pub packet_size: Bytes,
+    /// When the packets of a flow, from one node to another, may leave.
+    #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
+    pub pacer: PacerSpec,
 }
 
 fn default_packet() -> Bytes {

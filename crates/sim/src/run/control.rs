@@ -29,9 +29,9 @@ pub(crate) struct Control<'a> {
     /// Length of a batch, in ticks.
     batch: u64,
     now: u64,
-    /// By job, what has been counted of a batch that has not ended.
+    /// By number (`traffic::JobNumbers`), what has been counted of a batch that has not ended.
     partial: Vec<Batch>,
-    /// By job, packets that routers have sent.
+    /// Likewise packets that routers have sent.
     pub packet_hops: Vec<u64>,
     in_flight: i64,
     /// Ticks without a packet delivered, with packets in the network, and how many batches' of them are a standstill.
@@ -40,13 +40,13 @@ pub(crate) struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// A machine of so many jobs at time 0.
+    /// A machine at time 0 whose packets have so many numbers: those of jobs, and of their acknowledgements.
     pub fn new(
         network: &'a Network,
         progress: &'a Progress,
         machine: &'a mut dyn Machine,
         batch: u64,
-        jobs: usize,
+        numbers: usize,
     ) -> Self {
         Self {
             network,
@@ -54,8 +54,8 @@ impl<'a> Control<'a> {
             machine,
             batch,
             now: 0,
-            partial: vec![Batch::default(); jobs],
-            packet_hops: vec![0; jobs],
+            partial: vec![Batch::default(); numbers],
+            packet_hops: vec![0; numbers],
             in_flight: 0,
             still: 0,
             patience: STANDSTILL.max(2 * network.longest_path() / batch.max(1)),
@@ -90,7 +90,7 @@ impl<'a> Control<'a> {
         Ok(self.now)
     }
 
-    /// Moves on to a time; by job, what has been counted since. Batches begin at `origin`.
+    /// Moves on to a time; by number, what has been counted since. Batches begin at `origin`.
     fn move_to(&mut self, until: u64, origin: u64) -> Result<Vec<Counts>, RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
@@ -124,7 +124,7 @@ impl<'a> Control<'a> {
         Ok(all)
     }
 
-    /// Moves on to a time, and checks whether anything still moves: by job, the counts of each batch.
+    /// Moves on to a time, and checks whether anything still moves: by number, the counts of each batch.
     fn advance(&mut self, until: u64) -> Result<Vec<Vec<Batch>>, RunError> {
         let (mut begin, counts) = (self.now, self.machine.advance(until, self.batch));
         self.now = until;

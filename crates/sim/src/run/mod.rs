@@ -5,14 +5,16 @@ mod jobs;
 pub(crate) mod outcome;
 mod search;
 
+use std::sync::Arc;
+
 use fabric::{Grain, PartitionMap};
 
 use crate::clock::Stopwatch;
 use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
-use crate::system::System;
-use crate::traffic::{NodeTraffic, SharedTraffic};
+use crate::system::{Job, System};
+use crate::traffic::{JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use crate::workloads::Totals;
 use control::{Control, Runner, report_done};
 use outcome::{RunError, RunOptions};
@@ -35,14 +37,17 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     let network = &system.network;
     let batch = system.batch();
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
+    let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
     let mut seconds = 0.0;
     let end = loop {
         let mut machine = build(system, options, &runners);
         let watch = Stopwatch::start();
-        let mut control = Control::new(network, &options.progress, &mut *machine, batch, runners.len());
+        let mut control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
         let end = control.run(&mut runners)?;
-        packet_hops.iter_mut().zip(&control.packet_hops).for_each(|(all, own)| *all += own);
+        for (number, own) in control.packet_hops.iter().enumerate() {
+            packet_hops[numbers.job(number)] += own;
+        }
         seconds += watch.seconds();
         if !runners.iter_mut().any(|runner| runner.course.continues()) {
             break end;
@@ -85,14 +90,38 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 /// The machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let map = division(system, options.threads, options.grain);
+    let numbers = Arc::new(system.numbers());
+    let pacers = paced_specs(system, &numbers, &map);
+    let of_job = |number: usize, runner: &Runner, nodes: &[u32]| {
+        NodeTraffic::of(runner.course.traffic(nodes), &pacers[number], nodes)
+    };
     let traffic = |nodes: &[u32]| -> NodeTraffic {
         if let [only] = runners {
-            return only.course.traffic(nodes);
+            return of_job(0, only, nodes);
         }
-        let job = |(number, runner): (usize, &Runner)| (runner.course.traffic(nodes), system.jobs[number].span.start);
-        NodeTraffic::Shared(Box::new(SharedTraffic::new(runners.iter().enumerate().map(job).collect(), nodes.len())))
+        let job = |(number, runner)| (of_job(number, runner, nodes), system.jobs[number].span.start);
+        let jobs = runners.iter().enumerate().map(job).collect();
+        NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(&numbers), nodes.len())))
     };
-    machine::build(&system.network.plan, &system.spec.router, map, runners.len(), traffic)
+    machine::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
+}
+
+/// By job, what its pacer is built for.
+fn paced_specs(system: &System, numbers: &JobNumbers, map: &PartitionMap) -> Vec<PacedSpec> {
+    let mut partition_of = vec![0; system.network.topology.nodes() as usize];
+    for part in 0..map.parts() {
+        map.nodes(part).iter().for_each(|&node| partition_of[node as usize] = part as u16);
+    }
+    let partition_of: Arc<[u16]> = partition_of.into();
+    let spec = |(job, own): (usize, &Job)| PacedSpec {
+        network: system.network.clone(),
+        job,
+        number: numbers.acks(job),
+        seed: own.seed,
+        pacer: own.pacer.clone(),
+        partition_of: Arc::clone(&partition_of),
+    };
+    system.jobs.iter().enumerate().map(spec).collect()
 }
 
 /// How a system is divided over threads.

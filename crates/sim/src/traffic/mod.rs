@@ -1,49 +1,63 @@
-//! What the nodes of a partition send: one file for each kind of traffic, and several at once.
+//! What the nodes of a partition send: one file for each kind of traffic (`single` has the one match), with a pacer before it
+//! (`paced`), and of several jobs at once (`shared`).
 
+mod numbers;
 mod open;
+mod paced;
 mod scheduled;
 mod shared;
+mod single;
 mod span;
 mod volume;
 
 use fabric::{Actions, Demand, Traffic, TrafficEvent};
 use units::NodeId;
 
+pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
+pub use paced::{PacedSpec, PacedTraffic};
 pub use scheduled::ScheduledTraffic;
 pub use shared::SharedTraffic;
+pub use single::JobTraffic;
 pub use span::Span;
 pub use volume::{Flow, VolumeTraffic};
 
 pub use crate::network::Packets;
 
-/// The traffic of one partition's nodes.
+/// The traffic of the nodes of one partition.
 #[derive(Debug)]
 pub enum NodeTraffic {
-    /// At a rate, without end.
-    Open(OpenTraffic),
-    /// Given volumes, as fast as they go.
-    Volume(VolumeTraffic),
-    /// What ranks send by their schedules.
-    Scheduled(Box<ScheduledTraffic>),
+    /// That of a job.
+    Job(JobTraffic),
+    /// The same with a pacer before it.
+    Paced(Box<PacedTraffic>),
     /// That of several jobs.
     Shared(Box<SharedTraffic<NodeTraffic>>),
 }
 
 impl NodeTraffic {
-    /// The traffic of a job alone; itself if there are no others.
-    pub fn of_job(&self, job: usize) -> Option<&Self> {
+    /// The traffic of a job with the pacer that it has, if it has one.
+    pub fn of(job: JobTraffic, spec: &PacedSpec, nodes: &[u32]) -> Self {
+        match PacedTraffic::over(job, spec, nodes) {
+            Ok(paced) => Self::Paced(Box::new(paced)),
+            Err(job) => Self::Job(job),
+        }
+    }
+
+    /// The traffic of a job alone, without its pacer.
+    pub fn of_job(&self, job: usize) -> Option<&JobTraffic> {
         match self {
-            Self::Shared(shared) => shared.job(job),
-            _ => Some(self),
+            Self::Shared(shared) => shared.job(job)?.of_job(job),
+            Self::Paced(paced) => Some(paced.inner()),
+            Self::Job(traffic) => Some(traffic),
         }
     }
 
     /// The ranks of a job, if it has any.
     pub fn scheduled(&self, job: usize) -> Option<&ScheduledTraffic> {
         match self.of_job(job)? {
-            Self::Scheduled(traffic) => Some(traffic),
-            _ => None,
+            JobTraffic::Scheduled(traffic) => Some(traffic),
+            JobTraffic::Open(_) | JobTraffic::Volume(_) => None,
         }
     }
 
@@ -56,76 +70,88 @@ impl NodeTraffic {
     /// down; `head` is the time of the packet that the partition holds for the node, of whatever job.
     pub fn next_generation_time(&self, job: usize, node: usize, head: Option<u64>) -> Option<u64> {
         match self {
-            Self::Shared(shared) => shared.next_generation_time(job, node),
-            _ => head,
+            Self::Shared(shared) => {
+                shared.job(job)?.next_generation_time(job, node, shared.next_generation_time(job, node))
+            }
+            Self::Paced(paced) => paced.next_generation_time(node),
+            Self::Job(_) => head,
         }
     }
 
     /// Has a job send further volumes from a time on: those of each node, by its number in the machine.
     pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         match self {
-            Self::Volume(traffic) => traffic.begin_phase(flows, at, actions),
+            Self::Job(traffic) => traffic.begin_phase(flows, at, actions),
+            Self::Paced(paced) => paced.begin_phase(flows, at, actions),
+            // Volumes that are over have no head that could give way.
             Self::Shared(shared) => {
-                shared.with_job(job, actions, |traffic, own| traffic.begin_phase(job, flows, at, own));
+                shared.with_job(job, (u64::MAX, actions), |traffic, own| traffic.begin_phase(job, flows, at, own));
             }
-            Self::Open(_) | Self::Scheduled(_) => {}
         }
     }
 }
 
 impl Traffic for NodeTraffic {
     #[inline]
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         match self {
-            Self::Open(traffic) => traffic.next(node, now),
-            Self::Volume(traffic) => traffic.next(node, now),
-            Self::Scheduled(traffic) => traffic.next(node, now),
-            Self::Shared(traffic) => traffic.next(node, now),
+            Self::Job(traffic) => traffic.next(node, now, actions),
+            Self::Paced(traffic) => traffic.next(node, now, actions),
+            Self::Shared(traffic) => traffic.next(node, now, actions),
         }
     }
 
     #[inline]
     fn before_next(&self, node: usize) {
-        if let Self::Open(traffic) = self {
+        if let Self::Job(traffic) = self {
             traffic.before_next(node);
         }
     }
 
     fn wants_events(&self) -> bool {
         match self {
-            Self::Open(_) | Self::Volume(_) => false,
-            Self::Scheduled(_) => true,
+            Self::Job(traffic) => traffic.wants_events(),
+            Self::Paced(traffic) => traffic.wants_events(),
             Self::Shared(traffic) => traffic.wants_events(),
+        }
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        match self {
+            Self::Job(_) => false,
+            Self::Paced(traffic) => traffic.wants_deliveries(),
+            Self::Shared(traffic) => traffic.wants_deliveries(),
         }
     }
 
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         match self {
-            Self::Open(_) | Self::Volume(_) => {}
-            Self::Scheduled(traffic) => traffic.begin(now, actions),
+            Self::Job(traffic) => traffic.begin(now, actions),
+            Self::Paced(traffic) => traffic.begin(now, actions),
             Self::Shared(traffic) => traffic.begin(now, actions),
         }
     }
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         match self {
-            Self::Open(_) | Self::Volume(_) => {}
-            Self::Scheduled(traffic) => traffic.on_event(what, now, actions),
+            Self::Job(traffic) => traffic.on_event(what, now, actions),
+            Self::Paced(traffic) => traffic.on_event(what, now, actions),
             Self::Shared(traffic) => traffic.on_event(what, now, actions),
         }
     }
 
     fn take_back(&mut self, node: usize) -> bool {
         match self {
+            Self::Job(traffic) => traffic.take_back(node),
+            Self::Paced(traffic) => traffic.take_back(node),
             Self::Shared(traffic) => traffic.take_back(node),
-            _ => false,
         }
     }
 
     fn source(&self, flow_id: u32) -> NodeId {
         match self {
-            Self::Open(_) | Self::Volume(_) => NodeId(flow_id),
-            Self::Scheduled(traffic) => traffic.source(flow_id),
+            Self::Job(traffic) => traffic.source(flow_id),
+            Self::Paced(traffic) => traffic.source(flow_id),
             Self::Shared(traffic) => traffic.source(flow_id),
         }
     }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Demand, Traffic};
+use fabric::{Actions, Demand, Traffic};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
@@ -35,9 +35,9 @@ pub struct OpenTrafficSpec {
     pub span: Span,
 }
 
-/// A node's place in its stream.
+/// A node's place in its stream. A clone is a cursor: it draws again what the node has drawn since.
 #[derive(Clone, Debug)]
-struct Source {
+pub(super) struct Source {
     stream: Stream,
     state: InjectionState,
     node: NodeId,
@@ -58,6 +58,12 @@ const MANY: usize = 8;
 #[derive(Debug)]
 pub struct OpenTraffic {
     sources: Vec<Source>,
+    process: Process,
+}
+
+/// What all sources of a partition draw by.
+#[derive(Debug)]
+struct Process {
     /// One for each load that occurs.
     injections: Vec<Injection>,
     pattern: Arc<PlacedPattern>,
@@ -97,13 +103,37 @@ impl OpenTraffic {
         };
         Self {
             sources: nodes.iter().map(source).collect(),
-            injections,
-            pattern: Arc::clone(&spec.pattern),
-            routing: Arc::clone(&spec.routing),
-            packets: spec.packets,
-            units_per_tick: spec.units_per_tick,
-            span: in_units(spec.span.start)..in_units(spec.span.end),
+            process: Process {
+                injections,
+                pattern: Arc::clone(&spec.pattern),
+                routing: Arc::clone(&spec.routing),
+                packets: spec.packets,
+                units_per_tick: spec.units_per_tick,
+                span: in_units(spec.span.start)..in_units(spec.span.end),
+            },
         }
+    }
+
+    /// The next packet of a node.
+    #[inline]
+    pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
+        self.process.draw(&mut self.sources[node], now)
+    }
+
+    /// Whether a node's messages are generated as those before have gone, not by the clock.
+    pub(super) fn is_backlogged(&self, node: usize) -> bool {
+        self.process.injections[self.sources[node].injection as usize].is_backlogged()
+    }
+
+    /// A cursor at the place that a node has come to.
+    pub(super) fn cursor(&self, node: usize) -> Source {
+        self.sources[node].clone()
+    }
+
+    /// The next packet after a cursor, which the node has drawn before: not of backlogged sources, whose times are not in
+    /// their streams.
+    pub(super) fn redraw(&self, cursor: &mut Source) -> Option<Demand> {
+        self.process.draw(cursor, 0)
     }
 }
 
@@ -117,10 +147,9 @@ fn split(generated_at: u64, units_per_tick: u64) -> (u64, u64) {
     }
 }
 
-impl Traffic for OpenTraffic {
-    #[inline]
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
-        let source = &mut self.sources[node];
+impl Process {
+    #[inline(always)]
+    fn draw(&self, source: &mut Source, now: u64) -> Option<Demand> {
         if source.left == 0 {
             let injection = &self.injections[source.injection as usize];
             let previous = if injection.is_backlogged() { now * self.units_per_tick } else { source.generated_at };
@@ -149,7 +178,15 @@ impl Traffic for OpenTraffic {
             bytes: bytes as u32,
             state,
             flow_id,
+            mark: 0,
         })
+    }
+}
+
+impl Traffic for OpenTraffic {
+    #[inline]
+    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
+        self.draw(node, now)
     }
 
     #[inline]

@@ -51,16 +51,24 @@ impl HostContext for Asking<'_> {
     }
 }
 
-impl Traffic for ScheduledTraffic {
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+impl ScheduledTraffic {
+    /// The next packet of a node, of its messages in turn the first that may be sent: a function of destination and bytes.
+    #[inline]
+    pub(super) fn next_of(&mut self, node: usize, now: u64, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
         if now >= self.end {
             return None;
         }
-        let packet = self.executor.next(node)?;
+        let packet = self.executor.next_of(node, |dst, bytes| may_send(NodeId(dst), bytes))?;
         let dst = NodeId(packet.dst);
         let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
         let host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
-        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id })
+        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id, mark: 0 })
+    }
+}
+
+impl Traffic for ScheduledTraffic {
+    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
+        self.next_of(node, now, |_, _| true)
     }
 
     fn wants_events(&self) -> bool {
@@ -80,6 +88,8 @@ impl Traffic for ScheduledTraffic {
                     self.executor.alarm(target, what, now, around);
                 }
             }
+            // Reported to a pacer, which passes arrivals on.
+            TrafficEvent::Delivered { .. } | TrafficEvent::Notice(_) => {}
         }
     }
 

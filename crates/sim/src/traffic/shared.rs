@@ -4,24 +4,23 @@
 //! the one of the job whose turn it is goes; if none is due, the one that will be first. Should another job get a packet
 //! before that one is due, it is taken back.
 
+use std::sync::Arc;
+
 use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
 use units::NodeId;
+
+use super::numbers::{JobNumbers, flow_of, job_of};
 
 /// A job's own alarms have purposes below this, less one: purpose 0 of a job is its start.
 const PURPOSES: u32 = 8;
 
+/// The purpose, among all jobs', of a job's alarm.
+fn purpose_of(job: usize, own: u32) -> u32 {
+    job as u32 * PURPOSES + own + 1
+}
+
 /// No job.
 const NOBODY: u16 = u16::MAX;
-
-/// The flow id of a packet that the traffic of a job knows by `own`.
-fn flow_of(job: usize, own: u32) -> u32 {
-    (job as u32) << FLOW_BITS | own
-}
-
-/// The job of a flow, and what the job's traffic knows it by.
-fn job_of(flow_id: u32) -> (usize, u32) {
-    ((flow_id >> FLOW_BITS) as usize, flow_id & ((1 << FLOW_BITS) - 1))
-}
 
 /// The head of a job's queue at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +37,7 @@ enum Head {
 #[derive(Debug)]
 pub struct SharedTraffic<T> {
     jobs: Vec<T>,
+    numbers: Arc<JobNumbers>,
     /// When each job starts, in ticks.
     starts: Vec<u64>,
     /// By node and job.
@@ -52,13 +52,14 @@ pub struct SharedTraffic<T> {
 
 impl<T: Traffic> SharedTraffic<T> {
     /// The traffic of each job, and when it starts, at so many nodes.
-    pub fn new(jobs: Vec<(T, u64)>, nodes: usize) -> Self {
+    pub fn new(jobs: Vec<(T, u64)>, numbers: Arc<JobNumbers>, nodes: usize) -> Self {
         let (jobs, starts): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         Self {
             heads: vec![Head::Unknown; nodes * jobs.len()],
             turn: vec![jobs.len() as u16 - 1; nodes],
             given: vec![NOBODY; nodes],
             own: Actions::default(),
+            numbers,
             jobs,
             starts,
         }
@@ -77,32 +78,43 @@ impl<T: Traffic> SharedTraffic<T> {
         }
     }
 
-    /// Calls a function of a job's traffic, and passes on what the job asks for.
-    pub fn with_job(&mut self, job: usize, actions: &mut Actions, call: impl FnOnce(&mut T, &mut Actions)) {
+    /// Calls a function of a job's traffic, and passes on what the job asks for. A head that is due after `now` may give way.
+    pub fn with_job(
+        &mut self,
+        job: usize,
+        (now, actions): (u64, &mut Actions),
+        call: impl FnOnce(&mut T, &mut Actions),
+    ) {
         let mut own = std::mem::take(&mut self.own);
         call(&mut self.jobs[job], &mut own);
-        self.pass_on(job, &mut own, actions);
+        self.pass_on(job, &mut own, (now, actions));
         self.own = own;
     }
 
-    /// Passes on what a job has asked for.
-    fn pass_on(&mut self, job: usize, own: &mut Actions, actions: &mut Actions) {
+    /// Passes on what a job has asked for. A head that is not due gives way if the job takes it back.
+    fn pass_on(&mut self, job: usize, own: &mut Actions, (now, actions): (u64, &mut Actions)) {
         for &node in own.wakes() {
             let head = &mut self.heads[node as usize * self.jobs.len() + job];
-            if *head == Head::Silent {
+            let gives_way = match *head {
+                Head::Silent => true,
+                Head::Ready(demand) => demand.release > now && self.jobs[job].take_back(node as usize),
+                Head::Unknown => false,
+            };
+            if gives_way {
                 *head = Head::Unknown;
             }
         }
-        actions.take_over(own, |purpose| job as u32 * PURPOSES + purpose + 1);
+        actions.take_over(own, |purpose| purpose_of(job, purpose));
     }
 
     /// Asks every job for its next packet that has not been asked since its last one.
-    fn ask(&mut self, node: usize, now: u64) {
+    fn ask(&mut self, node: usize, now: u64, actions: &mut Actions) {
         let first = node * self.jobs.len();
         for (job, traffic) in self.jobs.iter_mut().enumerate() {
             let head = &mut self.heads[first + job];
             if *head == Head::Unknown {
-                *head = traffic.next(node, now).map_or(Head::Silent, Head::Ready);
+                *head = traffic.next(node, now, &mut self.own).map_or(Head::Silent, Head::Ready);
+                actions.take_over(&mut self.own, |purpose| purpose_of(job, purpose));
             }
         }
     }
@@ -123,20 +135,26 @@ impl<T: Traffic> SharedTraffic<T> {
 }
 
 impl<T: Traffic> Traffic for SharedTraffic<T> {
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         let sent = std::mem::replace(&mut self.given[node], NOBODY);
         if sent != NOBODY {
             self.heads[node * self.jobs.len() + usize::from(sent)] = Head::Unknown;
             self.turn[node] = sent;
         }
-        self.ask(node, now);
+        self.ask(node, now, actions);
         let (job, demand) = self.choose(node, now)?;
         self.given[node] = job as u16;
-        Some(Demand { flow_id: flow_of(job, demand.flow_id), ..demand })
+        // Acknowledgements have their number already.
+        let flow_id = if demand.flow_id >> FLOW_BITS == 0 { flow_of(job, demand.flow_id) } else { demand.flow_id };
+        Some(Demand { flow_id, ..demand })
     }
 
     fn wants_events(&self) -> bool {
         self.jobs.iter().any(Traffic::wants_events)
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.jobs.iter().any(Traffic::wants_deliveries)
     }
 
     fn begin(&mut self, now: u64, actions: &mut Actions) {
@@ -144,7 +162,7 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
             if self.starts[job] > now {
                 actions.alarm(self.starts[job], 0, job as u32 * PURPOSES);
             } else {
-                self.with_job(job, actions, |traffic, own| traffic.begin(now, own));
+                self.with_job(job, (now, actions), |traffic, own| traffic.begin(now, own));
             }
         }
     }
@@ -155,15 +173,25 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
                 let (job, flow_id) = job_of(flow_id);
                 (job, TrafficEvent::Arrival { flow_id })
             }
+            TrafficEvent::Delivered { flow_id, .. } => {
+                let job = self.numbers.job(job_of(flow_id).0);
+                let traffic = &self.jobs[job];
+                match traffic.wants_deliveries() {
+                    true => (job, what),
+                    false if traffic.wants_events() => (job, TrafficEvent::Arrival { flow_id: job_of(flow_id).1 }),
+                    false => return,
+                }
+            }
+            TrafficEvent::Notice(notice) => (job_of(notice.flow_id).0, what),
             TrafficEvent::Alarm { target, purpose } => {
                 let job = (purpose / PURPOSES) as usize;
                 match (purpose % PURPOSES).checked_sub(1) {
                     Some(purpose) => (job, TrafficEvent::Alarm { target, purpose }),
-                    None => return self.with_job(job, actions, |traffic, own| traffic.begin(now, own)),
+                    None => return self.with_job(job, (now, actions), |traffic, own| traffic.begin(now, own)),
                 }
             }
         };
-        self.with_job(job, actions, |traffic, own| traffic.on_event(what, now, own));
+        self.with_job(job, (now, actions), |traffic, own| traffic.on_event(what, now, own));
     }
 
     fn take_back(&mut self, node: usize) -> bool {
@@ -172,7 +200,8 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
     }
 
     fn source(&self, flow_id: u32) -> NodeId {
-        let (job, flow_id) = job_of(flow_id);
-        self.jobs[job].source(flow_id)
+        let (number, own) = job_of(flow_id);
+        let job = self.numbers.job(number);
+        self.jobs[job].source(if number == job { own } else { flow_id })
     }
 }

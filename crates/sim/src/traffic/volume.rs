@@ -78,17 +78,20 @@ impl VolumeTraffic {
     }
 }
 
-impl Traffic for VolumeTraffic {
-    fn next(&mut self, node: usize, _now: u64) -> Option<Demand> {
+impl VolumeTraffic {
+    /// The next packet of a node, of the flows in turn the first that may send: a function of destination and bytes.
+    #[inline]
+    pub(super) fn next_of(&mut self, node: usize, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
         let sender = &mut self.senders[node];
-        if sender.turn >= sender.flows.len() {
-            sender.turn = 0;
-        }
         if sender.generated_at >= self.end {
             return None;
         }
-        let flow = sender.flows.get_mut(sender.turn)?;
-        let bytes = flow.left.min(u64::from(self.packet));
+        let (count, packet) = (sender.flows.len(), u64::from(self.packet));
+        let first = if sender.turn >= count { 0 } else { sender.turn };
+        let ready = |&at: &usize| may_send(sender.flows[at].dst, sender.flows[at].left.min(packet) as u32);
+        sender.turn = (first..count).chain(0..first).find(ready)?;
+        let flow = &mut sender.flows[sender.turn];
+        let bytes = flow.left.min(packet);
         flow.left -= bytes;
         let dst = flow.dst;
         if flow.left == 0 {
@@ -100,6 +103,12 @@ impl Traffic for VolumeTraffic {
         let generated_at = sender.generated_at;
         sender.generated_at += host::time_of(bytes, self.packet, self.slot);
         let (release, flow_id) = (generated_at, sender.node.0);
-        Some(Demand { generated_at, part: 0, release, dst, bytes: bytes as u32, state, flow_id })
+        Some(Demand { generated_at, part: 0, release, dst, bytes: bytes as u32, state, flow_id, mark: 0 })
+    }
+}
+
+impl Traffic for VolumeTraffic {
+    fn next(&mut self, node: usize, _now: u64, _actions: &mut Actions) -> Option<Demand> {
+        self.next_of(node, |_, _| true)
     }
 }

@@ -27,7 +27,7 @@ use crate::machine::Machine;
 use crate::network::{Network, Packets};
 use crate::progress::Phase;
 use crate::results::{MappingFigures, PointResult};
-use crate::traffic::{Flow, NodeTraffic, Span};
+use crate::traffic::{Flow, JobTraffic, Span};
 
 pub(crate) use build::build;
 pub(crate) use open::Open;
@@ -164,7 +164,7 @@ pub struct Counts {
 /// One run of a workload.
 pub trait Course {
     /// The traffic of some nodes at the begin of a machine.
-    fn traffic(&self, nodes: &[u32]) -> NodeTraffic;
+    fn traffic(&self, nodes: &[u32]) -> JobTraffic;
     /// Begins on a machine at time 0.
     fn begin(&mut self, machine: &mut dyn Machine);
     /// The time after the present at which it has to decide something next, in ticks.

@@ -14,7 +14,7 @@ use crate::experiment::{IdealNicSpec, MeasureSpec};
 use crate::machine::Machine;
 use crate::network::{Network, Packets};
 use crate::results::{BenchmarkResult, ClosedResult, PairResult, PointResult};
-use crate::traffic::{NodeTraffic, ScheduledTraffic};
+use crate::traffic::{JobTraffic, ScheduledTraffic};
 
 /// Ranks that run the schedules of a benchmark.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl RanksCourse {
 }
 
 impl Course for RanksCourse {
-    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+    fn traffic(&self, nodes: &[u32]) -> JobTraffic {
         let Setting { network, seed, span, .. } = &self.setting;
         let Ranks { benchmark, placement, packet, nic, .. } = &self.ranks;
         let tick = network.plan.tick().0;
@@ -120,7 +120,7 @@ impl Course for RanksCourse {
         let placed = RankPlacement { node_of, nodes: nodes.to_vec(), machine: network.topology.nodes() };
         let executor = Executor::new(Arc::clone(schedule), interface, placed);
         let end = if self.setting.shared { span.end } else { u64::MAX };
-        NodeTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, &network.routing, (*seed, end), nodes)))
+        JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, &network.routing, (*seed, end), nodes)))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

@@ -20,7 +20,7 @@ use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::network::{Network, Packets};
 use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
-use crate::traffic::{Flow, NodeTraffic, VolumeTraffic};
+use crate::traffic::{Flow, JobTraffic, VolumeTraffic};
 
 /// What the phases are made from.
 #[derive(Clone, Debug)]
@@ -227,12 +227,12 @@ impl VolumesCourse {
 }
 
 impl Course for VolumesCourse {
-    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+    fn traffic(&self, nodes: &[u32]) -> JobTraffic {
         let Setting { network, seed, span, .. } = &self.setting;
         let own = nodes.iter().map(|&node| (NodeId(node), self.flows[node as usize].clone())).collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
         let span = self.begun..if self.setting.shared { span.end } else { u64::MAX };
-        NodeTraffic::Volume(VolumeTraffic::new(&network.routing, *seed, packet, span, own))
+        JobTraffic::Volume(VolumeTraffic::new(&network.routing, *seed, packet, span, own))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

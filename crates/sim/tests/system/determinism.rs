@@ -102,6 +102,28 @@ fn cases() -> Vec<(String, String)> {
     let (name, text) = case([name, "default routing", "default router", "automatic warm-up"], topology, rest);
     cases.push((name, text.replace("warm_up = \"5 us\"", "precision = 0.02").replace("25 us", "200 us")));
     cases.extend(adaptive_tori());
+    cases.extend(paced());
+    cases
+}
+
+/// Windows that hold some of the packets back, with acknowledgements of both kinds, beside receive buffers.
+fn paced() -> Vec<(String, String)> {
+    let pacers = [
+        ("window of 600 B", r#"window = "600 B""#),
+        ("window of 300 B, acks of 20 B", r#"window = "300 B", ack_size = "20 B""#),
+    ];
+    let topologies = [TOPOLOGIES[4], TOPOLOGIES[3], TOPOLOGIES[1], TOPOLOGIES[5], TOPOLOGIES[6]];
+    let mut cases = Vec::new();
+    for (index, &(load, workload)) in WORKLOADS.iter().enumerate() {
+        for (turn, (pacer, keys)) in pacers.into_iter().enumerate() {
+            let ((name, topology), router) = (topologies[(index + turn) % 5], ROUTERS[(index + 2 * turn) % 5]);
+            let rest = format!(
+                "router = {{ kind = \"{router}\" }}\n node = {{ receive_buffer = \"3 packets\" }}\n
+                 workload = {{ kind = \"traffic\", {workload}, pacer = {{ kind = \"window\", {keys} }} }}"
+            );
+            cases.push(case([name, &format!("{router}, {pacer}"), "receive buffer", load], topology, &rest));
+        }
+    }
     cases
 }
 

@@ -11,6 +11,7 @@ mod determinism;
 mod dragonfly;
 mod fairness;
 mod jobs;
+mod pacer;
 mod product;
 mod seeds;
 mod theory;

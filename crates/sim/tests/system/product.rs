@@ -1,4 +1,4 @@
-//! Every cell of router x topology x routing x pattern x injection: it delivers what is offered, or is refused with a
+//! Every cell of router x topology x routing x pattern x injection, with pacers and receive buffers in turn: it delivers what is offered, or is refused with a
 //! reason. Generated from the catalogues and the reference of keys, so that a new variant is covered by being there.
 
 use std::collections::BTreeSet;
@@ -26,6 +26,24 @@ const TOPOLOGIES: &[(&str, &str)] = &[
 /// Low enough for half of the nodes to share a channel (all of a permutation may take the first of several paths) whose
 /// buffer of one packet halves its rate.
 const LOAD: f64 = 0.05;
+
+/// The pacers that the cells take in turn: none, windows of a packet and of some, acknowledged by notices and by packets.
+const PACERS: &[&str] = &[
+    r#"{ kind = "none" }"#,
+    r#"{ kind = "window", window = "256 B" }"#,
+    r#"{ kind = "window", window = "300 B", ack_size = "16 B" }"#,
+    r#"{ kind = "window", window = "1 KiB" }"#,
+    r#"{ kind = "window", window = "700 B", ack_size = "256 B" }"#,
+];
+
+/// What nodes do with packets that arrive, in turn as well.
+const NODES: &[&str] =
+    &["", r#"node = { receive_buffer = "2 packets" }"#, r#"node = { receive_buffer = "700 B", drain = "7 Gb/s" }"#];
+
+/// The pacer and the nodes of a cell, by a number.
+fn in_turn(number: usize) -> (&'static str, &'static str) {
+    (PACERS[number % PACERS.len()], NODES[number / 2 % NODES.len()])
+}
 
 /// The keys that a pattern requires.
 fn required(kind: &str) -> &'static str {
@@ -115,6 +133,7 @@ fn cells(extent: Extent) -> Vec<String> {
                         // Steps that share no factor with the numbers of variants, so that each meets all.
                         let (turn, other) = (cells.len() * 7, cells.len() * 11);
                         let (routing, router) = (&routing[turn % routing.len()], &router[other % router.len()]);
+                        let (pacer, nodes) = in_turn(cells.len());
                         cells.push(format!(
                             r#"
                             topology = {{ kind = "{topology}", {keys} }}
@@ -122,8 +141,9 @@ fn cells(extent: Extent) -> Vec<String> {
                             router = {router}
                             routing = {routing}
                             workload = {{ kind = "traffic", load = {LOAD}, injection = "{injection}",
-                                         pattern = {{ kind = "{pattern}"{} }} }}
+                                         pacer = {pacer}, pattern = {{ kind = "{pattern}"{} }} }}
                             measure = {{ warm_up = "20 us", min_time = "300 us", max_time = "320 us", precision = 0.5 }}
+                            {nodes}
                             "#,
                             required(pattern)
                         ));
@@ -144,7 +164,7 @@ const CLOSED: &[(&str, &str)] = &[
     ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"near-neighbour\", message_size = \"600 B\" }"),
 ];
 
-/// Closed workloads on every topology and router, tasks in order and mapped.
+/// Closed workloads on every topology and router, tasks in order and mapped, with pacers and receive buffers in turn.
 fn closed_cells() -> Vec<String> {
     let mut cells = Vec::new();
     for (topology, keys) in TOPOLOGIES {
@@ -154,13 +174,15 @@ fn closed_cells() -> Vec<String> {
                     if *workload != "application" && strategy == "greedy" {
                         continue;
                     }
+                    let (pacer, nodes) = in_turn(cells.len());
                     cells.push(format!(
                         r#"
                         topology = {{ kind = "{topology}", {keys} }}
                         link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
                         router = {{ kind = "{router}" }}
-                        workload = {{ kind = "{workload}", {settings} }}
+                        workload = {{ kind = "{workload}", {settings}, pacer = {pacer} }}
                         placement = {{ strategy = "{strategy}" }}
+                        {nodes}
                         "#
                     ));
                 }
@@ -203,26 +225,31 @@ fn job_cells() -> Vec<String> {
             for (workload, settings) in CLOSED {
                 let start = ["0 ns", "1 us"][cells.len() % 2];
                 let strategy = ["contiguous", "random"][cells.len() / 2 % 2];
+                // Each job has a pacer of its own; the last one's changes slowest.
+                let (pacer, nodes) = in_turn(cells.len());
+                let (other, last) =
+                    (PACERS[(cells.len() / 3 + 2) % PACERS.len()], PACERS[cells.len() / 5 % PACERS.len()]);
                 cells.push(format!(
                     r#"
                     topology = {{ kind = "{topology}", {keys} }}
                     link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
                     router = {{ kind = "{router}" }}
                     measure = {{ compare_alone = true }}
+                    {nodes}
                     [[job]]
                     name = "closed"
                     start = "{start}"
-                    workload = {{ kind = "{workload}", {settings} }}
+                    workload = {{ kind = "{workload}", {settings}, pacer = {pacer} }}
                     placement = {{ strategy = "{strategy}" }}
                     [[job]]
                     name = "own"
                     node_count = 4
-                    workload = {{ kind = "exchange", volume = "1 KiB" }}
+                    workload = {{ kind = "exchange", volume = "1 KiB", pacer = {other} }}
                     placement = {{ strategy = "{strategy}" }}
                     [[job]]
                     name = "background"
                     background = true
-                    workload = {{ kind = "traffic", load = {LOAD} }}
+                    workload = {{ kind = "traffic", load = {LOAD}, pacer = {last} }}
                     "#
                 ));
             }
@@ -367,7 +394,7 @@ fn the_product_has_every_variant_of_every_catalogue() {
     }
     let mut cells: Vec<String> = cells(Extent::InTurn).into_iter().filter(|text| build(text).is_ok()).collect();
     cells.extend(closed_cells());
-    for section in ["router", "routing", "workload.pattern", "workload.benchmark", "workload"] {
+    for section in ["router", "routing", "workload.pattern", "workload.benchmark", "workload.pacer", "workload"] {
         for doc in kinds(section) {
             assert!(cells.iter().any(|cell| cell.contains(&format!("kind = \"{}\"", kind(&doc)))), "{doc:?}");
             let words = doc.keys.iter().flat_map(|key| key.values.iter().map(|value| (&key.key, &value.name)));

@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::network::Network;
 use crate::progress::Phase;
 use crate::results::{Latencies, PointResult, channels};
-use crate::traffic::{NodeTraffic, OpenTraffic, OpenTrafficSpec};
+use crate::traffic::{JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
 
@@ -244,7 +244,7 @@ impl OpenCourse {
 }
 
 impl Course for OpenCourse {
-    fn traffic(&self, nodes: &[u32]) -> NodeTraffic {
+    fn traffic(&self, nodes: &[u32]) -> JobTraffic {
         let Setting { network, seed, span, .. } = &self.setting;
         let (open, load) = (self.open.clone(), self.open.traffic.load);
         let spec = OpenTrafficSpec {
@@ -258,7 +258,7 @@ impl Course for OpenCourse {
             seed: *seed,
             span: span.clone(),
         };
-        NodeTraffic::Open(OpenTraffic::new(&spec, nodes))
+        JobTraffic::Open(OpenTraffic::new(&spec, nodes))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

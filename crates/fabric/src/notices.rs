@@ -1,0 +1,37 @@
+//! Notices under way to the traffic of one partition: an event holds the place of each.
+
+use engine::Wheel;
+
+use crate::event_kind;
+use crate::fabric::wake;
+use crate::traffic::Notice;
+
+/// The notices of a partition. A place that is freed is the next to be used.
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    places: Vec<Notice>,
+    free: Vec<u32>,
+}
+
+impl Notices {
+    /// Keeps a notice until its time, in ticks.
+    pub fn insert(&mut self, wheel: &mut Wheel<{ event_kind::COUNT }>, at: u64, notice: Notice) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = notice;
+                place
+            }
+            None => {
+                self.places.push(notice);
+                (self.places.len() - 1) as u32
+            }
+        };
+        wheel.insert(at, event_kind::WAKE, place, wake::NOTICE);
+    }
+
+    /// Takes out the notice at a place, whose time has come.
+    pub fn take(&mut self, place: u32) -> Notice {
+        self.free.push(place);
+        self.places[place as usize]
+    }
+}

@@ -1,0 +1,155 @@
+//! The seam between a partition and what its nodes send: demands one way, deliveries, notices and alarms the other.
+
+use routing::RouteState;
+use units::NodeId;
+
+/// What a source wants to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// When it was generated, in ticks, rounded down; may lie in the future. Latency counts from here, and from
+    pub generated_at: u64,
+    /// so much after it: parts of a tick (`Plan::units_per_tick`), less than one.
+    pub part: u64,
+    /// It is sent from this time on, in ticks; not before it is generated.
+    pub release: u64,
+    /// The node that it is for.
+    pub dst: NodeId,
+    /// The packet's size in bytes.
+    pub bytes: u32,
+    /// What it carries for its routing.
+    pub state: RouteState,
+    /// What the traffic knows it by, in its low `FLOW_BITS`: the number of the node that sends it, unless the traffic is
+    /// notified of deliveries. Above them the number of its job.
+    pub flow_id: u32,
+    /// What the traffic marks the packet with: reported with its delivery to a traffic that wants deliveries.
+    pub mark: u32,
+}
+
+/// Something that a traffic is notified of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrafficEvent {
+    /// The tail of a packet has reached its node.
+    Arrival {
+        /// What the traffic knows the packet by.
+        flow_id: u32,
+    },
+    /// The same, with all that a pacer needs; instead of `Arrival`, for a traffic that wants deliveries.
+    Delivered {
+        /// What the traffic knows the packet by.
+        flow_id: u32,
+        /// The node that the packet has reached.
+        node: NodeId,
+        /// The packet's size in bytes.
+        bytes: u32,
+        /// What the traffic has marked the packet with.
+        mark: u32,
+        /// When the tail reached the node, in ticks: the present.
+        time: u64,
+    },
+    /// A notice has come.
+    Notice(Notice),
+    /// The time of an alarm has come.
+    Alarm {
+        /// For whom it was set, as the traffic numbers them.
+        target: u32,
+        /// For what, as the traffic numbers it.
+        purpose: u32,
+    },
+}
+
+/// What the traffic at one node reports to the traffic at another without a packet: an acknowledgement that takes the time of
+/// a path that no other packet uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Notice {
+    /// The node that it is for.
+    pub to: NodeId,
+    /// The node that sends it.
+    pub from: NodeId,
+    /// The number of its job, above the low `FLOW_BITS`.
+    pub flow_id: u32,
+    /// The bytes that it is about.
+    pub bytes: u32,
+}
+
+/// A notice under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    /// The partition that it is for.
+    pub partition: u16,
+    /// When it comes, in ticks.
+    pub at: u64,
+    pub notice: Notice,
+}
+
+/// What a traffic asks of its partition.
+#[derive(Debug, Default)]
+pub struct Actions {
+    pub(crate) wakes: Vec<u32>,
+    pub(crate) alarms: Vec<(u64, u32, u32)>,
+    pub(crate) notices: Vec<Posted>,
+}
+
+impl Actions {
+    /// Asks a node, by its number in the partition, for its next packet, if it has none under way.
+    #[inline]
+    pub fn wake(&mut self, node: u32) {
+        self.wakes.push(node);
+    }
+
+    /// Sets an alarm for a time after the present, in ticks.
+    #[inline]
+    pub fn alarm(&mut self, at: u64, target: u32, purpose: u32) {
+        self.alarms.push((at, target, purpose));
+    }
+
+    /// Sends a notice to the traffic of a partition, which is to come at a time in ticks. To another partition it may not come
+    /// sooner than a packet could: a window of lookahead (`PartitionMap::window`) after the present at the earliest.
+    #[inline]
+    pub fn notice(&mut self, at: u64, partition: u16, notice: Notice) {
+        self.notices.push(Posted { partition, at, notice });
+    }
+
+    /// The nodes that are asked for their next packets.
+    pub fn wakes(&self) -> &[u32] {
+        &self.wakes
+    }
+
+    /// Moves all that another one asks for into this one, each alarm with a purpose of its own.
+    pub fn take_over(&mut self, other: &mut Self, purpose: impl Fn(u32) -> u32) {
+        self.wakes.append(&mut other.wakes);
+        self.alarms.extend(other.alarms.drain(..).map(|(at, target, own)| (at, target, purpose(own))));
+        self.notices.append(&mut other.notices);
+    }
+}
+
+/// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
+/// behind it is regenerated from the node's stream.
+pub trait Traffic: Send {
+    /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
+    /// before has been sent. `None` if the node never sends again, or not before the traffic asks for it. Of `actions` it may
+    /// set alarms, if it wants deliveries.
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand>;
+    /// Reads what `next` will read, so that it is in a near cache then.
+    fn before_next(&self, _node: usize) {}
+    /// Whether it wants to be notified of deliveries.
+    fn wants_events(&self) -> bool {
+        false
+    }
+    /// Whether deliveries are reported to it as `TrafficEvent::Delivered`; only if it wants to be notified at all.
+    fn wants_deliveries(&self) -> bool {
+        false
+    }
+    /// What happens before nodes are asked for their first packets.
+    fn begin(&mut self, _now: u64, _actions: &mut Actions) {}
+    /// Something has happened to it. What happens at one instant comes in ascending order.
+    fn on_event(&mut self, _what: TrafficEvent, _now: u64, _actions: &mut Actions) {}
+    /// Takes back the packet that it last gave for a node, which is not due yet, so that `next` may give a more urgent
+    /// one first; `false` if it always gives packets in the order of their times.
+    fn take_back(&mut self, _node: usize) -> bool {
+        false
+    }
+    /// The node that sends the packets that it knows by `flow_id`.
+    fn source(&self, flow_id: u32) -> NodeId {
+        NodeId(flow_id)
+    }
+}

@@ -1,0 +1,69 @@
+//! What one job sends, before a pacer: one of the kinds.
+
+use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use units::NodeId;
+
+use super::open::OpenTraffic;
+use super::scheduled::ScheduledTraffic;
+use super::volume::{Flow, VolumeTraffic};
+
+/// The traffic of a job at the nodes of one partition.
+#[derive(Debug)]
+pub enum JobTraffic {
+    /// At a rate, without end.
+    Open(OpenTraffic),
+    /// Given volumes, as fast as they go.
+    Volume(VolumeTraffic),
+    /// What ranks send by their schedules.
+    Scheduled(Box<ScheduledTraffic>),
+}
+
+impl JobTraffic {
+    /// Has the job send further volumes from a time on: those of each node, by its number in the machine.
+    pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
+        if let Self::Volume(traffic) = self {
+            traffic.begin_phase(flows, at, actions);
+        }
+    }
+}
+
+impl Traffic for JobTraffic {
+    #[inline]
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
+        match self {
+            Self::Open(traffic) => traffic.next(node, now, actions),
+            Self::Volume(traffic) => traffic.next(node, now, actions),
+            Self::Scheduled(traffic) => traffic.next(node, now, actions),
+        }
+    }
+
+    #[inline]
+    fn before_next(&self, node: usize) {
+        if let Self::Open(traffic) = self {
+            traffic.before_next(node);
+        }
+    }
+
+    fn wants_events(&self) -> bool {
+        matches!(self, Self::Scheduled(_))
+    }
+
+    fn begin(&mut self, now: u64, actions: &mut Actions) {
+        if let Self::Scheduled(traffic) = self {
+            traffic.begin(now, actions);
+        }
+    }
+
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
+        if let Self::Scheduled(traffic) = self {
+            traffic.on_event(what, now, actions);
+        }
+    }
+
+    fn source(&self, flow_id: u32) -> NodeId {
+        match self {
+            Self::Open(_) | Self::Volume(_) => NodeId(flow_id),
+            Self::Scheduled(traffic) => traffic.source(flow_id),
+        }
+    }
+}
