@@ -53,6 +53,46 @@ def test_several_strategies_are_compared_and_the_best_is_kept(cutthrough: Callab
     assert [int(line) for line in target.read_text().splitlines()] == list(range(16))
 
 
+def test_a_mapping_that_is_worse_than_tasks_in_order_is_warned_of(
+    cutthrough: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Expected: a warning that names both measures, before the file is used; none where the mapping is no worse.
+
+    With `--evaluate` the faster is kept, which is tasks in order: catches a file of the slower one.
+    """
+    target = tmp_path / "mapping.txt"
+    worse = ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "random", "-o", target)
+    ran = cutthrough(*worse)
+    assert ran.status == 0
+    (warning,) = ran.err.splitlines()
+    assert warning.startswith("warning: by hop-bytes: ")
+    assert "load of the fullest channel" in warning
+    assert "--evaluate" in warning
+    assert [int(line) for line in target.read_text().splitlines()] != list(range(16))
+    evaluated = cutthrough(*worse, "--evaluate", "--json")
+    report = json.loads(evaluated.out)
+    assert (report["kept"], report["warnings"], evaluated.err) == ("identity", [], "")
+    assert [int(line) for line in target.read_text().splitlines()] == list(range(16))
+
+
+def test_rankfiles_name_hosts(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Expected: the hosts of a file, node by node; a warning where a rankfile would have numbers for hosts."""
+    target, hosts = tmp_path / "ranks.txt", tmp_path / "hosts.txt"
+    asked = ("map", "-g", "stencil:2x2", "-m", "torus:2x2", "-s", "identity", "-o", target)
+    for form in ("openmpi-rankfile", "slurm-hostfile"):
+        ran = cutthrough(*asked, "--format", form)
+        assert ran.status == 0
+        assert "has no names of hosts" in ran.err
+        hosts.write_text("# four nodes\na slots=2\nb\nc\n\nd\n")
+        ran = cutthrough(*asked, "--format", form, "--hosts", hosts)
+        assert (ran.status, ran.err) == (0, "")
+    assert target.read_text().splitlines() == ["a", "b", "c", "d"]
+    for text, message in (("a\nb\n", "2 hosts are given for 4 nodes"), ("a\nb\na\nc\n", "the host a is given twice")):
+        hosts.write_text(text)
+        ran = cutthrough(*asked, "--hosts", hosts)
+        assert (ran.status, message in ran.err) == (2, True), ran.err
+
+
 def test_auto_chooses_by_the_load_of_channels(cutthrough: Callable[..., Any]) -> None:
     """Expected: no more load than of the mapping that has the fewest hop-bytes.
 
@@ -295,6 +335,19 @@ def test_a_mapping_is_judged_by_time(cutthrough: Callable[..., Any]) -> None:
     assert (mapped["strategy"], default["strategy"]) == ("auto", "identity")
     assert mapped["step_time_ns"] < 0.8 * default["step_time_ns"]
     assert mapped["step_hottest_channels"][0]["utilization"] > 0
+
+
+def test_routers_and_buffers_of_a_step_are_said(cutthrough: Callable[..., Any]) -> None:
+    """Expected: buffers below the credit round trip make a step longer; catches options that are not passed on."""
+    asked = ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "identity", "--evaluate", "--json", "--delay", "1 us")
+    times = []
+    for buffer in ("1 packets", "256 KiB"):
+        ran = cutthrough(*asked, "--router", "input-queued", "--buffer", buffer)
+        assert ran.status == 0, ran.err
+        times.append(json.loads(ran.out)["points"][0]["step_time_ns"])
+    assert times[0] > 1.5 * times[1]
+    ran = cutthrough(*asked, "--router", "input-qeued")
+    assert (ran.status, "input-queued" in ran.err) == (2, True), ran.err
 
 
 def test_any_machine_and_graph_can_be_simulated(tmp_path: Path) -> None:

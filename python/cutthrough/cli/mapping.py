@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, 
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
-from cutthrough.mapping.exports import FORMATS
+from cutthrough.mapping.exports import FORMATS, HOSTED, has_hosts
 
 __all__ = ["register"]
 
@@ -24,6 +24,8 @@ __all__ = ["register"]
 PICTURES = ("tasks", "hops", "channels")
 #: The largest number of a task or a place, and the largest seed.
 LARGEST, LARGEST_SEED = 2**32 - 1, 2**64 - 1
+#: Differences of measures below this share are of no consequence.
+TOLERANCE = 1e-9
 #: The measures by whose product a mapping is better, for each objective.
 MEASURES = {
     "hop-bytes": ("hop_bytes",),
@@ -76,7 +78,14 @@ def map_(
         float, typer.Option(min=0.0, help="How far a node's load may be above the mean, where tasks share nodes.")
     ] = 0.03,
     tasks_per_node: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="The most tasks of a node.")] = None,
-    budget: Annotated[float | None, typer.Option(min=0.0, help="Nominal seconds of search.")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Nominal seconds of search; the same result on any machine.",
+            show_default="8, or less: see the docs",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The seed of all random choices.")] = 1,
     weight: Annotated[
         list[float] | None, typer.Option("--weight", help="How critical a graph is, of several: one for each.")
@@ -110,12 +119,23 @@ def map_(
         str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 20 ns")
     ] = None,
     packet_size: Annotated[str, typer.Option(help="For --evaluate.")] = "256 B",
+    router: Annotated[
+        str | None, typer.Option(help="The kind of the routers, for --evaluate.", show_default="as in experiments")
+    ] = None,
+    buffer: Annotated[
+        str | None, typer.Option(help="Of a router's input, for --evaluate.", show_default="as in experiments")
+    ] = None,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The hosts of the machine's nodes, a line each, for rankfiles."),
+    ] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Map the tasks of an application on the nodes of a machine.
 
-    Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order. Line i (from 0)
-    of the file is the node of task i.
+    Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order, and warns if the
+    mapping is worse by either. With --evaluate the fastest is kept, be it the tasks in order. Line i (from 0) of the
+    file is the node of task i.
 
     Examples:
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
@@ -141,6 +161,7 @@ def map_(
     if output is not None and not output.parent.is_dir():
         message = f"error: out: there is no directory {output.parent}"
         raise ExperimentError(message)
+    names = _hosts(hosts, where) if hosts else None
     pinned = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
     now = [row[0] for row in _pairs(current, 1)] if current else None
     try:
@@ -151,20 +172,26 @@ def map_(
             # Tasks in order do not depend on the objective, and nothing but `auto` takes another.
             default = map_tasks(tasks, where, "identity", fixed=pinned, **options | {"objective": None})
             beside = [] if "identity" in strategy else [default]
-            links = Links(bandwidth, delay, packet_size)
+            links = Links(bandwidth, delay, packet_size, router, buffer)
             steps = [_step(mapping, links, bar) for mapping in (*found, *beside)] if evaluate else []
     except KeyboardInterrupt:
         complain("interrupted: nothing was written")
         raise typer.Exit(INTERRUPTED) from None
-    best = min(found, key=lambda mapping: _goodness(mapping, objective))
+    best = _best([*found, *beside], steps, objective) if evaluate else _best(found, [], objective)
+    warnings = _warnings(best, default, evaluated=evaluate)
+    if form in HOSTED and names is None and not has_hosts(best):
+        warnings.append(f"{machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names")
     points = [mapping.to_dict() for mapping in (*found, *beside)]
     points = [{**point, **step} for point, step in zip(points, steps or [{}] * len(points), strict=True)]
     if output is not None:
-        best.save(output, form)
+        best.save(output, form, names)
     if json_output:
-        print_json({"version": _core.__version__, "points": points if evaluate else points[: len(found)]})
+        shown = points if evaluate else points[: len(found)]
+        print_json({"version": _core.__version__, "points": shown, "kept": best.strategy, "warnings": warnings})
     else:
         _print(best, points, output)
+    for warning in warnings:
+        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     if pictures is not None:
         _draw(best, default, pictures, quiet=json_output)
 
@@ -217,18 +244,57 @@ def _goodness(mapping: MappingResult, objective: str) -> float:
     return float(prod(mapping.measures[measure] for measure in MEASURES[objective]))
 
 
-def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
-    """The rows of a file of whole numbers, `width` each; `#` starts a comment."""
-    rows = []
+def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective: str) -> MappingResult:
+    """The fastest where steps have been simulated, else the best by the objective; the first of equals."""
+
+    def rank(number: int) -> tuple[float, float]:
+        time = steps[number]["step_time_ns"] if steps else 0.0
+        return inf if time is None else time, _goodness(mappings[number], objective)
+
+    return mappings[min(range(len(mappings)), key=rank)]
+
+
+def _warnings(best: MappingResult, default: MappingResult, *, evaluated: bool) -> list[str]:
+    """In what the mapping that is kept is worse than tasks in order."""
+    worse = []
+    for measure, name in (("hop_bytes", "hop-bytes"), ("max_channel_load", "load of the fullest channel")):
+        found, before = float(best.measures[measure]), float(default.measures[measure])
+        if found > before * (1 + TOLERANCE):
+            worse.append(f"{name}: {found:,.6g} instead of {before:,.6g}")
+    if not worse:
+        return []
+    hint = "it is the fastest all the same" if evaluated else "--evaluate simulates both and keeps the faster"
+    return [f"by {' and '.join(worse)} the mapping is worse than tasks in order; {hint}"]
+
+
+def _hosts(path: Path, machine: Machine) -> list[str]:
+    """The hosts of the machine's allocated nodes: the first words of the lines of a file."""
+    found = [words[0] for _, words in _rows(path)]
+    if len(found) != machine.nodes:
+        message = f"error: {path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
+        raise ExperimentError(message)
+    if len(set(found)) < len(found):
+        twice = next(host for number, host in enumerate(found) if host in found[:number])
+        message = f"error: {path}: the host {twice} is given twice"
+        raise ExperimentError(message)
+    return found
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The words of the lines of a file that have any, with the lines' numbers; `#` starts a comment."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         message = f"error: {path}: it cannot be read: {error}"
         raise ExperimentError(message) from None
-    for number, line in enumerate(lines, 1):
-        words = line.split("#", 1)[0].replace(",", " ").split()
-        if not words:
-            continue
+    rows = [(number, line.split("#", 1)[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)]
+    return [(number, words) for number, words in rows if words]
+
+
+def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
+    """The rows of a file of whole numbers, `width` each."""
+    rows = []
+    for number, words in _rows(path):
         if len(words) != width or not all(_is_number(word) for word in words):
             message = f"error: {path}:{number}: expected {'a place' if width == 1 else '`task place`'}, whole numbers"
             raise ExperimentError(message)

@@ -28,11 +28,21 @@ class Links:
         bandwidth: Of every channel; without it that of the machine's preset, or 100 Gb/s.
         delay: Of every channel; without it that of the machine's preset, or 20 ns.
         packet_size: Of a packet.
+        router: The kind of the routers; without it the default.
+        buffer: Of an input or crosspoint of a router: bytes or packets; without it the default.
     """
 
     bandwidth: str | None = None
     delay: str | None = None
     packet_size: str = "256 B"
+    router: str | None = None
+    buffer: str | None = None
+
+    def routers(self) -> dict[str, Any]:
+        """The section `[router]`, if anything is said of it."""
+        table = {"kind": self.router, "buffer": self.buffer}
+        table = {key: value for key, value in table.items() if value is not None}
+        return {"router": table} if table else {}
 
     def table(self, preset: Mapping[str, float] | None) -> dict[str, str]:
         """The table of `[link]`."""
@@ -68,6 +78,7 @@ def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict
         "seed": source.get("seed", 1),
         "topology": topology,
         "link": links.table(mapping.machine.about["link"]),
+        **links.routers(),
         "workload": {"kind": "application", **named, "packet_size": links.packet_size},
         "placement": {
             "strategy": "file",

@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING
 from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cutthrough.mapping.mapped import Mapped
 
-__all__ = ["FORMATS", "write"]
+__all__ = ["FORMATS", "HOSTED", "has_hosts", "write"]
 
 
-def write(mapping: Mapped, form: str) -> str:
+#: The formats that name hosts.
+HOSTED = ("openmpi-rankfile", "slurm-hostfile")
+
+
+def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str:
     """The text of a file.
+
+    Args:
+        mapping: The mapping.
+        form: The name of a format.
+        hosts: The names of the allocated nodes, in their order; without them those that the machine has, else numbers.
 
     Raises:
         ExperimentError: There is no such format, or the mapping cannot be written in it.
@@ -31,7 +40,16 @@ def write(mapping: Mapped, form: str) -> str:
         hint = f"; did you mean `{near[0]}`?" if near else ""
         message = f"error: format: there is no `{form}`{hint}\n   = allowed: {', '.join(FORMATS)}"
         raise ExperimentError(message)
-    return FORMATS[form](mapping)
+    names = mapping.machine.node_names() if hosts is None else list(hosts)
+    if len(names) < mapping.machine.nodes:
+        message = f"error: hosts: {len(names)} hosts are given for {mapping.machine.nodes} nodes"
+        raise ExperimentError(message)
+    return FORMATS[form](mapping, names)
+
+
+def has_hosts(mapping: Mapped) -> bool:
+    """Whether the machine names its nodes, by more than their numbers."""
+    return not all(name.isdigit() for name in mapping.machine.node_names())
 
 
 def _lines(lines: list[str]) -> str:
@@ -64,20 +82,19 @@ def _own_cores(mapping: Mapped, form: str) -> list[int]:
     return found
 
 
-def nodes(mapping: Mapped) -> str:
+def nodes(mapping: Mapped, _names: Sequence[str]) -> str:
     """Line i is the number of the node of task i."""
     return _lines([str(node) for node in mapping.nodes.tolist()])
 
 
-def openmpi_rankfile(mapping: Mapped) -> str:
+def openmpi_rankfile(mapping: Mapped, names: Sequence[str]) -> str:
     """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on)."""
-    names = mapping.machine.node_names()
     slots = _own_cores(mapping, "openmpi-rankfile")
     tasks = enumerate(zip(mapping.places.tolist(), slots, strict=True))
     return _lines([f"rank {rank}={_host(names[place])} slot={slot}" for rank, (place, slot) in tasks])
 
 
-def cray_rank_order(mapping: Mapped) -> str:
+def cray_rank_order(mapping: Mapped, names: Sequence[str]) -> str:
     """Cray MPICH's MPICH_RANK_ORDER, for MPICH_RANK_REORDER_METHOD=3: the ranks in the order in which nodes are filled.
 
     Raises:
@@ -92,7 +109,7 @@ def cray_rank_order(mapping: Mapped) -> str:
         idle = next(place for place in range(max(on_node)) if place not in on_node)
         message = (
             "error: format: cray-rank-order fills nodes one after the other; this mapping leaves node "
-            f"{mapping.machine.node_names()[idle]} empty before others (allocate no more nodes than needed)"
+            f"{names[idle]} empty before others (allocate no more nodes than needed)"
         )
         raise ExperimentError(message)
     if len(set(counts[:-1])) > 1 or counts[-1] > counts[0]:
@@ -104,13 +121,12 @@ def cray_rank_order(mapping: Mapped) -> str:
     return _lines([",".join(map(str, on_node[place])) for place in sorted(on_node)])
 
 
-def slurm_hostfile(mapping: Mapped) -> str:
+def slurm_hostfile(mapping: Mapped, names: Sequence[str]) -> str:
     """Slurm's arbitrary distribution: `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host for each rank."""
-    names = mapping.machine.node_names()
     return _lines([_host(names[place]) for place in mapping.places.tolist()])
 
 
-def charm_map(mapping: Mapped) -> str:
+def charm_map(mapping: Mapped, _names: Sequence[str]) -> str:
     """A line for each object: its index and its processor, numbered as the machine's ranks."""
     machine = mapping.machine
     count, per_node, places = machine.ranks, machine.cores_per_node, machine.nodes
@@ -124,9 +140,8 @@ def charm_map(mapping: Mapped) -> str:
     return _lines(found)
 
 
-def csv(mapping: Mapped) -> str:
+def csv(mapping: Mapped, names: Sequence[str]) -> str:
     """A table: task, node, its name, and the core."""
-    names = mapping.machine.node_names()
     rows = zip(mapping.places.tolist(), mapping.nodes.tolist(), cores(mapping), strict=True)
     table = [f"{task},{node},{names[place]},{core}" for task, (place, node, core) in enumerate(rows)]
     return _lines(["task,node,name,core", *table])
@@ -138,7 +153,7 @@ def _host(name: str) -> str:
 
 
 #: The formats by name.
-FORMATS: dict[str, Callable[[Mapped], str]] = {
+FORMATS: dict[str, Callable[[Mapped, Sequence[str]], str]] = {
     "nodes": nodes,
     "openmpi-rankfile": openmpi_rankfile,
     "cray-rank-order": cray_rank_order,

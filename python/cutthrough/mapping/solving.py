@@ -94,23 +94,27 @@ class MappingResult:
         sizes = {"tasks": self.graph.tasks, "nodes": self.machine.nodes}
         return {"strategy": self.strategy, **names, **sizes, **self.measures, "wall_s": self.wall_s}
 
-    def export(self, form: str) -> str:
+    def export(self, form: str, hosts: Sequence[str] | None = None) -> str:
         """The mapping in a format that a launcher reads; see `cutthrough.mapping.exports`.
+
+        Args:
+            form: The name of the format.
+            hosts: The names of the machine's allocated nodes, in their order, instead of those that it has.
 
         Raises:
             ExperimentError: There is no such format, or the mapping cannot be written in it.
         """
         import cutthrough.mapping.exports as exports
 
-        return exports.write(self, form)
+        return exports.write(self, form, hosts)
 
-    def save(self, path: str | Path, form: str = "nodes") -> Path:
-        """Writes the mapping to a file; by default line i (from 0) is the node of task i."""
+    def save(self, path: str | Path, form: str = "nodes", hosts: Sequence[str] | None = None) -> Path:
+        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i."""
         target = Path(path)
         if not target.name or target.is_dir():
             message = f"error: {path}: the mapping goes to a file, and this is a folder"
             raise ExperimentError(message)
-        text = self.export(form)
+        text = self.export(form, hosts)
         unfinished = target.with_name(f".{target.name}.part")
         unfinished.write_text(text, encoding="utf-8")
         return unfinished.replace(target)
@@ -119,7 +123,7 @@ class MappingResult:
         """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
 
         Args:
-            links: `bandwidth`, `delay` and `packet_size`, with their units.
+            links: `bandwidth`, `delay`, `packet_size` and `buffer`, with their units, and `router`, a kind.
 
         Raises:
             ExperimentError: A quantity is wrong.
