@@ -186,7 +186,10 @@ fn other_formats_are_read_and_held_to_their_rules() {
         ("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n", GraphFormat::MatrixMarket, Some(2)),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", GraphFormat::MatrixMarket, Some(3)),
         ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", GraphFormat::MatrixMarket, Some(3)),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1.5\n", GraphFormat::MatrixMarket, Some(3)),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 -1.5\n", GraphFormat::MatrixMarket, Some(3)),
+        ("0,1,nan\n", GraphFormat::Edges, Some(1)),
+        ("a b\n0 inf\n0 0\n", GraphFormat::Matrix, Some(2)),
+        ("0 1\na b\n", GraphFormat::Matrix, Some(2)),
         ("0,0,4\n", GraphFormat::Edges, Some(1)),
         ("0,1\n", GraphFormat::Edges, Some(1)),
         ("0,1,-2\n", GraphFormat::Edges, Some(1)),
@@ -205,6 +208,62 @@ fn other_formats_are_read_and_held_to_their_rules() {
         ("0 1\n", GraphFormat::Matrix, Some(1)),
     ] {
         assert_eq!(line(text, format), place, "{text:?}");
+    }
+}
+
+#[test]
+fn fractions_of_bytes_are_rounded_up_and_headers_skipped() {
+    // Means of a profiler over steps. Would catch messages of less than a byte that vanish, and a row of names that counts.
+    let sent = |text: &str, format| arcs_of(&parse_graph(text.as_bytes(), format).expect(text));
+    let want = vec![(0, 1, 1), (1, 0, 4)];
+    assert_eq!(sent("rank0 rank1\n0 0.25\n3.5 0.0\n", GraphFormat::Matrix), want);
+    assert_eq!(sent("src,dst,weight\n0,1,0.1\n1,0,3.2e0\n", GraphFormat::Edges), want);
+    let market = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0.5\n2 1 3.001\n";
+    assert_eq!(sent(market, GraphFormat::MatrixMarket), want);
+}
+
+/// The arcs of a graph's first phase: from, to, bytes.
+fn arcs_of(graph: &TaskGraph) -> Vec<(u32, u32, u64)> {
+    graph.phases[0].arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes)).collect()
+}
+
+/// A NumPy file of format 1.0.
+fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file.extend(data);
+    file
+}
+
+#[test]
+fn arrays_of_numpy_are_read() {
+    // Would catch a matrix that is transposed, the other order of bytes, and arrays that are no matrix and pass.
+    let header = |descr: &str, order: &str, shape: &str| {
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}   \n")
+    };
+    let real: Vec<u8> = [0.0, 2.5, 7.0, 0.0_f64].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let whole: Vec<u8> = [0, 3, 7, 0_u16].iter().flat_map(|value| value.to_be_bytes()).collect();
+    let read = |file: &[u8]| parse_graph(file, GraphFormat::Npy);
+    for (order, want) in [("False", [(0, 1, 3), (1, 0, 7)]), ("True", [(0, 1, 7), (1, 0, 3)])] {
+        for (descr, data) in [("<f8", &real), (">u2", &whole)] {
+            assert_eq!(arcs_of(&read(&npy(&header(descr, order, "(2, 2)"), data)).expect(descr)), want);
+        }
+    }
+    let good = header("<f8", "False", "(2, 2)");
+    for (file, why) in [
+        (b"0 1\n1 0\n".to_vec(), "no NumPy array"),
+        (npy(&good, &real[1..]), "31 bytes"),
+        (npy(&header("<f8", "False", "(4,)"), &real), "1 dimensions"),
+        (npy(&header("<f8", "False", "(1, 4)"), &real), "square"),
+        (npy(&header("<c8", "False", "(2, 2)"), &real), "type `<c8`"),
+        (npy("{}", &real), "no `descr`"),
+        (npy(&good, &[1.0, 0.0, 0.0, 0.0_f64].map(f64::to_le_bytes).concat()), "sends to itself"),
+        (npy(&good, &[0.0, -1.0, 0.0, 0.0_f64].map(f64::to_le_bytes).concat()), "row 0, column 1: -1"),
+        (npy(&good, &[0.0, f64::NAN, 0.0, 0.0].map(f64::to_le_bytes).concat()), "NaN"),
+    ] {
+        let error = read(&file).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
 //! have no edges. The number of tasks is one more than the largest that is named.
 
-use super::text::{lines, loops, number, tasks, words};
+use super::text::{amount, is_header, lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// What a line can be.
@@ -23,7 +23,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     for (place, line) in lines(bytes) {
         let line = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
         let all: Vec<&[u8]> = words(line, b", \t;").collect();
-        let names = lists.tasks == 0 && all.iter().all(|word| word.first().is_some_and(u8::is_ascii_alphabetic));
+        let names = lists.tasks == 0 && is_header(all.iter().copied());
         if all.is_empty() || names {
             continue;
         }
@@ -50,7 +50,7 @@ impl Lists {
             return Err(loops(u64::from(from), place));
         }
         let messages = messages(all.get(3).copied(), place)?;
-        self.edges.push((from, to, number(all[2], place)?, messages));
+        self.edges.push((from, to, amount(all[2], place)?, messages));
         self.tasks = self.tasks.max(from + 1).max(to + 1);
         Ok(())
     }

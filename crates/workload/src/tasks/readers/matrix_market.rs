@@ -1,7 +1,7 @@
 //! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle for
 //! both directions. The diagonal would be messages of tasks to themselves and must be empty.
 
-use super::text::{lines, loops, number, tasks, words};
+use super::text::{amount, lines, loops, number, tasks, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// What the banner says.
@@ -36,7 +36,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
             return Err(GraphError::at(place, "expected `row column bytes` (no bytes in a pattern)"));
         }
         let (from, to) = (index(words[0], place, count)?, index(words[1], place, count)?);
-        let amount = if banner.pattern { 1 } else { number(words[2], place)? };
+        let amount = if banner.pattern { 1 } else { amount(words[2], place)? };
         if from == to && amount > 0 {
             return Err(loops(u64::from(from) + 1, place));
         }

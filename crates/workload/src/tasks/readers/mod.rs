@@ -1,9 +1,10 @@
-//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks.
+//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks, of text or NumPy's.
 
 mod edges;
 mod matrix;
 mod matrix_market;
 mod metis;
+mod npy;
 mod text;
 
 use std::io::Read;
@@ -32,6 +33,8 @@ pub enum GraphFormat {
     Edges,
     /// A row of bytes for each rank (`.mat`, `.txt`).
     Matrix,
+    /// The same as an array of NumPy (`.npy`).
+    Npy,
 }
 
 impl GraphFormat {
@@ -42,6 +45,7 @@ impl GraphFormat {
             "mtx" => Some(Self::MatrixMarket),
             "csv" => Some(Self::Edges),
             "mat" | "txt" => Some(Self::Matrix),
+            "npy" => Some(Self::Npy),
             _ => None,
         }
     }
@@ -53,8 +57,8 @@ impl GraphFormat {
 /// If the file cannot be read, its format is unknown, or a line is wrong.
 pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, GraphError> {
     let Some(format) = format.or_else(|| GraphFormat::of(path)) else {
-        let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges, .mat and \
-                       .txt are matrices";
+        let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges, .mat, \
+                       .txt and .npy are matrices";
         return Err(GraphError::new(message).in_file(name));
     };
     let explain = |error: std::io::Error| GraphError::new(format!("it cannot be read: {error}")).in_file(name);
@@ -78,6 +82,7 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Graph
         GraphFormat::MatrixMarket => matrix_market::parse(bytes),
         GraphFormat::Edges => edges::parse(bytes),
         GraphFormat::Matrix => matrix::parse(bytes),
+        GraphFormat::Npy => npy::parse(bytes),
     };
     graph.and_then(summable)
 }

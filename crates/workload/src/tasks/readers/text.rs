@@ -29,6 +29,25 @@ pub(super) fn number(word: &[u8], line: u64) -> Result<u64, GraphError> {
     Err(GraphError::at(line, format!("`{}` {what}; whole numbers from 0 to 10^19 are allowed", text.escape_debug())))
 }
 
+/// A number of bytes: as `number`, but fractions, such as means of profilers over steps, are rounded up, so that no message
+/// vanishes.
+pub(super) fn amount(word: &[u8], line: u64) -> Result<u64, GraphError> {
+    number(word, line).or_else(|error| {
+        let text = std::str::from_utf8(word).unwrap_or_default();
+        text.parse::<f64>().ok().and_then(from_real).ok_or(error)
+    })
+}
+
+/// The same of a floating-point number; none if it is negative, too large or no number.
+pub(super) fn from_real(value: f64) -> Option<u64> {
+    (0.0..=1e18).contains(&value).then(|| value.ceil() as u64)
+}
+
+/// Whether a line is a header: names, and no numbers.
+pub(super) fn is_header<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> bool {
+    words.all(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && !word.eq_ignore_ascii_case(b"nan"))
+}
+
 /// A number that is written with a point or an exponent and is whole all the same.
 fn real(word: &[u8], line: u64) -> Result<u64, GraphError> {
     let text = String::from_utf8_lossy(&word[..word.len().min(30)]);
