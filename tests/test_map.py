@@ -456,6 +456,7 @@ def test_a_step_within_a_node_and_one_of_several_graphs_are_simulated(cutthrough
         ("current", lambda: small("dynamic", current=[2**32, *range(1, 16)])),
         ("current", lambda: small("dynamic", current=[0.5] * 16)),
         ("current", lambda: small("dynamic", current=[0, 1])),
+        ("budget", lambda: small(budget=-1)),
         ("fixed", lambda: small(fixed={2**32: 1})),
         ("fixed", lambda: small(fixed={1: 16})),
         ("places", lambda: ct.evaluate_places(ct.TaskGraph("stencil:4"), ct.Machine("torus:4"), [0.9, 1.2, 2.5, 3.0])),

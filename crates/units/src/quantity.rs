@@ -70,6 +70,8 @@ impl Dimension {
         let trimmed = text.trim();
         let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
         let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        // Both micro signs of Unicode are written `u` here.
+        let unit = &*unit.replace(['\u{b5}', '\u{3bc}'], "u");
         if number.is_empty() || number.matches('.').count() > 1 || number == "." {
             return Err(QuantityError::NotANumber { text: text.into(), what: self.what, example: self.example });
         }
@@ -370,6 +372,9 @@ mod tests {
         assert_eq!("4kB".parse(), Ok(Bytes(4000)));
         assert_eq!("1.5 us".parse(), Ok(Time(1_500_000)));
         assert_eq!("12.8 ns".parse(), Ok(Time(12_800)));
+        for micro in ["5 \u{b5}s", "5 \u{3bc}s"] {
+            assert_eq!(micro.parse(), Ok(Time(5_000_000)));
+        }
     }
 
     #[test]

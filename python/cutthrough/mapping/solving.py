@@ -174,8 +174,9 @@ def map_tasks(
     """
     graph = TaskGraph(graph) if isinstance(graph, str) else graph
     machine = Machine(machine) if isinstance(machine, str) else machine
-    if not math.isfinite(options.get("budget") or 0.0):
-        message = "error: budget: it is a number of seconds, and not infinite"
+    budget = options.get("budget") or 0.0
+    if not (math.isfinite(budget) and budget >= 0.0):
+        message = f"error: budget: {budget} is no number of seconds from 0 that is not infinite"
         raise ExperimentError(message)
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
