@@ -172,8 +172,8 @@ class Results:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`,
-                of several jobs that were compared with themselves alone `slowdown`.
+            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
+                benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         import cutthrough.plots as plots
@@ -197,11 +197,11 @@ class Results:
         return directory
 
     def save_plots(
-        self, directory: str | Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+        self, directory: str | Path, formats: Sequence[str] = ("png",), places: Sequence[int] | None = None
     ) -> list[Path]:
         """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
 
-        `places` are the points whose channels are drawn; without it, of every line the one with the hottest channel.
+        `places` are the points whose channels are drawn; without it, the one with the hottest channel of all.
         """
         import cutthrough.plots as plots
 

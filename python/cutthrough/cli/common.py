@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["FileArgument", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
+__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
 
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -39,6 +40,34 @@ JobsOption = Annotated[
 ]
 ThreadsOption = Annotated[
     int, typer.Option("--threads", min=1, max=1024, help="Threads inside each point; results do not depend on it.")
+]
+
+
+class Plots(StrEnum):
+    """Which plots are drawn."""
+
+    NONE = "none"
+    MAIN = "main"
+    ALL = "all"
+
+
+class Format(StrEnum):
+    """A format of pictures."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+PlotsOption = Annotated[
+    Plots,
+    typer.Option(
+        "--plots",
+        help="Curves and the heat map of the hottest point (main), or a heat map for every line (all).",
+    ),
+]
+FormatOption = Annotated[
+    list[Format], typer.Option("--format", "-f", help="A format of the plots; may be given again.")
 ]
 
 #: Progress and errors, for the terminal.
@@ -66,6 +95,14 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
             raise ExperimentError(message)
         pairs.append((key.strip(), value.strip()))
     return pairs
+
+
+def titled(title: str, sets: list[tuple[str, str]]) -> str:
+    """The title of an experiment with what `--set` has changed, so that variants can be told apart."""
+    changed = [f"{key} = {value}" for key, value in sets]
+    if not changed or any(key == "title" for key, _ in sets):
+        return title
+    return f"{title} ({', '.join(changed)})" if title else ", ".join(changed)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -73,7 +73,7 @@ def _save(outcome: Outcome, directory: Path) -> None:
     for name, results in outcome.results.items():
         results.save(directory / name)
     for name, figure in outcome.figures.items():
-        plots.write(figure, directory / name)
+        plots.write(figure, directory / name, ("png", "svg"))
 
 
 def _show(outcome: Outcome, directory: Path) -> None:
