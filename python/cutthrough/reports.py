@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from cutthrough.series import label_of
+from cutthrough.points import MANY_PHASES, is_saturated, is_unconverged, phase_times
+from cutthrough.series import brief_labels, label_of
+from cutthrough.tables import Column, Fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +25,7 @@ __all__ = [
     "claims_table",
     "hottest_table",
     "mapping_table",
+    "phases_table",
     "points_table",
     "sensitivity_table",
 ]
@@ -85,44 +88,102 @@ SHOWN_MAPPING = (
 )
 
 
-def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
+#: What is left out first where a table is too wide. What is not here is always shown.
+LEFT_OUT_FIRST = (
+    "latency_p50_ns",
+    "wall_s",
+    "proxies",
+    "hops_mean",
+    "pair_channels_mean",
+    "mean_channel_load",
+    "accepted_load_min",
+    "imbalance",
+    "dilation_max",
+    "message_time_spread",
+    "compute_ns",
+    "hops_per_byte",
+    "latency_p99_ns",
+    "bandwidth_B_per_s",
+    "latency_ci_ns",
+    "hop_bytes",
+)
+#: The rank of columns of phases: they go before all others.
+PHASE_RANK = len(LEFT_OUT_FIRST) + 1
+#: Rows of a table of phases: of the first, of the slowest, and of the last.
+FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
+
+
+def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Fitted:
     """One line a mapping: its strategy and its measures."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("strategy")
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
         shown.append(("step_time_ns", "step ns", "{:,.0f}"))
-    for _, heading, _ in shown:
-        table.add_column(heading, justify="right")
-    for mapping in mappings:
-        table.add_row(mapping["strategy"], *(form.format(mapping[key]) for key, _, form in shown))
-    return table
+    columns = [Column("strategy", [mapping["strategy"] for mapping in mappings], is_text=True)]
+    for key, heading, form in shown:
+        columns.append(Column(heading, [form.format(mapping[key]) for mapping in mappings], _rank(key)))
+    return Fitted(columns, elsewhere="`--json` has them.")
 
 
-def points_table(results: Results) -> Table:
+def points_table(results: Results) -> Fitted:
     """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads.
 
     Of several jobs, one line for each job of each point.
     """
     results = results.by_job()
-    table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    shown = _shown(results)
     axes = [axis for axis in results.axes if axis not in {"workload.load", "workload.benchmark.message_size"}]
+    columns = []
     for axis in axes:
-        table.add_column(axis.rsplit(".", 1)[-1])
-    alone = "job" not in results.axes
-    phases = range(max((len(point.get("phases", ())) for point in results if alone), default=0))
-    for _, heading, _ in shown:
-        table.add_column(heading, justify="right")
-    for phase in phases:
-        table.add_column(f"phase {phase} ns", justify="right")
-    table.add_column("")
-    for point in results:
-        cells = [label_of(point.get(axis)) for axis in axes]
-        cells += [_cell(_scaled(point, key), form) for key, _, form in shown]
-        cells += [_cell(_phase_time(point, phase), "{:,.1f}") for phase in phases]
-        table.add_row(*cells, _remark(point), style=_tint(point))
-    return table
+        brief = brief_labels([point.get(axis) for point in results])
+        cells = [brief[label_of(point.get(axis))] for point in results]
+        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    for key, heading, form in _shown(results):
+        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], _rank(key)))
+    if "job" not in results.axes:
+        columns += _phase_columns(results)
+    columns.append(Column("", [_remark(point) for point in results], is_text=True))
+    styles = [_tint(point) for point in results]
+    return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
+
+
+def _phase_columns(results: Results) -> list[Column]:
+    """A column for each phase; of many phases, how many they are and how long the slowest takes."""
+    times = [phase_times(point) for point in results]
+    most = max(map(len, times), default=0)
+    if most > MANY_PHASES:
+        ended = [[time for time in own if time is not None] for own in times]
+        return [
+            Column("phases", [f"{len(own):,}" for own in times]),
+            Column("slowest ns", [_cell(max(own, default=None), "{:,.1f}") for own in ended]),
+        ]
+    return [
+        Column(
+            f"phase {number} ns",
+            [_cell(own[number] if number < len(own) else None, "{:,.1f}") for own in times],
+            PHASE_RANK,
+        )
+        for number in range(most)
+    ]
+
+
+def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
+    """The first, the slowest and the last of many phases, and all of them together."""
+    times = phase_times(point)
+    ended = [number for number, time in enumerate(times) if time is not None]
+    slowest = sorted(ended, key=lambda number: (-(times[number] or 0.0), number))[:SLOWEST_PHASES]
+    ends = {*range(FIRST_PHASES), *range(len(times) - LAST_PHASES, len(times))}
+    rows = sorted({*slowest, *(number for number in ends if 0 <= number < len(times))})
+    total = sum(times[number] or 0.0 for number in ended)
+    names = [f"phase {number}" for number in rows]
+    cells = [_cell(times[number], "{:,.1f}") for number in rows]
+    shares = [_cell((times[number] or 0.0) / total if total else None, "{:.2%}") for number in rows]
+    remarks = ["slowest" if slowest and number == slowest[0] else "" for number in rows]
+    columns = [
+        Column("", [*names, f"mean of {len(ended):,}", f"all {len(times):,}"], is_text=True),
+        Column("time ns", [*cells, _cell(total / len(ended) if ended else None, "{:,.1f}"), f"{total:,.1f}"]),
+        Column("share", [*shares, _cell(1 / len(ended) if ended else None, "{:.2%}"), "100.00%" if total else "-"]),
+        Column("", [*remarks, "", ""], is_text=True),
+    ]
+    return Fitted(columns, title)
 
 
 def analysis_table(analysis: Mapping[str, Any]) -> Table:
@@ -231,15 +292,16 @@ def _scaled(point: Mapping[str, Any], key: str) -> Any:
     return value / 1e9 if key == "bandwidth_B_per_s" and value is not None else value
 
 
-def _phase_time(point: Mapping[str, Any], phase: int) -> float | None:
-    phases = point.get("phases", ())
-    return phases[phase]["time_ns"] if phase < len(phases) else None
+def _rank(key: str) -> int:
+    """When the column of a quantity is left out; 0 for never."""
+    return len(LEFT_OUT_FIRST) - LEFT_OUT_FIRST.index(key) if key in LEFT_OUT_FIRST else 0
 
 
 def _remark(point: Mapping[str, Any]) -> str:
     if "phases" in point and point.get("time_ns") is None:
         return "not finished"
-    return "saturated" if point.get("saturated") else ""
+    words = (("saturated", is_saturated(point)), ("not converged", is_unconverged(point)))
+    return ", ".join(word for word, holds in words if holds)
 
 
 def _cell(value: Any, form: str) -> str:
@@ -247,7 +309,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def _tint(point: Mapping[str, Any]) -> str:
-    return "yellow" if point.get("saturated") else ""
+    return "yellow" if is_saturated(point) or is_unconverged(point) else ""
 
 
 def _is_integer(value: Any) -> bool:

@@ -7,25 +7,62 @@ standard error. The exit status is 0 if all is done, 2 if the input is wrong, an
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
-from cutthrough.cli import inspect, mapping, reproduce, run
 from cutthrough.cli.common import WRONG_INPUT, complain
-from cutthrough.errors import ExperimentError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["app", "main"]
 
+#: The module of each command, in the order of the help. It is imported when the command is used or its help is shown.
+HOMES = {
+    "run": "run",
+    "plot": "run",
+    "check": "inspect",
+    "analyze": "inspect",
+    "map": "mapping",
+    "list": "inspect",
+    "reproduce": "reproduce",
+}
+
+
+class Commands(TyperGroup):
+    """The commands, each imported at its first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return list(HOMES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One command, or None if there is none of that name."""
+        if cmd_name not in HOMES:
+            return None
+        home = typer.Typer(rich_markup_mode="markdown", callback=_nothing)
+        register: Callable[[typer.Typer], None] = import_module(f"cutthrough.cli.{HOMES[cmd_name]}").register
+        register(home)
+        group = typer.main.get_command(home)
+        assert isinstance(group, TyperGroup)  # noqa: S101  (what has a callback is a group)
+        return group.commands[cmd_name]
+
+
+def _nothing() -> None:
+    """Makes a group of an application, however few its commands."""
+
+
 app = typer.Typer(
     name="cutthrough",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (run, inspect, mapping, reproduce):
-    module.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -60,9 +97,13 @@ def main() -> None:
     """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
     try:
         app()
-    except ExperimentError as error:
-        complain(str(error))
-        sys.exit(WRONG_INPUT)
-    except (RunError, OSError) as error:
-        complain(f"error: {error}")
-        sys.exit(1)
+    except (ValueError, RuntimeError, OSError) as error:
+        from cutthrough.errors import ExperimentError, RunError
+
+        if isinstance(error, ExperimentError):
+            complain(str(error))
+            sys.exit(WRONG_INPUT)
+        if isinstance(error, RunError | OSError):
+            complain(f"error: {error}")
+            sys.exit(1)
+        raise

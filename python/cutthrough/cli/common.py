@@ -1,22 +1,16 @@
-"""Common to several commands: options, the progress bar, and the output of errors."""
+"""Common to several commands: options, the answer and errors."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-from cutthrough.errors import ExperimentError
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
 
 __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
 
@@ -72,8 +66,10 @@ FormatOption = Annotated[
 
 #: Progress and errors, for the terminal.
 err = Console(stderr=True, highlight=False, emoji=False)
-#: The answer itself, as text; wide enough for a table where there is no terminal.
-out = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+#: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
+out = Console(
+    highlight=False, emoji=False, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else 140
+)
 
 
 def complain(message: str) -> None:
@@ -91,6 +87,8 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     for text in sets:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
+            from cutthrough.errors import ExperimentError
+
             message = f"error: --set {text}: write KEY=VALUE, as in `--set workload.load=0.5`"
             raise ExperimentError(message)
         pairs.append((key.strip(), value.strip()))
@@ -108,40 +106,3 @@ def titled(title: str, sets: list[tuple[str, str]]) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Prints the one object of `--json`."""
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
-
-
-class Live:
-    """A display that is shown during a run or a search."""
-
-    _progress: Progress
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-
-class Bar(Live):
-    """A progress bar over all points, with the time left; silent if the output is no terminal."""
-
-    def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.fields[phase]:<10}"),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[points]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._progress.add_task("", total=1.0, phase="", points="")
-
-    def update(self, done: float, total: int, phase: str) -> None:
-        """Shows the progress of a run (see `sweeps.Watcher`)."""
-        points = f"{int(done)}/{total} points"
-        self._progress.update(self._task, completed=done, total=total, phase=phase, points=points)

@@ -10,9 +10,9 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
-import cutthrough.plots as plots
 import cutthrough.reports as reports
-from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, out, print_json
+from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
+from cutthrough.cli.progress import Live
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
@@ -201,6 +201,8 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
 
 
 def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
+    import cutthrough.plots as plots
+
     directory.mkdir(parents=True, exist_ok=True)
     for what in PICTURES:
         for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):

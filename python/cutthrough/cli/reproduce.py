@@ -9,7 +9,8 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.sweeps as sweeps
-from cutthrough.cli.common import INTERRUPTED, Bar, JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.common import INTERRUPTED, JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.progress import Bar
 from cutthrough.reports import claims_table, sensitivity_table
 from cutthrough.reproduce import find
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,6 @@ from cutthrough.cli.common import (
     FAILED,
     INTERRUPTED,
     WRONG_INPUT,
-    Bar,
     FileArgument,
     Format,
     FormatOption,
@@ -30,11 +30,16 @@ from cutthrough.cli.common import (
     parse_sets,
     titled,
 )
+from cutthrough.cli.progress import Bar
 from cutthrough.errors import Interrupted
+from cutthrough.points import MANY_PHASES, phase_times
 from cutthrough.results import Results
 from cutthrough.series import label_of
 
 __all__ = ["register"]
+
+#: Points whose phases are printed.
+MOST_POINTS_OF_PHASES = 3
 
 OutOption = Annotated[
     Path | None,
@@ -162,6 +167,7 @@ def _report(results: Results, directory: Path | None, json_output: bool, picture
         typer.echo(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
+        _show_phases(results)
         _show_channels(results)
     if not results.complete:
         kept = f" kept in {directory}" if directory is not None and results.points else ""
@@ -170,6 +176,15 @@ def _report(results: Results, directory: Path | None, json_output: bool, picture
         plots = [] if json_output and not results.complete else pictures.draw(results, directory)
         if not json_output:
             _say_where(directory, plots)
+
+
+def _show_phases(results: Results) -> None:
+    """Where the time of many phases goes, at the points that took longest."""
+    many = [place for place, point in enumerate(results) if len(phase_times(point)) > MANY_PHASES]
+    slowest = sorted(many, key=lambda place: -(results[place].get("time_ns") or math.inf))[:MOST_POINTS_OF_PHASES]
+    for place in sorted(slowest):
+        out.print()
+        out.print(reports.phases_table(results[place], f"Phases{_where(results, place)}"))
 
 
 def _show_channels(results: Results) -> None:

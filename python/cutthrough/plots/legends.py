@@ -43,7 +43,7 @@ def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> N
     room = LEGEND * figure.get_size_inches()[0]
     texts = ["\n".join(wrap(label, max(20, round(WRAPPED * room)))) or label for label in labels]
     longest = max(len(line) for text in texts for line in text.splitlines() or [""])
-    columns = max(1, min(MOST_COLUMNS, round(room) // (longest + HANDLE), len(texts)))
+    columns = max(1, min(MOST_COLUMNS, round(room) // (longest + HANDLE) + 1, len(texts)))
     size = FONT if len(texts) <= FEW else SMALL_FONT
     while True:
         legend = figure.legend(handles, texts, loc="outside lower center", ncols=columns, fontsize=size)
