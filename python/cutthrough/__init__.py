@@ -60,16 +60,18 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """A name of the package at its first use, or a module of it."""
-    for home, names in _HOMES.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-            return value
-    if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
-        return import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+if not TYPE_CHECKING:  # to a type checker a name that is not imported above is a mistake
+
+    def __getattr__(name: str) -> Any:
+        """A name of the package at its first use, or a module of it."""
+        for home, names in _HOMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+                return value
+        if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
+from rich.text import Text
 
 from cutthrough.points import MANY_PHASES, is_saturated, is_unconverged, phase_times
 from cutthrough.series import brief_labels, label_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
+    from cutthrough.reference import Key
     from cutthrough.reproduce import Claim
     from cutthrough.results import Results
 
@@ -24,6 +26,8 @@ __all__ = [
     "check_table",
     "claims_table",
     "hottest_table",
+    "key_table",
+    "keys_table",
     "mapping_table",
     "phases_table",
     "points_table",
@@ -237,12 +241,45 @@ def check_table(report: Mapping[str, Any]) -> Table:
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
     """Everything of one kind that an experiment file can name."""
-    table = Table(title=kind, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table = Table(
+        title=kind or None, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
+    )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
     table.add_column(style="dim")
     for entry in entries:
-        table.add_row(f"  {entry['name']}", entry["summary"], ", ".join(entry.get("keys", ())))
+        table.add_row(*map(Text, (f"  {entry['name']}", entry["summary"], ", ".join(entry.get("keys", ())))))
+    return table
+
+
+def keys_table(keys: Sequence[Key]) -> Table:
+    """The keys of a section: type and range, default, meaning."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("key", style="cyan", no_wrap=True)
+    for heading in ("value", "default", "meaning"):
+        table.add_column(heading, ratio=None if heading != "meaning" else 1)
+    for key in keys:
+        value = f"{key.value}, {key.range}" if key.range else key.value
+        default = key.default if key.default is not None else "required" if key.required else ""
+        table.add_row(*map(Text, (key.name, value, default, " ".join(key.doc.split()))))
+    return table
+
+
+def key_table(key: Key, example: str) -> Table:
+    """What can be said of a key, a line each."""
+    default = key.default if key.default is not None else "none: it is required" if key.required else "none"
+    facts = {"value": key.value, "unit": key.unit, "default": default, "range": key.range}
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, Text(fact))
+    for word, doc in key.words:
+        table.add_row(
+            "" if word != key.words[0][0] else "words", Text(f'"{word}": {" ".join(doc.split())}'.rstrip(": "))
+        )
+    table.add_row("example", Text(example))
     return table
 
 

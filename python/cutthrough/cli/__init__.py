@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from cutthrough.cli.common import WRONG_INPUT, complain
+from cutthrough.cli.complete import joined_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,9 @@ HOMES = {
     "check": "inspect",
     "analyze": "inspect",
     "map": "mapping",
-    "list": "inspect",
+    "new": "explain",
+    "explain": "explain",
+    "list": "explain",
     "reproduce": "reproduce",
 }
 
@@ -84,11 +87,12 @@ def cutthrough(
 
     First steps:
 
+    - `cutthrough new fat-tree` writes an experiment file to start from
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
-    - `cutthrough list` names every topology, router, routing and pattern
+    - `cutthrough list` names every topology, router, routing and pattern, and `cutthrough explain NAME` explains it
     - `cutthrough reproduce --quick` repeats the experiments of published papers
     """
 
@@ -96,7 +100,8 @@ def cutthrough(
 def main() -> None:
     """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
     try:
-        app()
+        with joined_words():
+            app()
     except (ValueError, RuntimeError, OSError) as error:
         from cutthrough.errors import ExperimentError, RunError
 

@@ -12,12 +12,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+import cutthrough.cli.complete as complete
+
 __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
 
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (TOML).", show_default=False)]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The experiment file (TOML); `-` is standard input.", show_default=False)
+]
 SetOption = Annotated[
     list[str],
     typer.Option(
@@ -26,6 +30,7 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="Replace a key of the file, such as `workload.load=0.5`; may be given again.",
         show_default=False,
+        autocompletion=complete.settings,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

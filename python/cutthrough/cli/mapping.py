@@ -10,6 +10,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
+import cutthrough.cli.complete as complete
 import cutthrough.reports as reports
 from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
 from cutthrough.cli.progress import Live
@@ -61,13 +62,25 @@ def map_(
         str, typer.Option("--machine", "-m", metavar="MACHINE", help="`torus:8x8x8`, a preset or a file.")
     ],
     strategy: Annotated[
-        list[str], typer.Option("--strategy", "-s", help="A strategy; several are compared, and the best is kept.")
+        list[str],
+        typer.Option(
+            "--strategy",
+            "-s",
+            help="A strategy; several are compared, and the best is kept.",
+            autocompletion=complete.strategies,
+        ),
     ] = ["auto"],  # noqa: B006  (typer copies it)
     output: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where the mapping goes.", show_default="nowhere")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", "-f", help=f"Of the mapping's file: {', '.join(FORMATS)}.")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help=f"Of the mapping's file: {', '.join(FORMATS)}.",
+            autocompletion=complete.mapping_formats,
+        ),
     ] = "nodes",
     objective: Annotated[
         str, typer.Option(help="What `auto` chooses by: hop-bytes, max-channel-load or both.")

@@ -100,7 +100,9 @@ def run(
     if saturation:
         overrides.append(("measure.search", '"saturation"'))
     experiment = experiments.read_file(file, overrides)
-    directory = out_directory or (None if json_output else Path("results") / file.stem)
+    directory = out_directory or (
+        None if json_output else Path("results") / ("stdin" if file == experiments.STANDARD_INPUT else file.stem)
+    )
     _claim(directory)
     try:
         with Bar() as bar:
