@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from cutthrough.channels import ENDS, Stored
+from cutthrough.packages import require
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -122,16 +123,23 @@ class Results:
         return pa.table(dict(zip(names, columns, strict=True))).replace_schema_metadata(metadata)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The points as a pandas frame (needs `cutthrough[pandas]`)."""
+        """The points as a pandas frame (needs `cutthrough[pandas]`).
+
+        Raises:
+            MissingPackage: pandas is not installed.
+        """
+        require("pandas", "Results.to_pandas")
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """The points as a polars frame (needs `cutthrough[polars]`)."""
-        import polars as pl
+        """The points as a polars frame (needs `cutthrough[polars]`).
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101  (a table becomes a frame, not a series)
+        Raises:
+            MissingPackage: polars is not installed.
+        """
+        polars = require("polars", "Results.to_polars")
+        frame: pl.DataFrame = polars.from_arrow(self.to_arrow())
         return frame
 
     def channels(self, place: int | None = None) -> pa.Table:

@@ -102,13 +102,14 @@ def main() -> None:
     try:
         with joined_words():
             app()
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, ImportError) as error:
         from cutthrough.errors import ExperimentError, RunError
+        from cutthrough.packages import MissingPackage
 
         if isinstance(error, ExperimentError):
             complain(str(error))
             sys.exit(WRONG_INPUT)
-        if isinstance(error, RunError | OSError):
+        if isinstance(error, RunError | OSError | MissingPackage):
             complain(f"error: {error}")
             sys.exit(1)
         raise
