@@ -21,7 +21,7 @@ __all__ = ["PURPOSES", "names", "text_of"]
 WIDTH = 100
 LINK = {"bandwidth": "100 Gb/s", "delay": "20 ns"}
 TRAFFIC = {"kind": "traffic", "load": 0.5}
-#: Machines of 16 to 72 nodes, by kind. Of each kind of topology there is one; a test holds this to the schema.
+#: Machines of 16 to 72 nodes, by kind. A kind that is not here has the examples of its required keys.
 MACHINES: dict[str, dict[str, Any]] = {
     "single-switch": {"ports": 16},
     "fat-tree": {"k": 4, "n": 2},
@@ -88,7 +88,7 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment with every default, and the routing that suits its topology."""
     # The network of a file is not there yet: another machine has the same defaults.
     stands_in = written["topology"]["kind"] == "file"
-    known = {**written, "topology": {"kind": "fat-tree", **MACHINES["fat-tree"]}} if stands_in else written
+    known = {**written, "topology": _machine("fat-tree")} if stands_in else written
     experiment = experiments.load({key: value for key, value in known.items() if key != "sweep"})
     resolved = tomllib.loads(experiment.resolved_point(0))
     if stands_in:
@@ -99,9 +99,17 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
 def _experiment(name: str) -> dict[str, Any]:
     """The keys that the file sets."""
     base = {"title": f"Uniform traffic on a {name}", "link": LINK, "workload": TRAFFIC, "measure": {}, "sweep": LOADS}
-    kind = name if name in MACHINES else "fat-tree"
-    machine = {"topology": {"kind": kind, **MACHINES[kind]}}
+    machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
     return {**base, **machine, **PURPOSES.get(name, {})}
+
+
+def _machine(kind: str) -> dict[str, Any]:
+    """A small machine of a kind, as the table of its topology."""
+    if kind in MACHINES:
+        return {"kind": kind, **MACHINES[kind]}
+    (section,) = (section for section in sections() if section.path == "topology" and section.tag == ("kind", kind))
+    lines = [f"{key.name} = {key.example}" for key in section.keys if key.required]
+    return {"kind": kind, **tomllib.loads("\n".join(lines))}
 
 
 def _head(name: str, written: Mapping[str, Any]) -> str:
