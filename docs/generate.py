@@ -66,7 +66,7 @@ def catalogue() -> str:
     """What `cutthrough list` names."""
     lines = []
     for kind, entries in reference.catalogue().items():
-        lines += [f"## {kind.capitalize()}", ""]
+        lines += [f"## {kind[0].upper()}{kind[1:]}", ""]
         lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
     return "\n".join(lines)
 
