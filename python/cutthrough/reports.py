@@ -190,42 +190,44 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
     return Fitted(columns, title)
 
 
-def analysis_table(analysis: Mapping[str, Any]) -> Table:
+def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
     """Channel loads by class, per unit of offered load."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("class of channels")
-    table.add_column("channels", justify="right")
-    table.add_column("max load", justify="right")
-    table.add_column("mean load", justify="right")
-    for loads in analysis["class_loads"]:
-        table.add_row(loads["class"], f"{loads['channels']:,}", f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
-    return table
+    classes = analysis["class_loads"]
+    return Fitted(
+        [
+            Column("class of channels", [loads["class"] for loads in classes], is_text=True),
+            Column("channels", [f"{loads['channels']:,}" for loads in classes], 1),
+            Column("max load", [f"{loads['max']:.4f}" for loads in classes]),
+            Column("mean load", [f"{loads['mean']:.4f}" for loads in classes], 2),
+        ],
+        elsewhere="`--json` has them.",
+    )
 
 
-def channels_table(loads: ChannelLoads) -> Table:
+def channels_table(loads: ChannelLoads) -> Fitted:
     """How much each class of channels is used, and should be."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("class of channels")
-    columns = [name for name in (loads.quantity, loads.reference) if name]
-    for heading in ("channels", *(f"{part} {WORDS[name]}" for part in ("mean", "max") for name in columns)):
-        table.add_column(heading, justify="right")
-    for row in loads.by_class():
-        values = [f"{row[name][part]:.4f}" for part in ("mean", "max") for name in columns]
-        table.add_row(row["class"], f"{row['channels']:,}", *values)
-    return table
+    rows = loads.by_class()
+    names = [name for name in (loads.quantity, loads.reference) if name]
+    columns = [
+        Column("class of channels", [row["class"] for row in rows], is_text=True),
+        Column("channels", [f"{row['channels']:,}" for row in rows], 1),
+    ]
+    for part, rank in (("mean", 2), ("max", 0)):
+        for name in names:
+            columns.append(Column(f"{part} {WORDS[name]}", [f"{row[name][part]:.4f}" for row in rows], rank))
+    return Fitted(columns, elsewhere="`--json` has them.")
 
 
-def hottest_table(loads: ChannelLoads, count: int = 8) -> Table:
+def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     """The most used channels between routers, the hottest first."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("hottest channels")
-    table.add_column("")
-    columns = [name for name in (loads.quantity, loads.reference) if name]
-    for name in columns:
-        table.add_column(WORDS[name], justify="right")
-    for row in loads.hottest(count):
-        table.add_row(row["class"], row["name"], *(f"{row[name]:.4f}" for name in columns))
-    return table
+    rows = loads.hottest(count)
+    columns = [
+        Column("hottest channels", [row["class"] for row in rows], is_text=True),
+        Column("", [row["name"] for row in rows], is_text=True),
+    ]
+    for name in (name for name in (loads.quantity, loads.reference) if name):
+        columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
+    return Fitted(columns)
 
 
 def check_table(report: Mapping[str, Any]) -> Table:
@@ -299,16 +301,14 @@ def claims_table(title: str, claims: Sequence[Claim]) -> Table:
     return table
 
 
-def sensitivity_table(claims: Sequence[Claim]) -> Table:
+def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
     """Every claim's number under each variant of what the paper leaves open."""
-    table = Table(title="\nUnder other choices", title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("claim", no_wrap=True)
     variants = list(dict.fromkeys(variant for claim in claims for variant in claim.sensitivity))
-    for variant in variants:
-        table.add_column(variant, justify="right")
-    for claim in (claim for claim in claims if claim.sensitivity):
-        table.add_row(claim.id, *(_cell(claim.sensitivity.get(variant), "{:.4g}") for variant in variants))
-    return table
+    open_ = [claim for claim in claims if claim.sensitivity]
+    columns = [Column("claim", [claim.id for claim in open_], is_text=True)]
+    for rank, variant in enumerate(variants, 1):
+        columns.append(Column(variant, [_cell(claim.sensitivity.get(variant), "{:.4g}") for claim in open_], rank))
+    return Fitted(columns, "\nUnder other choices")
 
 
 def _shown(results: Results) -> tuple[tuple[str, str, str], ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Fitted"]
 
-#: The width to which names are broken where a table is too wide, in characters.
+#: The width down to which names are broken before columns are left out, in characters.
 NARROW = 20
 #: A width that every table fits.
 UNLIMITED = 1_000_000
@@ -65,7 +65,8 @@ class Fitted:
             if least is None or least.rank == 0:
                 break
             shown.remove(least)
-        yield self._table(shown, narrow)
+        # Rich breaks names as far as the width asks for, the longest first.
+        yield self._table(shown, narrow=False)
         left_out = [column.heading for column in self.columns if column not in shown]
         if left_out:
             yield Text(f"Left out at this width: {', '.join(left_out)}. {self.elsewhere}".rstrip(), style="dim")
@@ -73,9 +74,9 @@ class Fitted:
     def _width(self, columns: Sequence[Column], narrow: bool, console: Console) -> int:
         """The width that a table takes if nothing limits it."""
         options = console.options.update_width(UNLIMITED)
-        return Measurement.get(console, options, self._table(columns, narrow, titled=False)).maximum
+        return Measurement.get(console, options, self._table(columns, narrow=narrow, titled=False)).maximum
 
-    def _table(self, columns: Sequence[Column], narrow: bool, *, titled: bool = True) -> Table:
+    def _table(self, columns: Sequence[Column], *, narrow: bool, titled: bool = True) -> Table:
         title = self.title if titled and self.title else None
         table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
         for column in columns:
