@@ -8,12 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import _core
+from cutthrough import _core, reference
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "check", "analyze", "plot", "map", "list", "reproduce")
+COMMANDS = ("run", "check", "analyze", "plot", "map", "new", "explain", "list", "reproduce")
 
 
 def write(directory: Path) -> None:
@@ -65,8 +65,8 @@ def cell(text: str) -> str:
 def catalogue() -> str:
     """What `cutthrough list` names."""
     lines = []
-    for kind, entries in {**json.loads(_core.catalogue()), **json.loads(_core.mapping_catalogue())}.items():
-        lines += [f"## {kind.capitalize()}", ""]
+    for kind, entries in reference.catalogue().items():
+        lines += [f"## {kind[0].upper()}{kind[1:]}", ""]
         lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
     return "\n".join(lines)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough.packages import MissingPackage
 
 from .conftest import ROOT
 
@@ -35,7 +37,7 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     closed = ["messages"] if "pairs" in keys else ["completion"]
     curves = closed if "phases" in keys else ["latency", "throughput"]
     curves += ["slowdown"] if any("slowdown" in job for job in keys.get("jobs", ())) else []
-    assert names[: 2 * len(curves)] == [f"{curve}.{form}" for curve in curves for form in ("png", "svg")]
+    assert names[: len(curves)] == [f"{curve}.png" for curve in curves]
     assert any(name.startswith("channels-") for name in names)
 
 
@@ -76,3 +78,27 @@ def test_pages_do_what_they_show(page: Path, workplace: Path, cutthrough: Callab
                 assert ran.status == 0, f"{line}\n{ran.err}"
     for text in blocks(page, "python"):
         exec(compile(text, str(page), "exec"), {})  # noqa: S102  (our own documentation)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "tutorial.md"], ids=lambda page: page.stem)
+def test_first_programs_need_no_optional_package(
+    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, cutthrough: Callable[..., Any]
+) -> None:
+    """Catches a program that fails in the environment of `make`, where pandas and polars are not installed."""
+    for package in ("pandas", "polars", "mpi4py", "scipy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    programs = blocks(page, "python")
+    assert programs
+    for text in programs:
+        exec(compile(text, str(page), "exec"), {})  # noqa: S102  (our own documentation)
+
+
+def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an error that does not say what to install."""
+    results = ct.Results(points=[{"a": 1}])
+    for package, convert in (("pandas", results.to_pandas), ("polars", results.to_polars)):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingPackage, match=rf"needs {package}: pip install {package} ") as raised:
+            convert()
+        assert "\n" not in str(raised.value)
+        assert raised.value.__suppress_context__

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from cutthrough import Results, plots
-from cutthrough.series import label_of, pick_axis, split
+from cutthrough.plots.strokes import Stroke
+from cutthrough.series import brief_labels, label_of, pick_axis, split
+from matplotlib import style
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 
 def point(load: float, **keys: Any) -> dict[str, Any]:
@@ -31,15 +35,26 @@ def results(axes: list[str], points: list[dict[str, Any]]) -> Results:
     return Results(points=points, axes=axes, title="a title")
 
 
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def axes_size(figure: Figure) -> tuple[float, float]:
+    """Width and height of the axes in inches, once the figure is laid out."""
+    with style.context(plots.STYLE):
+        figure.draw_without_rendering()
+    extent = figure.axes[0].get_window_extent()
+    return extent.width / figure.dpi, extent.height / figure.dpi
+
+
 def test_lines_and_axes_carry_units() -> None:
     """Catches an axis without a unit, a lost line, and saturated points that look like others."""
     found = results(["p", "workload.load"], [point(load, p=p) for p in ("x", "y") for load in (0.2, 0.6, 1.0)])
     axes = plots.figure(found, "latency").axes[0]
     assert axes.get_ylabel().endswith("(ns)") or axes.get_ylabel().endswith("(µs)")
     assert "share" in axes.get_xlabel()
-    legend = axes.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["x", "y", "saturated"]
+    assert legend_of(plots.figure(found, "latency")) == ["x", "y", "saturated"]
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [np.asarray(line.get_xdata()).tolist() for line in hollow] == [[1.0], [1.0]]
 
@@ -47,9 +62,7 @@ def test_lines_and_axes_carry_units() -> None:
 def test_one_line_shows_its_99th_percentile() -> None:
     """Catches a single curve without its tail."""
     found = results(["workload.load"], [point(load) for load in (0.2, 0.6)])
-    legend = plots.figure(found, "latency").axes[0].get_legend()
-    assert legend is not None
-    assert "99th percentile" in [text.get_text() for text in legend.get_texts()]
+    assert "99th percentile" in legend_of(plots.figure(found, "latency"))
 
 
 def test_confidence_band_is_the_interval() -> None:
@@ -146,9 +159,9 @@ def test_labels_of_tables() -> None:
 def test_saved_plots_are_the_same_bytes(tmp_path: Path) -> None:
     """Catches dates or random names in files."""
     found = results(["workload.load"], [point(0.2), point(0.6)])
-    first, second = plots.save(found, tmp_path / "a"), plots.save(found, tmp_path / "b")
+    first, second = (plots.save(found, tmp_path / name, ["png", "svg"]) for name in "ab")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    assert len(first) == 4
+    assert [path.name for path in first] == ["latency.png", "latency.svg", "throughput.png", "throughput.svg"]
 
 
 def test_missing_values_leave_gaps(tmp_path: Path) -> None:
@@ -161,7 +174,7 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    with pytest.raises(ValueError, match="latency, throughput, slowdown, completion, messages and channels"):
+    with pytest.raises(ValueError, match="latency, throughput, slowdown, completion, phases, messages and channels"):
         plots.figure(results([], [point(0.1)]), "colour")
 
 
@@ -179,3 +192,94 @@ def test_closed_workloads_show_their_phases(tmp_path: Path) -> None:
     tops = [[round(bar.get_y() + bar.get_height(), 6) for bar in bars] for bars in axes.containers]
     assert tops == [[20.0, 20.0], [50.0, 20.0]]
     assert axes.get_ylabel().endswith("(µs)")
+
+
+def test_forty_long_names_leave_the_axes_their_size() -> None:
+    """Catches a legend that squeezes the axes, or that is wider than the figure."""
+    loads = (0.2, 0.6, 1.0)
+    few = results(["p", "workload.load"], [point(load, p=p) for p in ("x", "y") for load in loads])
+    names = [f"a line with quite a long name, number {number}, with an end {number} of its own" for number in range(40)]
+    many = results(["p", "workload.load"], [point(load, p=name) for name in names for load in loads])
+    drawn = plots.figure(many, "latency")
+    assert axes_size(drawn) == pytest.approx(axes_size(plots.figure(few, "latency")), rel=0.05)
+    assert len(legend_of(drawn)) == 41
+    assert drawn.legends[0].get_window_extent().width <= drawn.bbox.width
+
+
+def test_long_names_along_the_axis_leave_it_its_height() -> None:
+    """Catches names that overlap, or stand upright at the cost of the axes."""
+    names = [f"a-kind-of-network-{number}" for number in range(9)]
+    found = results(["kind"], [point(0.5, kind=name) for name in names])
+    drawn = plots.figure(found, "throughput")
+    height = axes_size(drawn)[1]
+    assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == names
+    assert all(label.get_rotation() == 90 for label in drawn.axes[0].get_xticklabels())
+    assert height > 0.95 * axes_size(plots.figure(results(["workload.load"], [point(0.2), point(0.6)])))[1]
+
+
+def test_no_two_lines_look_the_same() -> None:
+    """Catches a look that is repeated, and 64 lines that differ by their dashes only."""
+    strokes = [Stroke.of(number) for number in range(256)]
+    assert len({str(stroke) for stroke in strokes}) == 256
+    assert len({(stroke.colour, stroke.marker) for stroke in strokes[:64]}) == 64
+
+
+def test_saturated_and_unconverged_points_are_told_apart() -> None:
+    """Catches a doubtful point that looks like a sure one, and marks without a word in the legend."""
+    points = [{**point(load), "converged": load != 0.6} for load in (0.2, 0.6, 1.0)]
+    drawn = plots.figure(results(["workload.load"], points), "throughput")
+    assert legend_of(drawn)[-2:] == ["saturated", "not converged"]
+    marked = {line.get_marker(): np.asarray(line.get_xdata()).tolist() for line in drawn.axes[0].lines[2:]}
+    assert marked == {"o": [1.0], "x": [0.6]}
+
+
+def test_axes_fit_the_data() -> None:
+    """Catches points in a corner of empty axes."""
+    low = plots.figure(results(["workload.load"], [point(0.02), point(0.08)]), "throughput").axes[0]
+    assert 0.08 < low.get_ylim()[1] < 0.1
+    narrow = plots.figure(results(["workload.load"], [point(0.8), point(0.85)]), "throughput").axes[0]
+    assert 0.75 < narrow.get_xlim()[0] < 0.8
+
+
+def test_a_single_point_has_its_value_written() -> None:
+    """Catches a figure of one point without a number."""
+    found = results([], [point(0.5)])
+    texts = [text.get_text() for text in plots.figure(found, "throughput").axes[0].texts]
+    assert texts == ["0.5"]
+    assert len(plots.figure(found, "latency").axes[0].texts) == 2
+
+
+def test_labels_leave_out_what_all_have_in_common() -> None:
+    """Catches long labels that differ in their last word, and labels that are the same for different values."""
+    routers = [{"kind": "input-queued", "buffer": size, "vcs": 2} for size in ("1 KiB", "2 KiB")]
+    assert list(brief_labels(routers).values()) == ["buffer 1 KiB", "buffer 2 KiB"]
+    assert list(brief_labels(["networks/taper/a.edges", "networks/taper/b.edges"]).values()) == ["a.edges", "b.edges"]
+    assert list(brief_labels(["up-down", "up-down2"]).values()) == ["up-down", "up-down2"]
+    assert list(brief_labels([{"kind": "uniform"}, {"kind": "shift", "offset": 3}]).values()) == [
+        "uniform",
+        "shift (offset 3)",
+    ]
+    assert list(brief_labels(["one and the same", "one and the same "]).values()) == [
+        "one and the same",
+        "one and the same ",
+    ]
+
+
+def ring(phases: int, volume: str = "1 KiB") -> dict[str, Any]:
+    times = [20_000.0 + 1000 * (number % 7) for number in range(phases)]
+    held = [{"dimension": None, "time_ns": time} for time in times]
+    return {"workload.volume": volume, "time_ns": sum(times), "phases": held}
+
+
+def test_many_phases_have_a_figure_of_their_own_and_no_legend_of_each(tmp_path: Path) -> None:
+    """Catches a legend of 126 entries, and phases of which no figure shows which are slow."""
+    found = results(["workload.volume"], [ring(126), ring(126, "2 KiB")])
+    assert [path.name for path in plots.save(found, tmp_path)] == ["completion.png", "phases.png"]
+    drawn = plots.figure(found, "completion")
+    assert legend_of(drawn) == ["126 phases", "the slowest phase"]
+    highest = max(bar.get_y() + bar.get_height() for bars in drawn.axes[0].containers for bar in bars)
+    assert highest == pytest.approx(found.points[0]["time_ns"] * 1e-3)
+    lines = plots.figure(found, "phases").axes[0].lines
+    assert [len(np.asarray(line.get_ydata())) for line in lines] == [126, 126]
+    with pytest.raises(ValueError, match="no point has phases"):
+        plots.figure(results([], [point(0.1)]), "phases")

@@ -66,7 +66,7 @@ def test_run_writes_tables_experiment_and_plots(cutthrough: Callable[..., Any], 
     assert str(directory / "latency.png") in ran.out
     held = {path.name for path in directory.iterdir() if not path.name.startswith("channels-")}
     tables = {"points.parquet", "points.csv", "results.json", "experiment.toml"}
-    assert held == tables | {"latency.png", "latency.svg", "throughput.png", "throughput.svg"}
+    assert held == tables | {"latency.png", "throughput.png"}
     assert (directory / "latency.png").read_bytes().startswith(b"\x89PNG")
     stored = json.loads((directory / "results.json").read_text())
     table = pq.read_table(directory / "points.parquet")
@@ -106,13 +106,52 @@ def test_saturation_search_finds_a_load_below_the_bound(cutthrough: Callable[...
 
 def test_plot_draws_again_from_what_run_wrote(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
     """Catches plots that need the simulation, and formats that are ignored."""
-    cutthrough("run", small, "--out", tmp_path / "a")
+    cutthrough("run", small, "--out", tmp_path / "a", "--format", "svg")
     ran = cutthrough("plot", tmp_path / "a", "--out", tmp_path / "b", "--format", "svg")
     assert ran.status == 0
     drawn = ("channels-001", "latency", "throughput")
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [f"{name}.svg" for name in drawn]
     for name in drawn:
         assert (tmp_path / "b" / f"{name}.svg").read_bytes() == (tmp_path / "a" / f"{name}.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("plots", "drawn"),
+    [
+        ("none", set()),
+        ("main", {"latency.pdf", "throughput.pdf", "channels-001.pdf"}),
+        ("all", {"latency.pdf", "throughput.pdf", "channels-001.pdf", "channels-003.pdf"}),
+    ],
+)
+def test_plots_are_those_asked_for(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path, plots: str, drawn: set[str]
+) -> None:
+    """Catches pictures that nobody asked for, and a format that is ignored."""
+    text = small.read_text().replace("[sweep]", '[sweep]\n"routing.kind" = ["d-mod-k", "random-up-down"]')
+    small.write_text(text)
+    out = tmp_path / "out"
+    assert cutthrough("run", small, "--out", out, "--plots", plots, "--format", "pdf").status == 0
+    assert {path.name for path in out.iterdir() if path.suffix in {".png", ".svg", ".pdf"}} == drawn
+
+
+def test_unknown_formats_and_plots_are_refused(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a format that is found wrong only when the run has ended."""
+    for option, word in (("--format", "gif"), ("--plots", "some")):
+        ran = cutthrough("run", small, option, word)
+        assert (ran.status, ran.out) == (2, "")
+        assert word in ran.err
+
+
+def test_title_follows_set(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches a variant whose plots cannot be told from the original's."""
+    for sets, title in (
+        (["topology.k=2", "workload.load=0.2"], "small (topology.k = 2, workload.load = 0.2)"),
+        (["title=other", "workload.load=0.2"], "other"),
+        ([], "small"),
+    ):
+        options = [option for each in sets for option in ("--set", each)]
+        assert cutthrough("run", small, "--plots", "none", "--out", tmp_path / "out", *options).status == 0
+        assert json.loads((tmp_path / "out" / "results.json").read_text())["title"] == title
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "[1, 2]", '{"points": 3}', "\x00\x01"])
@@ -147,7 +186,7 @@ def test_an_exchange_tells_its_time(cutthrough: Callable[..., Any], tmp_path: Pa
     ran = cutthrough("run", path, "--out", tmp_path / "out")
     assert ran.status == 0
     assert "phase 0 ns" in ran.out
-    assert (tmp_path / "out" / "completion.svg").exists()
+    assert (tmp_path / "out" / "completion.png").exists()
     (point,) = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
     assert point["time_ns"] == point["phases"][0]["time_ns"]
     loads = pq.read_table(tmp_path / "out" / "channels-000.parquet")

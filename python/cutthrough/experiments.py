@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from cutthrough.errors import ExperimentError
 
 __all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]
 
+#: The path that means standard input.
+STANDARD_INPUT = Path("-")
 #: A path of an experiment file, or its content as nested mappings.
 Source = str | Path | Mapping[str, Any]
 
@@ -44,10 +47,27 @@ def load(
 def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
     """Reads an experiment file; overrides are dotted keys with values as TOML (a bare word is a string).
 
+    The path `-` is standard input: paths in it start from the working directory.
+
     Raises:
         ExperimentError: The file cannot be read, or the experiment is wrong.
     """
+    if path == STANDARD_INPUT:
+        return _core.Experiment.load(_standard_input(), "standard input", ".", overrides)
     return _core.Experiment.read(path, overrides)
+
+
+def _standard_input() -> str:
+    """All of standard input, as text.
+
+    Raises:
+        ExperimentError: It is no text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"error: standard input is not UTF-8 text (byte {error.start})"
+        raise ExperimentError(message) from None
 
 
 def resolved(experiment: _core.Experiment) -> str:

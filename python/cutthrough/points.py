@@ -5,14 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
 
-__all__ = ["Point", "PointTable"]
+__all__ = ["MANY_PHASES", "Point", "PointTable", "is_saturated", "is_unconverged", "phase_times"]
+
+#: More phases than this have neither a column nor a colour each.
+MANY_PHASES = 8
 
 #: One point of a run: its sweep keys, its seed, and what was measured.
 Point = dict[str, Any]
+
+
+def is_saturated(point: Mapping[str, Any]) -> bool:
+    """Whether a point's network accepts less than is offered."""
+    return bool(point.get("saturated"))
+
+
+def is_unconverged(point: Mapping[str, Any]) -> bool:
+    """Whether a point ended, by its limit of time, before it reached the precision asked for."""
+    return point.get("converged") is False
+
+
+def phase_times(point: Mapping[str, Any]) -> list[float | None]:
+    """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
+    return [phase["time_ns"] for phase in point.get("phases", ())]
 
 
 class PointTable(Protocol):

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
+from rich.text import Text
 
-from cutthrough.series import label_of
+from cutthrough.points import MANY_PHASES, is_saturated, is_unconverged, phase_times
+from cutthrough.series import brief_labels, label_of
+from cutthrough.tables import Column, Fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
+    from cutthrough.reference import Key
     from cutthrough.reproduce import Claim
     from cutthrough.results import Results
 
@@ -22,7 +26,10 @@ __all__ = [
     "check_table",
     "claims_table",
     "hottest_table",
+    "key_table",
+    "keys_table",
     "mapping_table",
+    "phases_table",
     "points_table",
     "sensitivity_table",
 ]
@@ -85,82 +92,142 @@ SHOWN_MAPPING = (
 )
 
 
-def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Table:
+#: What is left out first where a table is too wide. What is not here is always shown.
+LEFT_OUT_FIRST = (
+    "latency_p50_ns",
+    "wall_s",
+    "proxies",
+    "hops_mean",
+    "pair_channels_mean",
+    "mean_channel_load",
+    "accepted_load_min",
+    "imbalance",
+    "dilation_max",
+    "message_time_spread",
+    "compute_ns",
+    "hops_per_byte",
+    "latency_p99_ns",
+    "bandwidth_B_per_s",
+    "latency_ci_ns",
+    "hop_bytes",
+)
+#: The rank of columns of phases: they go before all others.
+PHASE_RANK = len(LEFT_OUT_FIRST) + 1
+#: Rows of a table of phases: of the first, of the slowest, and of the last.
+FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
+
+
+def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Fitted:
     """One line a mapping: its strategy and its measures."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("strategy")
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
         shown.append(("step_time_ns", "step ns", "{:,.0f}"))
-    for _, heading, _ in shown:
-        table.add_column(heading, justify="right")
-    for mapping in mappings:
-        table.add_row(mapping["strategy"], *(form.format(mapping[key]) for key, _, form in shown))
-    return table
+    columns = [Column("strategy", [mapping["strategy"] for mapping in mappings], is_text=True)]
+    for key, heading, form in shown:
+        columns.append(Column(heading, [form.format(mapping[key]) for mapping in mappings], _rank(key)))
+    return Fitted(columns, elsewhere="`--json` has them.")
 
 
-def points_table(results: Results) -> Table:
+def points_table(results: Results) -> Fitted:
     """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads.
 
     Of several jobs, one line for each job of each point.
     """
     results = results.by_job()
-    table = Table(title=results.title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    shown = _shown(results)
     axes = [axis for axis in results.axes if axis not in {"workload.load", "workload.benchmark.message_size"}]
+    columns = []
     for axis in axes:
-        table.add_column(axis.rsplit(".", 1)[-1])
-    alone = "job" not in results.axes
-    phases = range(max((len(point.get("phases", ())) for point in results if alone), default=0))
-    for _, heading, _ in shown:
-        table.add_column(heading, justify="right")
-    for phase in phases:
-        table.add_column(f"phase {phase} ns", justify="right")
-    table.add_column("")
-    for point in results:
-        cells = [label_of(point.get(axis)) for axis in axes]
-        cells += [_cell(_scaled(point, key), form) for key, _, form in shown]
-        cells += [_cell(_phase_time(point, phase), "{:,.1f}") for phase in phases]
-        table.add_row(*cells, _remark(point), style=_tint(point))
-    return table
+        brief = brief_labels([point.get(axis) for point in results])
+        cells = [brief[label_of(point.get(axis))] for point in results]
+        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    for key, heading, form in _shown(results):
+        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], _rank(key)))
+    if "job" not in results.axes:
+        columns += _phase_columns(results)
+    columns.append(Column("", [_remark(point) for point in results], is_text=True))
+    styles = [_tint(point) for point in results]
+    return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
 
 
-def analysis_table(analysis: Mapping[str, Any]) -> Table:
+def _phase_columns(results: Results) -> list[Column]:
+    """A column for each phase; of many phases, how many they are and how long the slowest takes."""
+    times = [phase_times(point) for point in results]
+    most = max(map(len, times), default=0)
+    if most > MANY_PHASES:
+        ended = [[time for time in own if time is not None] for own in times]
+        return [
+            Column("phases", [f"{len(own):,}" for own in times]),
+            Column("slowest ns", [_cell(max(own, default=None), "{:,.1f}") for own in ended]),
+        ]
+    return [
+        Column(
+            f"phase {number} ns",
+            [_cell(own[number] if number < len(own) else None, "{:,.1f}") for own in times],
+            PHASE_RANK,
+        )
+        for number in range(most)
+    ]
+
+
+def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
+    """The first, the slowest and the last of many phases, and all of them together."""
+    times = phase_times(point)
+    ended = [number for number, time in enumerate(times) if time is not None]
+    slowest = sorted(ended, key=lambda number: (-(times[number] or 0.0), number))[:SLOWEST_PHASES]
+    ends = {*range(FIRST_PHASES), *range(len(times) - LAST_PHASES, len(times))}
+    rows = sorted({*slowest, *(number for number in ends if 0 <= number < len(times))})
+    total = sum(times[number] or 0.0 for number in ended)
+    names = [f"phase {number}" for number in rows]
+    cells = [_cell(times[number], "{:,.1f}") for number in rows]
+    shares = [_cell((times[number] or 0.0) / total if total else None, "{:.2%}") for number in rows]
+    remarks = ["slowest" if slowest and number == slowest[0] else "" for number in rows]
+    columns = [
+        Column("", [*names, f"mean of {len(ended):,}", f"all {len(times):,}"], is_text=True),
+        Column("time ns", [*cells, _cell(total / len(ended) if ended else None, "{:,.1f}"), f"{total:,.1f}"]),
+        Column("share", [*shares, _cell(1 / len(ended) if ended else None, "{:.2%}"), "100.00%" if total else "-"]),
+        Column("", [*remarks, "", ""], is_text=True),
+    ]
+    return Fitted(columns, title)
+
+
+def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
     """Channel loads by class, per unit of offered load."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("class of channels")
-    table.add_column("channels", justify="right")
-    table.add_column("max load", justify="right")
-    table.add_column("mean load", justify="right")
-    for loads in analysis["class_loads"]:
-        table.add_row(loads["class"], f"{loads['channels']:,}", f"{loads['max']:.4f}", f"{loads['mean']:.4f}")
-    return table
+    classes = analysis["class_loads"]
+    return Fitted(
+        [
+            Column("class of channels", [loads["class"] for loads in classes], is_text=True),
+            Column("channels", [f"{loads['channels']:,}" for loads in classes], 1),
+            Column("max load", [f"{loads['max']:.4f}" for loads in classes]),
+            Column("mean load", [f"{loads['mean']:.4f}" for loads in classes], 2),
+        ],
+        elsewhere="`--json` has them.",
+    )
 
 
-def channels_table(loads: ChannelLoads) -> Table:
+def channels_table(loads: ChannelLoads) -> Fitted:
     """How much each class of channels is used, and should be."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("class of channels")
-    columns = [name for name in (loads.quantity, loads.reference) if name]
-    for heading in ("channels", *(f"{part} {WORDS[name]}" for part in ("mean", "max") for name in columns)):
-        table.add_column(heading, justify="right")
-    for row in loads.by_class():
-        values = [f"{row[name][part]:.4f}" for part in ("mean", "max") for name in columns]
-        table.add_row(row["class"], f"{row['channels']:,}", *values)
-    return table
+    rows = loads.by_class()
+    names = [name for name in (loads.quantity, loads.reference) if name]
+    columns = [
+        Column("class of channels", [row["class"] for row in rows], is_text=True),
+        Column("channels", [f"{row['channels']:,}" for row in rows], 1),
+    ]
+    for part, rank in (("mean", 2), ("max", 0)):
+        for name in names:
+            columns.append(Column(f"{part} {WORDS[name]}", [f"{row[name][part]:.4f}" for row in rows], rank))
+    return Fitted(columns, elsewhere="`--json` has them.")
 
 
-def hottest_table(loads: ChannelLoads, count: int = 8) -> Table:
+def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     """The most used channels between routers, the hottest first."""
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("hottest channels")
-    table.add_column("")
-    columns = [name for name in (loads.quantity, loads.reference) if name]
-    for name in columns:
-        table.add_column(WORDS[name], justify="right")
-    for row in loads.hottest(count):
-        table.add_row(row["class"], row["name"], *(f"{row[name]:.4f}" for name in columns))
-    return table
+    rows = loads.hottest(count)
+    columns = [
+        Column("hottest channels", [row["class"] for row in rows], is_text=True),
+        Column("", [row["name"] for row in rows], is_text=True),
+    ]
+    for name in (name for name in (loads.quantity, loads.reference) if name):
+        columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
+    return Fitted(columns)
 
 
 def check_table(report: Mapping[str, Any]) -> Table:
@@ -176,12 +243,45 @@ def check_table(report: Mapping[str, Any]) -> Table:
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
     """Everything of one kind that an experiment file can name."""
-    table = Table(title=kind, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table = Table(
+        title=kind or None, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
+    )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
     table.add_column(style="dim")
     for entry in entries:
-        table.add_row(f"  {entry['name']}", entry["summary"], ", ".join(entry.get("keys", ())))
+        table.add_row(*map(Text, (f"  {entry['name']}", entry["summary"], ", ".join(entry.get("keys", ())))))
+    return table
+
+
+def keys_table(keys: Sequence[Key]) -> Table:
+    """The keys of a section: type and range, default, meaning."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("key", style="cyan", no_wrap=True)
+    for heading in ("value", "default", "meaning"):
+        table.add_column(heading, ratio=None if heading != "meaning" else 1)
+    for key in keys:
+        value = f"{key.value}, {key.range}" if key.range else key.value
+        default = key.default if key.default is not None else "required" if key.required else ""
+        table.add_row(*map(Text, (key.name, value, default, " ".join(key.doc.split()))))
+    return table
+
+
+def key_table(key: Key, example: str) -> Table:
+    """What can be said of a key, a line each."""
+    default = key.default if key.default is not None else "none: it is required" if key.required else "none"
+    facts = {"value": key.value, "unit": key.unit, "default": default, "range": key.range}
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, Text(fact))
+    for word, doc in key.words:
+        table.add_row(
+            "" if word != key.words[0][0] else "words", Text(f'"{word}": {" ".join(doc.split())}'.rstrip(": "))
+        )
+    table.add_row("example", Text(example))
     return table
 
 
@@ -201,16 +301,14 @@ def claims_table(title: str, claims: Sequence[Claim]) -> Table:
     return table
 
 
-def sensitivity_table(claims: Sequence[Claim]) -> Table:
+def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
     """Every claim's number under each variant of what the paper leaves open."""
-    table = Table(title="\nUnder other choices", title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("claim", no_wrap=True)
     variants = list(dict.fromkeys(variant for claim in claims for variant in claim.sensitivity))
-    for variant in variants:
-        table.add_column(variant, justify="right")
-    for claim in (claim for claim in claims if claim.sensitivity):
-        table.add_row(claim.id, *(_cell(claim.sensitivity.get(variant), "{:.4g}") for variant in variants))
-    return table
+    open_ = [claim for claim in claims if claim.sensitivity]
+    columns = [Column("claim", [claim.id for claim in open_], is_text=True)]
+    for rank, variant in enumerate(variants, 1):
+        columns.append(Column(variant, [_cell(claim.sensitivity.get(variant), "{:.4g}") for claim in open_], rank))
+    return Fitted(columns, "\nUnder other choices")
 
 
 def _shown(results: Results) -> tuple[tuple[str, str, str], ...]:
@@ -231,15 +329,16 @@ def _scaled(point: Mapping[str, Any], key: str) -> Any:
     return value / 1e9 if key == "bandwidth_B_per_s" and value is not None else value
 
 
-def _phase_time(point: Mapping[str, Any], phase: int) -> float | None:
-    phases = point.get("phases", ())
-    return phases[phase]["time_ns"] if phase < len(phases) else None
+def _rank(key: str) -> int:
+    """When the column of a quantity is left out; 0 for never."""
+    return len(LEFT_OUT_FIRST) - LEFT_OUT_FIRST.index(key) if key in LEFT_OUT_FIRST else 0
 
 
 def _remark(point: Mapping[str, Any]) -> str:
     if "phases" in point and point.get("time_ns") is None:
         return "not finished"
-    return "saturated" if point.get("saturated") else ""
+    words = (("saturated", is_saturated(point)), ("not converged", is_unconverged(point)))
+    return ", ".join(word for word, holds in words if holds)
 
 
 def _cell(value: Any, form: str) -> str:
@@ -247,7 +346,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def _tint(point: Mapping[str, Any]) -> str:
-    return "yellow" if point.get("saturated") else ""
+    return "yellow" if is_saturated(point) or is_unconverged(point) else ""
 
 
 def _is_integer(value: Any) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from cutthrough.channels import ENDS, Stored
+from cutthrough.packages import require
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -122,16 +123,23 @@ class Results:
         return pa.table(dict(zip(names, columns, strict=True))).replace_schema_metadata(metadata)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The points as a pandas frame (needs `cutthrough[pandas]`)."""
+        """The points as a pandas frame (needs `cutthrough[pandas]`).
+
+        Raises:
+            MissingPackage: pandas is not installed.
+        """
+        require("pandas", "Results.to_pandas")
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """The points as a polars frame (needs `cutthrough[polars]`)."""
-        import polars as pl
+        """The points as a polars frame (needs `cutthrough[polars]`).
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101  (a table becomes a frame, not a series)
+        Raises:
+            MissingPackage: polars is not installed.
+        """
+        polars = require("polars", "Results.to_polars")
+        frame: pl.DataFrame = polars.from_arrow(self.to_arrow())
         return frame
 
     def channels(self, place: int | None = None) -> pa.Table:
@@ -172,8 +180,8 @@ class Results:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion`, of benchmarks `messages`,
-                of several jobs that were compared with themselves alone `slowdown`.
+            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
+                benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         import cutthrough.plots as plots
@@ -197,11 +205,11 @@ class Results:
         return directory
 
     def save_plots(
-        self, directory: str | Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+        self, directory: str | Path, formats: Sequence[str] = ("png",), places: Sequence[int] | None = None
     ) -> list[Path]:
         """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
 
-        `places` are the points whose channels are drawn; without it, of every line the one with the hottest channel.
+        `places` are the points whose channels are drawn; without it, the one with the hottest channel of all.
         """
         import cutthrough.plots as plots
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["Axis", "Series", "label_of", "name_of", "pick_axis", "split"]
+__all__ = ["Axis", "Series", "brief_labels", "label_of", "name_of", "pick_axis", "split"]
 
 LOAD = "workload.load"
 MESSAGE = "workload.benchmark.message_size"
@@ -20,6 +20,8 @@ MESSAGE = "workload.benchmark.message_size"
 JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 #: The unit of loads.
 SHARE = "share of the injection bandwidth"
+#: Characters from which on a beginning that all labels share is left out.
+LONG_START = 10
 #: Swept keys that points have as measured quantities too, by those.
 MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
@@ -73,20 +75,56 @@ def pick_axis(points: Sequence[Point], axes: Sequence[str]) -> Axis:
 
 
 def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Series]:
-    """One series for each combination of the keys that are not the axis, in the order of the sweep."""
+    """One series for each combination of the keys that are not the axis, in the order of the sweep.
+
+    Their labels leave out what all values of a key have in common.
+    """
     used = MEASURED.get(axis.key, axis.key)
     keys = [key for key in axes if key != used]
     groups: dict[tuple[str, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(tuple(label_of(point.get(key)) for key in keys), []).append(point)
-    return [Series(name_of(keys, values), sorted(held, key=axis.place)) for values, held in groups.items()]
+    brief = [brief_labels([point.get(key) for point in points]) for key in keys]
+    named = (name_of(keys, [words[value] for words, value in zip(brief, values, strict=True)]) for values in groups)
+    return [Series(name, sorted(held, key=axis.place)) for name, held in zip(named, groups.values(), strict=True)]
+
+
+def brief_labels(values: Sequence[Any]) -> dict[str, str]:
+    """The labels of a key's values, each with one without what all have in common.
+
+    Of tables these are the entries that all share, of paths the folder, of long texts the words that all start with.
+    """
+    distinct = {label_of(value): value for value in values}
+    full = list(distinct)
+    if len(full) < 2:
+        return {label: label for label in full}
+    tables = [value for value in distinct.values() if isinstance(value, dict)]
+    if len(tables) == len(full):
+        first = tables[0]
+        shared = {key for key in first if all(key in table and table[key] == first[key] for table in tables)}
+        short = [label_of({key: item for key, item in table.items() if key not in shared}) for table in tables]
+    else:
+        start = _common_start(full)
+        short = [label[start:] for label in full]
+    # Labels stay apart, whatever is left of them.
+    distinguishes = len(set(short)) == len(full) and all(short)
+    return dict(zip(full, short if distinguishes else full, strict=True))
+
+
+def _common_start(texts: Sequence[str]) -> int:
+    """How many characters of texts are a beginning that all share, up to a separator, where that is long."""
+    first, last = min(texts), max(texts)
+    common = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
+    end = max(first.rfind(separator, 0, common) for separator in " /,") + 1
+    return end if end >= LONG_START else 0
 
 
 def label_of(value: Any) -> str:
     """A value of a sweep, in few words: `uniform`, `shift (offset 5)`."""
-    if isinstance(value, dict) and "kind" in value:
+    if isinstance(value, dict):
         rest = ", ".join(f"{key} {label_of(item)}" for key, item in value.items() if key != "kind")
-        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({rest})" if kind and rest else kind or rest
     return value if isinstance(value, str) else json.dumps(value)
 
 

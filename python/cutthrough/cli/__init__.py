@@ -7,25 +7,65 @@ standard error. The exit status is 0 if all is done, 2 if the input is wrong, an
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
-from cutthrough.cli import inspect, mapping, reproduce, run
 from cutthrough.cli.common import WRONG_INPUT, complain
-from cutthrough.errors import ExperimentError, RunError
+from cutthrough.cli.complete import joined_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["app", "main"]
 
+#: The module of each command, in the order of the help. It is imported when the command is used or its help is shown.
+HOMES = {
+    "run": "run",
+    "plot": "run",
+    "check": "inspect",
+    "analyze": "inspect",
+    "map": "mapping",
+    "new": "explain",
+    "explain": "explain",
+    "list": "explain",
+    "reproduce": "reproduce",
+}
+
+
+class Commands(TyperGroup):
+    """The commands, each imported at its first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return list(HOMES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One command, or None if there is none of that name."""
+        if cmd_name not in HOMES:
+            return None
+        home = typer.Typer(rich_markup_mode="markdown", callback=_nothing)
+        register: Callable[[typer.Typer], None] = import_module(f"cutthrough.cli.{HOMES[cmd_name]}").register
+        register(home)
+        group = typer.main.get_command(home)
+        assert isinstance(group, TyperGroup)  # noqa: S101  (what has a callback is a group)
+        return group.commands[cmd_name]
+
+
+def _nothing() -> None:
+    """Makes a group of an application, however few its commands."""
+
+
 app = typer.Typer(
     name="cutthrough",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (run, inspect, mapping, reproduce):
-    module.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -47,11 +87,12 @@ def cutthrough(
 
     First steps:
 
+    - `cutthrough new fat-tree` writes an experiment file to start from
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
-    - `cutthrough list` names every topology, router, routing and pattern
+    - `cutthrough list` names every topology, router, routing and pattern, and `cutthrough explain NAME` explains it
     - `cutthrough reproduce --quick` repeats the experiments of published papers
     """
 
@@ -59,10 +100,16 @@ def cutthrough(
 def main() -> None:
     """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
     try:
-        app()
-    except ExperimentError as error:
-        complain(str(error))
-        sys.exit(WRONG_INPUT)
-    except (RunError, OSError) as error:
-        complain(f"error: {error}")
-        sys.exit(1)
+        with joined_words():
+            app()
+    except (ValueError, RuntimeError, OSError, ImportError) as error:
+        from cutthrough.errors import ExperimentError, RunError
+        from cutthrough.packages import MissingPackage
+
+        if isinstance(error, ExperimentError):
+            complain(str(error))
+            sys.exit(WRONG_INPUT)
+        if isinstance(error, RunError | OSError | MissingPackage):
+            complain(f"error: {error}")
+            sys.exit(1)
+        raise

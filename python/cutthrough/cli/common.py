@@ -1,28 +1,27 @@
-"""Common to several commands: options, the progress bar, and the output of errors."""
+"""Common to several commands: options, the answer and errors."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from cutthrough.errors import ExperimentError
+import cutthrough.cli.complete as complete
 
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
-__all__ = ["FileArgument", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
+__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
 
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (TOML).", show_default=False)]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The experiment file (TOML); `-` is standard input.", show_default=False)
+]
 SetOption = Annotated[
     list[str],
     typer.Option(
@@ -31,6 +30,7 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="Replace a key of the file, such as `workload.load=0.5`; may be given again.",
         show_default=False,
+        autocompletion=complete.settings,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -41,10 +41,40 @@ ThreadsOption = Annotated[
     int, typer.Option("--threads", min=1, max=1024, help="Threads inside each point; results do not depend on it.")
 ]
 
+
+class Plots(StrEnum):
+    """Which plots are drawn."""
+
+    NONE = "none"
+    MAIN = "main"
+    ALL = "all"
+
+
+class Format(StrEnum):
+    """A format of pictures."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+PlotsOption = Annotated[
+    Plots,
+    typer.Option(
+        "--plots",
+        help="Curves and the heat map of the hottest point (main), or a heat map for every line (all).",
+    ),
+]
+FormatOption = Annotated[
+    list[Format], typer.Option("--format", "-f", help="A format of the plots; may be given again.")
+]
+
 #: Progress and errors, for the terminal.
 err = Console(stderr=True, highlight=False, emoji=False)
-#: The answer itself, as text; wide enough for a table where there is no terminal.
-out = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+#: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
+out = Console(
+    highlight=False, emoji=False, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else 140
+)
 
 
 def complain(message: str) -> None:
@@ -62,49 +92,22 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     for text in sets:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
+            from cutthrough.errors import ExperimentError
+
             message = f"error: --set {text}: write KEY=VALUE, as in `--set workload.load=0.5`"
             raise ExperimentError(message)
         pairs.append((key.strip(), value.strip()))
     return pairs
 
 
+def titled(title: str, sets: list[tuple[str, str]]) -> str:
+    """The title of an experiment with what `--set` has changed, so that variants can be told apart."""
+    changed = [f"{key} = {value}" for key, value in sets]
+    if not changed or any(key == "title" for key, _ in sets):
+        return title
+    return f"{title} ({', '.join(changed)})" if title else ", ".join(changed)
+
+
 def print_json(value: dict[str, Any]) -> None:
     """Prints the one object of `--json`."""
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
-
-
-class Live:
-    """A display that is shown during a run or a search."""
-
-    _progress: Progress
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-
-class Bar(Live):
-    """A progress bar over all points, with the time left; silent if the output is no terminal."""
-
-    def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.fields[phase]:<10}"),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[points]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._progress.add_task("", total=1.0, phase="", points="")
-
-    def update(self, done: float, total: int, phase: str) -> None:
-        """Shows the progress of a run (see `sweeps.Watcher`)."""
-        points = f"{int(done)}/{total} points"
-        self._progress.update(self._task, completed=done, total=total, phase=phase, points=points)

@@ -1,8 +1,7 @@
-"""The commands that do not simulate: `check`, `analyze`, `list`."""
+"""The commands that compute without simulation: `check` and `analyze`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,16 +13,13 @@ import cutthrough.experiments as experiments
 import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
-    WRONG_INPUT,
     FileArgument,
     JsonOption,
     SetOption,
-    complain,
     out,
     parse_sets,
     print_json,
 )
-from cutthrough.reproduce import catalogue as papers
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
@@ -39,7 +35,6 @@ def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
     app.command()(check)
     app.command()(analyze)
-    app.command("list")(list_)
 
 
 def check(
@@ -92,29 +87,6 @@ def analyze(
         _print_analysis(analysis)
     for path in (path for path in paths if path.suffix == ".png"):
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)
-
-
-def list_(
-    kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="topologies, routers, patterns, strategies, ... or papers.")
-    ] = None,
-    json_output: JsonOption = False,
-) -> None:
-    """Name everything that an experiment file can choose from, and the papers that can be reproduced.
-
-    Example: `cutthrough list routers`
-    """
-    parts = {**json.loads(_core.catalogue()), **json.loads(_core.mapping_catalogue())}
-    entries: dict[str, Any] = {**parts, "papers": papers()}
-    if kind is not None and kind not in entries:
-        complain(f"error: no list of {kind!r}; there are {', '.join(entries)}")
-        raise typer.Exit(WRONG_INPUT)
-    shown = entries if kind is None else {kind: entries[kind]}
-    if json_output:
-        print_json({"version": _core.__version__, **shown})
-        return
-    for name, group in shown.items():
-        out.print(reports.catalogue_table(name, group))
 
 
 def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:

@@ -10,9 +10,10 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
-import cutthrough.plots as plots
+import cutthrough.cli.complete as complete
 import cutthrough.reports as reports
-from cutthrough.cli.common import INTERRUPTED, JsonOption, Live, complain, err, out, print_json
+from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
+from cutthrough.cli.progress import Live
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
@@ -63,13 +64,25 @@ def map_(
         str, typer.Option("--machine", "-m", metavar="MACHINE", help="`torus:8x8x8`, a preset or a file.")
     ],
     strategy: Annotated[
-        list[str], typer.Option("--strategy", "-s", help="A strategy; several are compared, and the best is kept.")
+        list[str],
+        typer.Option(
+            "--strategy",
+            "-s",
+            help="A strategy; several are compared, and the best is kept.",
+            autocompletion=complete.strategies,
+        ),
     ] = ["auto"],  # noqa: B006  (typer copies it)
     output: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where the mapping goes.", show_default="nowhere")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", "-f", help=f"Of the mapping's file: {', '.join(FORMATS)}.")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help=f"Of the mapping's file: {', '.join(FORMATS)}.",
+            autocompletion=complete.mapping_formats,
+        ),
     ] = "nodes",
     objective: Annotated[
         str, typer.Option(help="What `auto` chooses by: hop-bytes, max-channel-load or both.")
@@ -228,6 +241,8 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
 
 
 def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
+    import cutthrough.plots as plots
+
     directory.mkdir(parents=True, exist_ok=True)
     for what in PICTURES:
         for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):

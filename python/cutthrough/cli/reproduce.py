@@ -9,7 +9,8 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.sweeps as sweeps
-from cutthrough.cli.common import INTERRUPTED, Bar, JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.common import INTERRUPTED, JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.progress import Bar
 from cutthrough.reports import claims_table, sensitivity_table
 from cutthrough.reproduce import find
 
@@ -73,7 +74,7 @@ def _save(outcome: Outcome, directory: Path) -> None:
     for name, results in outcome.results.items():
         results.save(directory / name)
     for name, figure in outcome.figures.items():
-        plots.write(figure, directory / name)
+        plots.write(figure, directory / name, ("png", "svg"))
 
 
 def _show(outcome: Outcome, directory: Path) -> None:

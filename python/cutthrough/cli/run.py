@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,26 +16,51 @@ from cutthrough.cli.common import (
     FAILED,
     INTERRUPTED,
     WRONG_INPUT,
-    Bar,
     FileArgument,
+    Format,
+    FormatOption,
     JobsOption,
     JsonOption,
+    Plots,
+    PlotsOption,
     SetOption,
     ThreadsOption,
     complain,
     out,
     parse_sets,
+    titled,
 )
+from cutthrough.cli.progress import Bar
 from cutthrough.errors import Interrupted
+from cutthrough.points import MANY_PHASES, phase_times
 from cutthrough.results import Results
 from cutthrough.series import label_of
 
 __all__ = ["register"]
 
+#: Points whose phases are printed.
+MOST_POINTS_OF_PHASES = 3
+
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME of the file"),
 ]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What is drawn, and in which formats."""
+
+    plots: Plots
+    formats: list[Format]
+
+    def draw(self, results: Results, directory: Path, points: list[int] | None = None) -> list[Path]:
+        """Writes the plots into a directory; `points` are those whose channels are drawn, if any is named."""
+        if self.plots is Plots.NONE:
+            return []
+        if points is None and self.plots is Plots.ALL:
+            points = results.shown_places()
+        return results.save_plots(directory, [form.value for form in dict.fromkeys(self.formats)], points)
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +78,8 @@ def run(
     saturation: Annotated[
         bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
     ] = False,
+    plots: PlotsOption = Plots.MAIN,
+    formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
@@ -67,17 +96,21 @@ def run(
     is given.
     """
     overrides = parse_sets(set_)
+    sets = [*overrides]
     if saturation:
         overrides.append(("measure.search", '"saturation"'))
     experiment = experiments.read_file(file, overrides)
-    directory = out_directory or (None if json_output else Path("results") / file.stem)
+    directory = out_directory or (
+        None if json_output else Path("results") / ("stdin" if file == experiments.STANDARD_INPUT else file.stem)
+    )
     _claim(directory)
     try:
         with Bar() as bar:
             results = sweeps.run(experiment, sweeps.Effort(jobs, threads), bar)
     except Interrupted as interrupted:
         results = interrupted.results
-    _report(results, directory, json_output)
+    results = replace(results, title=titled(results.title, sets))
+    _report(results, directory, json_output, Pictures(plots, formats))
     if not results.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -89,9 +122,8 @@ def plot(
     out_directory: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where plots go.", show_default="DIR itself")
     ] = None,
-    formats: Annotated[
-        list[str], typer.Option("--format", "-f", help="A format of files: png, svg or pdf; may be given again.")
-    ] = ["png", "svg"],  # noqa: B006  (typer copies it)
+    plots: PlotsOption = Plots.MAIN,
+    formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     points: Annotated[
         list[int] | None,
         typer.Option(
@@ -99,7 +131,7 @@ def plot(
             "-p",
             metavar="N",
             help="A point, counted from 0, whose channels are drawn; may be given again.",
-            show_default="of every line, the one with the hottest channel",
+            show_default="the one with the hottest channel",
         ),
     ] = None,
 ) -> None:
@@ -107,12 +139,8 @@ def plot(
 
     Example: `cutthrough plot results/fat_tree --format pdf --out figures --point 3`
     """
-    unknown = sorted(set(formats) - {"png", "svg", "pdf"})
-    if unknown:
-        complain(f"error: no such format: {', '.join(unknown)}; there are png, svg and pdf")
-        raise typer.Exit(WRONG_INPUT)
     try:
-        paths = Results.read(directory).save_plots(out_directory or directory, formats, points)
+        paths = Pictures(plots, formats).draw(Results.read(directory), out_directory or directory, points)
     except FileNotFoundError:
         complain(f"error: no results in {directory}: `cutthrough run FILE --out {directory}` writes them")
         raise typer.Exit(WRONG_INPUT) from None
@@ -134,21 +162,31 @@ def _claim(directory: Path | None) -> None:
         raise typer.Exit(FAILED) from None
 
 
-def _report(results: Results, directory: Path | None, json_output: bool) -> None:
+def _report(results: Results, directory: Path | None, json_output: bool, pictures: Pictures) -> None:
     if directory is not None and results.points:
         results.save(directory)
     if json_output:
         typer.echo(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
+        _show_phases(results)
         _show_channels(results)
     if not results.complete:
         kept = f" kept in {directory}" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")
     if directory is not None and results.points:
-        plots = [] if json_output and not results.complete else results.save_plots(directory)
+        plots = [] if json_output and not results.complete else pictures.draw(results, directory)
         if not json_output:
             _say_where(directory, plots)
+
+
+def _show_phases(results: Results) -> None:
+    """Where the time of many phases goes, at the points that took longest."""
+    many = [place for place, point in enumerate(results) if len(phase_times(point)) > MANY_PHASES]
+    slowest = sorted(many, key=lambda place: -(results[place].get("time_ns") or math.inf))[:MOST_POINTS_OF_PHASES]
+    for place in sorted(slowest):
+        out.print()
+        out.print(reports.phases_table(results[place], f"Phases{_where(results, place)}"))
 
 
 def _show_channels(results: Results) -> None:
@@ -173,5 +211,5 @@ def _where(results: Results, place: int) -> str:
 
 def _say_where(directory: Path, plots: list[Path]) -> None:
     out.print(f"\nTables and the resolved experiment: {directory}", markup=False, soft_wrap=True)
-    for path in (path for path in plots if path.suffix == ".png"):
+    for path in plots:
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from matplotlib import style
 from cutthrough.channels import Stored
 from cutthrough.plots import bars, curves, heat
 from cutthrough.plots import messages as message_times
+from cutthrough.points import MANY_PHASES, phase_times
 from cutthrough.series import label_of, name_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "throughput": curves.throughput,
     "slowdown": curves.slowdown,
     "completion": bars.completion,
+    "phases": bars.phases,
     "messages": message_times.messages,
 }
 
@@ -39,8 +41,8 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of a closed workload, `completion`; of a benchmark, `messages`; of several
-            jobs that were compared with themselves alone, `slowdown`.
+        quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
+            of several jobs that were compared with themselves alone, `slowdown`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -73,7 +75,7 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
 
 
 def save(
-    results: PointTable, directory: Path, formats: Sequence[str] = ("png", "svg"), places: Sequence[int] | None = None
+    results: PointTable, directory: Path, formats: Sequence[str] = ("png",), places: Sequence[int] | None = None
 ) -> list[Path]:
     """Writes the figures in every format into a directory; returns the paths, those of the points first.
 
@@ -81,11 +83,14 @@ def save(
         results: The points.
         directory: Where to; it is made if it is not there.
         formats: `png`, `svg`, `pdf`.
-        places: The points whose channels are drawn; without it, of every line the one with the hottest channel.
+        places: The points whose channels are drawn; without it, the one with the hottest channel of all.
     """
     directory.mkdir(parents=True, exist_ok=True)
     paths = [path for name in _names(results) for path in write(figure(results, name), directory / name, formats)]
-    for place in results.shown_places() if places is None else places:
+    if places is None:
+        hottest = results.hottest_place()
+        places = [hottest] if hottest in results.shown_places() else []
+    for place in places:
         paths += write(channels(results, place), Stored.path(directory, place, ""), formats)
     return paths
 
@@ -98,7 +103,10 @@ def _names(results: PointTable) -> list[str]:
         return ["latency", "throughput", *(["slowdown"] if compared else [])]
     if "pairs" in keys:
         return ["messages"]
-    return ["completion"] if "phases" in keys else ["latency", "throughput"]
+    if "phases" in keys:
+        many = any(len(phase_times(point)) > MANY_PHASES for point in results)
+        return ["completion", "phases"] if many else ["completion"]
+    return ["latency", "throughput"]
 
 
 def _title(results: PointTable, place: int) -> str:
@@ -108,7 +116,7 @@ def _title(results: PointTable, place: int) -> str:
     return ": ".join(filter(None, (results.title, name_of(keys, [label_of(point[key]) for key in keys]))))
 
 
-def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes."""
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with style.context(STYLE):

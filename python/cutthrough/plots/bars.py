@@ -1,44 +1,145 @@
-"""The figure of a closed workload: how long it takes."""
+"""The figures of a closed workload: how long it takes, and how long each of its phases."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from cutthrough.series import label_of
+from cutthrough.plots.legends import below, name_places, title_of
+from cutthrough.plots.strokes import COLOURS, Stroke
+from cutthrough.points import MANY_PHASES, phase_times
+from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
-    from cutthrough.points import PointTable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["completion"]
+    from matplotlib.axes import Axes
 
-#: Points of which the labels can be read side by side.
-UPRIGHT = 4
+    from cutthrough.points import Point, PointTable
+
+__all__ = ["completion", "phases"]
+
+#: The width of a bar, of the distance between two.
+WIDTH = 0.6
+#: Boundaries between phases that are drawn in a bar; of more the bar would be solid.
+MOST_BOUNDARIES = 60
+#: Lines of the figure of phases.
+MOST_LINES = 16
 
 
 def completion(results: PointTable) -> Figure:
-    """The time of each point, phase upon phase. A phase that has not ended is left out."""
+    """The time of each point, phase upon phase. A phase that has not ended is left out.
+
+    Few phases have a colour each; of many, the bar shows their boundaries, and the slowest has a colour.
+    """
     figure = Figure()
     axes = figure.add_subplot()
-    places = range(len(results))
-    largest = max((point.get("time_ns") or 0.0 for point in results), default=0.0)
-    unit, scale = ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)
+    unit, scale = _unit(sum(time or 0.0 for time in phase_times(point)) for point in results)
     bottom = [scale * (point.get("compute_ns") or 0.0) for point in results]
     if any(bottom):
-        axes.bar(places, bottom, color="#bbbbbb", width=0.6, label="computation")
-    for number in range(max((len(point.get("phases", ())) for point in results), default=0)):
-        phases = [point.get("phases", ())[number : number + 1] for point in results]
-        heights = [scale * (phase[0]["time_ns"] or 0.0) if phase else 0.0 for phase in phases]
-        dimensions = {phase[0]["dimension"] for phase in phases if phase}
-        named = f"phase {number}" + (f", dimension {dimensions.pop()}" if len(dimensions) == 1 else "")
-        axes.bar(places, heights, bottom=bottom, color=f"C{number % 8}", width=0.6, label=named)
-        bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-    names = [", ".join(label_of(point[axis]) for axis in results.axes if axis in point) for point in results]
-    axes.set_xticks(places, names, rotation=0 if len(names) <= UPRIGHT else 90)
+        axes.bar(range(len(results)), bottom, color="#bbbbbb", width=WIDTH, label="computation")
+    times = [[scale * (time or 0.0) for time in phase_times(point)] for point in results]
+    if max(map(len, times), default=0) > MANY_PHASES:
+        _many_phases(axes, times, bottom)
+    else:
+        _few_phases(axes, results, times, bottom)
+    name_places(figure, axes, _names(results))
+    axes.margins(x=0.05 if len(results) > 1 else 1.0)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time to the last arrival ({unit})")
-    axes.set_title(f"{results.title}: completion" if results.title else "Completion")
-    if len(axes.containers) > 1:
-        axes.legend()
+    axes.set_title(title_of(figure, results.title, "completion"))
+    if len(results) <= COLOURS:
+        for place, point in enumerate(results):
+            if (time := point.get("time_ns")) is not None:
+                axes.annotate(
+                    f"{scale * time:,.5g}", (place, scale * time), (0, 3), textcoords="offset points", ha="center"
+                )
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) > 1:
+        below(figure, handles, labels)
     return figure
+
+
+def phases(results: PointTable) -> Figure:
+    """The time of each phase over its number, a line a point: where the time of many phases goes.
+
+    Raises:
+        ValueError: No point has phases.
+    """
+    held = [(point, phase_times(point)) for point in results]
+    held = [(point, times) for point, times in held if times]
+    if not held:
+        message = "no point has phases"
+        raise ValueError(message)
+    # Of many points those that took longest: lines beyond that cannot be told apart.
+    slowest = sorted(range(len(held)), key=lambda place: -(held[place][0].get("time_ns") or math.inf))[:MOST_LINES]
+    figure = Figure()
+    axes = figure.add_subplot()
+    unit, scale = _unit(time for _, times in held for time in times)
+    names = _names(results)
+    for number, place in enumerate(sorted(slowest)):
+        point, times = held[place]
+        stroke = Stroke.of(number)
+        values = [math.nan if time is None else scale * time for time in times]
+        few = max(1, len(values) // 25)
+        style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes, "linewidth": 1.2}
+        label = names[results.points.index(point)] or "time of the phase"
+        axes.plot(range(len(values)), values, **style, markevery=few, markersize=3.5, label=label)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("Phase")
+    axes.set_ylabel(f"Time of the phase ({unit})")
+    left_out = len(held) - len(slowest)
+    axes.set_title(title_of(figure, results.title, "phases" + (f" of the {MOST_LINES} slowest" if left_out else "")))
+    if len(slowest) > 1:
+        below(figure, *axes.get_legend_handles_labels())
+    return figure
+
+
+def _few_phases(axes: Axes, results: PointTable, times: Sequence[Sequence[float]], bottom: list[float]) -> None:
+    """A bar for each phase upon those before it."""
+    for number in range(max(map(len, times), default=0)):
+        held = [point["phases"][number] for point in results if number < len(point.get("phases", ()))]
+        heights = [own[number] if number < len(own) else 0.0 for own in times]
+        dimensions = {phase["dimension"] for phase in held} - {None}
+        named = f"phase {number}" + (f", dimension {dimensions.pop()}" if len(dimensions) == 1 else "")
+        axes.bar(range(len(times)), heights, bottom=bottom, color=f"C{number}", width=WIDTH, label=named)
+        bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
+
+
+def _many_phases(axes: Axes, times: Sequence[Sequence[float]], bottom: list[float]) -> None:
+    """One bar a point with the boundaries of its phases, and the slowest of them."""
+    places = range(len(times))
+    most = max(map(len, times))
+    axes.bar(places, [sum(own) for own in times], bottom=bottom, color="C0", width=WIDTH, label=f"{most:,} phases")
+    slowest = [max(range(len(own)), key=own.__getitem__, default=0) for own in times]
+    heights = [own[place] if own else 0.0 for own, place in zip(times, slowest, strict=True)]
+    starts = [low + sum(own[:place]) for low, own, place in zip(bottom, times, slowest, strict=True)]
+    axes.bar(places, heights, bottom=starts, color="C1", width=WIDTH, label="the slowest phase")
+    lines = []
+    for place, (low, own) in enumerate(zip(bottom, times, strict=True)):
+        at = low
+        for time in own[:-1] if len(own) <= MOST_BOUNDARIES else ():
+            at += time
+            lines.append([(place - WIDTH / 2, at), (place + WIDTH / 2, at)])
+    axes.add_collection(LineCollection(lines, colors="white", linewidths=0.4))
+
+
+def _names(results: PointTable) -> list[str]:
+    """What each point is, without what all have in common; its time is the figure."""
+    axes = [axis for axis in results.axes if any(axis in point for point in results)]
+    brief = {axis: brief_labels([point.get(axis) for point in results]) for axis in axes}
+
+    def name(point: Point) -> str:
+        keys = [axis for axis in axes if axis in point]
+        return name_of(keys, [brief[axis][label_of(point[axis])] for axis in keys])
+
+    return [name(point) for point in results]
+
+
+def _unit(times: Iterable[float | None]) -> tuple[str, float]:
+    """Nanoseconds, or microseconds for times of ten of them and more."""
+    largest = max((time or 0.0 for time in times), default=0.0)
+    return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from cutthrough.plots.legends import below, name_places, title_of
+from cutthrough.plots.strokes import Stroke, mark_points, mark_words
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -25,17 +25,15 @@ __all__ = ["latency", "log_scale", "slowdown", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
-#: Characters of a legend that stand beside one another, by inch of the figure's width.
-LEGEND = 80 / 6.8
-#: Characters of a title by inch of the figure's width.
-TITLE = 64 / 6.8
 #: Lines in one pair of axes; of more, each job has axes of its own.
 MOST_LINES = 6
 #: Jobs that have axes of their own, and how many of them stand beside one another.
 MOST_PANELS = 9
 PANELS_A_ROW = 3
-#: One marker a line, so that lines can be distinguished in black and white.
-MARKERS = "osD^vPX*"
+#: Where the smallest value is above this part of the largest, an axis does not start at 0.
+FAR_FROM_0 = 0.6
+#: The part of their range by which an axis is wider than its values.
+MARGIN = 0.08
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,8 @@ def latency(results: PointTable) -> Figure:
     series = [line for panel in panels for line in panel.lines]
     unit, scale = _time_unit(results)
     for panel, number, line in _lines(panels):
-        x = [axis.place(point) for point in line.points]
         mean = [value * scale for value in line.column("latency_mean_ns")]
+        x = [axis.place(point) for point in line.points]
         half = [value * scale for value in line.column("latency_ci_ns")]
         colour = _draw(panel.axes, line, (x, mean), number)
         low, high = (
@@ -67,7 +65,12 @@ def latency(results: PointTable) -> Figure:
         panel.axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
         if len(series) == 1:
             p99 = [value * scale for value in line.column("latency_p99_ns")]
-            panel.axes.plot(x, p99, color=colour, linestyle=(0, (4, 2)), linewidth=1.1, label="99th percentile")
+            marker = "_" if len(x) == 1 else ""
+            dashes = (0, (4, 2))
+            panel.axes.plot(
+                x, p99, color=colour, marker=marker, linestyle=dashes, linewidth=1.1, label="99th percentile"
+            )
+            _write_value(panel.axes, x, p99, colour)
     values = [v * scale for line in series for v in line.column("latency_mean_ns") if v > 0]
     for panel in panels:
         if values and max(values) > LOG_RATIO * min(values):
@@ -83,11 +86,11 @@ def throughput(results: PointTable) -> Figure:
     """Accepted load over the axis; the grey diagonal is all that is offered. Several jobs are apart."""
     results = results.by_job()
     figure, panels, axis = _canvas(results)
-    right = _largest_load(results) if axis.key == "offered_load" else 1.0
+    low, high = _limits(results, "accepted_load")
     for panel in panels:
         if axis.key == "offered_load":
-            panel.axes.plot([0, right], [0, right], color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
-        panel.axes.set_ylim(0, 1.04 * right)
+            panel.axes.axline((0, 0), slope=1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
+        panel.axes.set_ylim(low, high)
     for panel, number, line in _lines(panels):
         _draw(panel.axes, line, ([axis.place(point) for point in line.points], line.column("accepted_load")), number)
     panels[0].axes.set_ylabel("Accepted load, mean over nodes")
@@ -133,9 +136,9 @@ def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel],
     for panel in panels:
         panel.axes.set_xlabel(axis.label)
         if axis.names:
-            panel.axes.set_xticks(range(len(axis.names)), axis.names)
+            name_places(figure, panel.axes, axis.names)
         elif axis.key == "offered_load":
-            panel.axes.set_xlim(0, 1.02 * _largest_load(results))
+            panel.axes.set_xlim(*_limits(results, "offered_load"))
     return figure, panels, axis
 
 
@@ -167,30 +170,34 @@ def _lines(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, Series]]:
             yield panel, number, line
 
 
-def _largest_load(results: PointTable) -> float:
-    """The end of an axis of loads: 1, or the largest load that is offered where that leaves most of it empty."""
-    largest = max((point.get("offered_load") or 0.0 for point in results.points), default=0.0)
-    return min(1.0, 1.04 * largest) if largest > 0.0 else 1.0
+def _limits(results: PointTable, key: str) -> tuple[float, float]:
+    """The ends of an axis of loads: they fit the values, and start at 0 unless all values are far from it."""
+    values = [point[key] for point in results.points if point.get(key) is not None]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high <= 0.0:
+        return 0.0, 1.0
+    if low == high:
+        return 0.0, min(2.0 * high, max(high, 1.0) * (1.0 + MARGIN))
+    start = low - MARGIN * (high - low) if low > FAR_FROM_0 * high else 0.0
+    return start, high + MARGIN * (high - start)
 
 
 def _draw(axes: Axes, line: Series, data: tuple[list[float], list[float]], number: int) -> str:
-    """Draws a line, its saturated points hollow; returns its colour."""
+    """Draws a line with the marks of its points; returns its colour."""
     x, y = data
-    marker = MARKERS[number % len(MARKERS)]
-    colour = f"C{number % 8}"
-    axes.plot(x, y, color=colour, marker=marker, markevery=_every(len(x)), label=line.label or "mean")
-    saturated = [i for i, point in enumerate(line.points) if point.get("saturated")]
-    axes.plot(
-        [x[i] for i in saturated],
-        [y[i] for i in saturated],
-        linestyle="none",
-        marker=marker,
-        markerfacecolor="white",
-        markeredgecolor=colour,
-        markersize=6,
-        zorder=3,
-    )
-    return colour
+    stroke = Stroke.of(number)
+    style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes}
+    axes.plot(x, y, **style, markevery=_every(len(x)), label=line.label or "mean")
+    mark_points(axes, line.points, data, stroke)
+    _write_value(axes, x, y, stroke.colour)
+    return stroke.colour
+
+
+def _write_value(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str) -> None:
+    """Writes the value beside a line's only point, which no slope explains."""
+    if len(x) == 1 and math.isfinite(y[0]):
+        text = f"{y[0]:,.4g}"
+        axes.annotate(text, (x[0], y[0]), (7, 5), textcoords="offset points", color=colour, fontsize=9)
 
 
 def log_scale(axes: Axes) -> None:
@@ -212,22 +219,15 @@ def _time_unit(results: PointTable) -> tuple[str, float]:
 
 
 def _finish(figure: Figure, panels: Sequence[Panel], results: PointTable, what: str) -> None:
-    """Title, and a legend under the axes where it hides no point."""
-    title = f"{results.title}: {what}" if results.title else what.capitalize()
-    title = fill(title, round(TITLE * figure.get_size_inches()[0]))
+    """Title and legend."""
+    title = title_of(figure, results.title, what)
     handles, labels = panels[0].axes.get_legend_handles_labels()
-    if any(point.get("saturated") for point in results.points):
-        hollow = Line2D([], [], linestyle="none", marker="o", markerfacecolor="white", markeredgecolor="#555555")
-        handles, labels = [*handles, hollow], [*labels, "saturated"]
-    # Beside one another as far as the figure's width has room for them.
-    room = max(1, round(LEGEND * figure.get_size_inches()[0]) // (max(map(len, labels), default=0) + 6))
-    columns = min(4, room, len(labels))
+    marks, words = mark_words(results.points)
+    if len(labels) + len(words) > 1:
+        below(figure, [*handles, *marks], [*labels, *words])
     if len(panels) == 1:
         panels[0].axes.set_title(title)
-        if len(labels) > 1:
-            panels[0].axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
         return
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     for panel in panels:
         panel.axes.set_title(panel.name, fontweight="normal", fontsize=10)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)

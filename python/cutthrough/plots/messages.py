@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from cutthrough.plots.curves import log_scale
+from cutthrough.plots.legends import below, title_of
+from cutthrough.plots.strokes import Stroke
 from cutthrough.series import Axis, label_of, split
 
 if TYPE_CHECKING:
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from cutthrough.points import Point, PointTable
 
 __all__ = ["draw_spread", "messages", "size_axis"]
-
-#: Markers of lines.
-MARKERS = "osD^vPX*"
 
 
 def messages(results: PointTable) -> Figure:
@@ -33,8 +32,7 @@ def messages(results: PointTable) -> Figure:
         raise ValueError(message)
     figure = Figure()
     axes = figure.add_subplot()
-    title = f"{results.title}: message latency" if results.title else "Message latency"
-    axes.set_title(title)
+    axes.set_title(title_of(figure, results.title, "message latency"))
     sizes = {point["message_size_B"] for point in points}
     lines = split(points, results.axes, Axis("message_size_B", ""))
     for number, line in enumerate(lines):
@@ -49,7 +47,7 @@ def messages(results: PointTable) -> Figure:
         axes.set_xlabel("Channels between the two ranks")
     axes.set_ylabel("Half of a round trip (µs)")
     if len(lines) > 1:
-        axes.legend()
+        below(figure, *axes.get_legend_handles_labels())
     return figure
 
 
@@ -90,22 +88,24 @@ def _over_sizes(axes: Axes, points: list[Point], label: str, number: int) -> Non
         [(point[f"message_time_{part}_ns"] or float("nan")) * 1e-3 for point in points]
         for part in ("mean", "min", "max")
     )
-    colour = f"C{number % 8}"
-    axes.plot(x, mean, color=colour, marker=MARKERS[number % len(MARKERS)], label=label or "mean")
-    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    stroke = Stroke.of(number)
+    style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes}
+    axes.plot(x, mean, **style, label=label or "mean")
+    axes.fill_between(x, low, high, color=stroke.colour, alpha=0.15, linewidth=0)
 
 
 def _over_channels(axes: Axes, point: Point, label: str, number: int) -> None:
     pairs = _apart(point)
     times = [pair["time_mean_ns"] * 1e-3 for pair in pairs]
+    stroke = Stroke.of(number)
     axes.plot(
         [pair["channels"] for pair in pairs],
         times,
         linestyle="none",
-        marker=MARKERS[number % len(MARKERS)],
+        marker=stroke.marker,
         markersize=4,
         markerfacecolor="none",
-        color=f"C{number % 8}",
+        color=stroke.colour,
         label=label or label_of(point["message_size_B"]),
     )
 

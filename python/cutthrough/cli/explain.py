@@ -1,0 +1,200 @@
+"""The commands that teach: `explain`, `list` and `new`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import cutthrough._core as _core
+import cutthrough.cli.complete as complete
+import cutthrough.reference as reference
+import cutthrough.reports as reports
+from cutthrough.cli.common import WRONG_INPUT, JsonOption, complain, out, print_json
+
+if TYPE_CHECKING:
+    from cutthrough.reference import Key, Section, Topic
+
+__all__ = ["register"]
+
+#: Standard output, as a file's name.
+STANDARD = Path("-")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command()(explain)
+    app.command("list")(list_)
+    app.command()(new)
+
+
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`.",
+            autocompletion=complete.topics,
+        ),
+    ],
+    json_output: JsonOption = False,
+) -> None:
+    """Explain a section, a kind or a key of the experiment file.
+
+    Prints its meaning, unit, default, range and an example.
+
+    Example: `cutthrough explain topology.dragonfly.h`
+    """
+    found = reference.explain(name)
+    if json_output:
+        print_json({"version": _core.__version__, "topics": [_described(topic) for topic in found]})
+        return
+    for place, topic in enumerate(found):
+        if place:
+            out.print()
+        _show(topic)
+
+
+def list_(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help="topologies, routers, patterns, measure, link, job, strategies, ... or papers.",
+            autocompletion=complete.lists,
+        ),
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Name everything that an experiment file can hold or choose from, and the papers that can be reproduced.
+
+    Examples:
+    - `cutthrough list routers`
+    - `cutthrough list measure`
+    """
+    from cutthrough.reproduce.papers import catalogue as papers
+
+    entries: dict[str, Any] = {**reference.catalogue(), "papers": papers()}
+    kind = reference.PLURALS.get(kind, kind) if kind is not None else None
+    if kind is not None and kind not in entries:
+        complain(f"error: no list of {kind!r}; there are {', '.join(entries)}")
+        raise typer.Exit(WRONG_INPUT)
+    shown = entries if kind is None else {kind: entries[kind]}
+    if json_output:
+        print_json({"version": _core.__version__, **shown})
+        return
+    for name, group in shown.items():
+        out.print(reports.catalogue_table(name, group))
+
+
+def new(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="A kind of topology, or a purpose: saturation, routings, exchange, application, benchmark.",
+            autocompletion=complete.starts,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to; `-` prints it.", show_default="WHAT.toml"),
+    ] = None,
+) -> None:
+    """Write an experiment file with comments to start from.
+
+    It has every key of its sections, those with defaults as comments. A file that exists is not overwritten.
+
+    Examples:
+    - `cutthrough new fat-tree`
+    - `cutthrough new torus -o - | cutthrough run -`
+    """
+    from cutthrough.starts import text_of
+
+    text = text_of(what)
+    path = output or Path(f"{what}.toml")
+    if path == STANDARD:
+        sys.stdout.write(text)
+        return
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        complain(f"error: {path} exists, and is not overwritten: name another with --out")
+        raise typer.Exit(WRONG_INPUT) from None
+    out.print(f"{path}: `cutthrough run {path}` simulates it", markup=False, soft_wrap=True)
+
+
+def _described(topic: Topic) -> dict[str, Any]:
+    """A topic as JSON."""
+    return {
+        "name": topic.name,
+        "sections": [
+            {
+                "section": section.path,
+                "kind": section.tag[1] if section.tag else None,
+                "doc": section.doc,
+                "keys": [_key(key) for key in section.keys if topic.key in {None, key.name}],
+            }
+            for section in topic.sections
+        ],
+    }
+
+
+def _key(key: Key) -> dict[str, Any]:
+    words = [{"name": name, "doc": doc} for name, doc in key.words]
+    held = {"key": key.name, "doc": key.doc, "value": key.value, "unit": key.unit, "default": key.default}
+    return {**held, "required": key.required, "range": key.range, "values": words, "example": key.example}
+
+
+def _show(topic: Topic) -> None:
+    """One topic, for the terminal."""
+    if topic.key is not None:
+        _show_key(topic, topic.key)
+    elif len(topic.sections) > 1:
+        first = topic.sections[0]
+        tag = first.tag[0] if first.tag else "kind"
+        out.print(f"{first.heading}: `{tag}` is one of", style="bold", markup=False)
+        entries = [
+            {"name": s.tag[1], "summary": reference.summary(s.doc), "keys": [key.name for key in s.keys]}
+            for s in topic.sections
+            if s.tag
+        ]
+        out.print(reports.catalogue_table("", entries))
+        out.print(f"\n`cutthrough explain {topic.sections[0].name}` explains one of them.", markup=False)
+    else:
+        _show_section(topic.sections[0])
+
+
+def _show_section(section: Section) -> None:
+    kind = f', {section.tag[0]} = "{section.tag[1]}"' if section.tag else ""
+    out.print(f"{section.heading or 'The top of the file'}{kind}", style="bold", markup=False)
+    out.print(section.doc, markup=False)
+    if section.keys:
+        out.print()
+        out.print(reports.keys_table(section.keys))
+
+
+def _show_key(topic: Topic, name: str) -> None:
+    """A key; where kinds differ in it, each reading of it with its kinds."""
+    readings: dict[Key, list[Section]] = {}
+    for section in topic.sections:
+        for key in section.keys:
+            if key.name == name:
+                readings.setdefault(key, []).append(section)
+    for place, (key, sections) in enumerate(readings.items()):
+        if place:
+            out.print()
+        kinds = [section.tag[1] for section in sections if section.tag]
+        of = f" of {', '.join(kinds)}" if kinds else ""
+        out.print(f"{'.'.join(filter(None, (sections[0].path, name)))}{of}", style="bold", markup=False)
+        out.print(key.doc, markup=False)
+        out.print(reports.key_table(key, _example(key, sections[0])))
+
+
+def _example(key: Key, section: Section) -> str:
+    """Lines of TOML that set the key."""
+    kind = f'{section.tag[0]} = "{section.tag[1]}"' if section.tag else ""
+    return "\n".join(filter(None, (section.heading, kind, f"{key.name} = {key.example}")))

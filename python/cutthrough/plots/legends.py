@@ -1,0 +1,72 @@
+"""Legends that take nothing from the axes: a strip under them, by whose height the figure grows."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["below", "name_places", "title_of"]
+
+#: Characters of a legend's text, if they are narrow, and of a title by inch of the figure's width.
+LEGEND = 100 / 6.8
+TITLE = 64 / 6.8
+#: Columns of a legend, at most.
+MOST_COLUMNS = 4
+#: Entries up to which a legend has the usual font; those sizes, in points.
+FEW = 12
+FONT, SMALL_FONT = 9.0, 7.8
+#: Characters that the line and the gaps of an entry take.
+HANDLE = 6
+#: The part of the figure's width beyond which an entry is broken into lines.
+WRAPPED = 0.7
+#: Inches between a legend and what is above it.
+GAP = 0.08
+#: Characters of the names along an axis that stand side by side, by inch.
+ALONG = 10.0
+#: The height of a character of a name that stands upright, inches.
+UPRIGHT = 0.075
+#: The most characters of a name along an axis.
+LONGEST_NAME = 40
+
+
+def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    """Puts a legend under the axes and makes the figure taller by its height, so that the axes keep their size."""
+    if not labels:
+        return
+    room = LEGEND * figure.get_size_inches()[0]
+    texts = ["\n".join(wrap(label, max(20, round(WRAPPED * room)))) or label for label in labels]
+    longest = max(len(line) for text in texts for line in text.splitlines() or [""])
+    columns = max(1, min(MOST_COLUMNS, round(room) // (longest + HANDLE) + 1, len(texts)))
+    size = FONT if len(texts) <= FEW else SMALL_FONT
+    while True:
+        legend = figure.legend(handles, texts, loc="outside lower center", ncols=columns, fontsize=size)
+        extent = legend.get_window_extent()
+        if columns == 1 or extent.width <= figure.bbox.width:
+            break
+        legend.remove()
+        columns -= 1
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + extent.height / figure.dpi + GAP)
+
+
+def name_places(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
+    """Names the places 0, 1, ... of the x axis: side by side if they fit, else upright in a taller figure."""
+    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    width, height = figure.get_size_inches()
+    fits = max(map(len, short), default=0) * len(short) <= ALONG * width
+    axes.set_xticks(range(len(short)), short, rotation=0 if fits else 90)
+    if not fits:
+        figure.set_size_inches(width, height + UPRIGHT * max(map(len, short)))
+
+
+def title_of(figure: Figure, title: str, what: str) -> str:
+    """The title of a figure: that of the experiment and what is shown, broken to the figure's width."""
+    text = f"{title}: {what}" if title else what.capitalize()
+    return "\n".join(wrap(text, round(TITLE * figure.get_size_inches()[0])))

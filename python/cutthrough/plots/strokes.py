@@ -1,0 +1,88 @@
+"""How lines and points are told apart: colour, marker and dashes of each line, and the marks of doubtful points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
+
+from cutthrough.points import is_saturated, is_unconverged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from matplotlib.axes import Axes
+
+    from cutthrough.points import Point
+
+__all__ = ["COLOURS", "Stroke", "mark_points", "mark_words"]
+
+#: Colours of the style's cycle.
+COLOURS = 8
+MARKERS = "osD^vPX*"
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1, 1.3)), (0, (5, 1.3, 1, 1.3)))
+#: The size of a mark, in points: a little larger than a line's markers.
+MARK = 6.5
+#: The colour of marks in legends, which belong to no line.
+GREY = "#555555"
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """The look of one line.
+
+    Attributes:
+        colour: One of the style's colours.
+        marker: The marker at each point.
+        dashes: The line style.
+    """
+
+    colour: str
+    marker: str
+    dashes: Any
+
+    @classmethod
+    def of(cls, number: int) -> Stroke:
+        """The look of a line by its number: no two of the first 256 are the same, and no two of 64 without dashes."""
+        lap = number // COLOURS
+        marker = MARKERS[(number + lap) % len(MARKERS)]
+        dashes = DASHES[(lap + number // (COLOURS * len(MARKERS))) % len(DASHES)]
+        return cls(f"C{number % COLOURS}", marker, dashes)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A kind of point that needs attention: the word of the legend, which points are of it, and its marker."""
+
+    word: str
+    applies: Callable[[Point], bool]
+    style: dict[str, Any]
+
+
+#: Saturated points are open. Those that have not converged are crossed; a point can be both.
+MARKS = (
+    Mark("saturated", is_saturated, {"markerfacecolor": "white", "zorder": 3}),
+    Mark("not converged", is_unconverged, {"marker": "x", "markeredgewidth": 1.6, "markersize": MARK + 3, "zorder": 4}),
+)
+
+
+def mark_points(axes: Axes, points: Sequence[Point], data: tuple[list[float], list[float]], stroke: Stroke) -> None:
+    """Marks the points of a line that are saturated or have not converged."""
+    x, y = data
+    for mark in MARKS:
+        at = [place for place, point in enumerate(points) if mark.applies(point)]
+        if at:
+            axes.plot([x[i] for i in at], [y[i] for i in at], **_style(mark, stroke.marker, stroke.colour))
+
+
+def mark_words(points: Iterable[Point]) -> tuple[list[Line2D], list[str]]:
+    """The entries of a legend for the marks that occur among the points."""
+    points = list(points)
+    used = [mark for mark in MARKS if any(mark.applies(point) for point in points)]
+    return [Line2D([], [], **_style(mark, "o", GREY)) for mark in used], [mark.word for mark in used]
+
+
+def _style(mark: Mark, marker: str, colour: str) -> dict[str, Any]:
+    plain = {"linestyle": "none", "marker": marker, "markeredgecolor": colour, "markersize": MARK}
+    return {**plain, **mark.style}

@@ -1,0 +1,298 @@
+"""What an experiment file may hold, from its one definition: for `list`, `explain`, `new` and completion."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import cutthrough._core as _core
+from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Key",
+    "Section",
+    "Topic",
+    "catalogue",
+    "explain",
+    "sections",
+    "settable",
+    "summary",
+    "topics",
+    "values_of",
+]
+
+#: What the kinds of a section are called in lists, where that is not the section's name.
+PLURALS = {
+    "topology": "topologies",
+    "router": "routers",
+    "routing": "routings",
+    "workload.pattern": "patterns",
+    "workload.benchmark": "benchmarks",
+    "nic": "nics",
+    "workload": "workloads",
+    "placement": "placements",
+}
+#: What the section without a name, whose keys stand at the top of the file, is called.
+TOP = "experiment"
+#: Values that explain a type, as TOML, where a key has no default.
+SAMPLES = {
+    "bandwidth": '"100 Gb/s"',
+    "time": '"20 ns"',
+    "word or time": '"20 us"',
+    "size": '"4 KiB"',
+    "depth": '"4 packets"',
+    "string": '"..."',
+    "true or false": "true",
+    "list of string": '["..."]',
+    "list of table": "[]",
+    "any value": "0.5",
+}
+#: The units of quantities, by the type.
+UNITS = {
+    "bandwidth": "b/s or B/s, with k, M, G, T (b is bit, B is byte)",
+    "time": "ps, ns, us, ms or s",
+    "word or time": "ps, ns, us, ms or s",
+    "size": "B, KiB, MiB, GiB (Ki is 1024) or kB, MB, GB (k is 1000)",
+    "depth": "packets, or a size in bytes",
+}
+#: Numbers that make good examples, where the range has them.
+ROUND_NUMBERS = (4, 2, 1)
+#: An example of how long something takes, where it is a run rather than a hop.
+LONG_TIME = '"200 us"'
+#: Topics that are named where there is none of a name.
+MOST_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a section: its type, default, range, words and meaning."""
+
+    name: str
+    value: str
+    default: str | None
+    required: bool
+    range: str | None
+    words: tuple[tuple[str, str], ...]
+    doc: str
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Key:
+        """A key from its JSON."""
+        words = tuple((word["name"], word["doc"]) for word in told["values"])
+        return cls(told["key"], told["value"], told["default"], told["required"], told["range"], words, told["doc"])
+
+    @property
+    def unit(self) -> str | None:
+        """The units that a value is written with; None for plain numbers and words."""
+        return UNITS.get(self.value)
+
+    @property
+    def example(self) -> str:
+        """A value as TOML: the default, or one of the key's type and range."""
+        if self.default is not None:
+            return self.default
+        if self.words:
+            return json.dumps(self.words[0][0])
+        if self.value == "time" and self.name not in {"delay", "refresh"}:
+            return LONG_TIME
+        if "number" not in self.value:
+            return SAMPLES.get(self.value, '"..."')
+        if self.value == "number":
+            return "0.5"
+        number = self._whole()
+        return f"[{number}, {number or 1}]" if self.value.startswith("list") else str(number)
+
+    def _whole(self) -> int:
+        """A whole number within the range."""
+        found = [int(text) for text in re.findall(r"\d+", self.range or "")]
+        least, most = (found[0] if found else 1), (found[1] if len(found) > 1 else None)
+        if least == 0:
+            return 0
+        return next((n for n in ROUND_NUMBERS if n >= least and (most is None or n <= most)), least)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the experiment file, or one kind of it.
+
+    Attributes:
+        path: Its dotted path; empty at the top of the file.
+        tag: The key that picks the kind, and the kind; None where there are no kinds.
+        is_list: Whether it is a list of tables (`[[job]]`).
+        doc: What it is.
+        keys: Its keys.
+    """
+
+    path: str
+    tag: tuple[str, str] | None
+    is_list: bool
+    doc: str
+    keys: tuple[Key, ...]
+
+    @property
+    def name(self) -> str:
+        """The name as a topic: `topology.dragonfly`, `measure`."""
+        return ".".join(filter(None, (self.path or TOP, self.tag[1] if self.tag else "")))
+
+    @property
+    def heading(self) -> str:
+        """The line of TOML that starts it; empty at the top of the file."""
+        return f"[[{self.path}]]" if self.is_list else f"[{self.path}]" if self.path else ""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Something that can be explained: sections (several where they are kinds of one), or a key of some of them."""
+
+    name: str
+    sections: tuple[Section, ...]
+    key: str | None = None
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """Every section and every kind of it, in the order of the reference."""
+    return tuple(
+        Section(
+            told["section"],
+            (told["kind"][0], told["kind"][1]) if told["kind"] else None,
+            told["list"],
+            told["doc"],
+            tuple(Key.of(key) for key in told["keys"]),
+        )
+        for told in json.loads(_core.reference())
+    )
+
+
+@cache
+def topics() -> dict[str, Topic]:
+    """Everything that can be explained, by its dotted name."""
+    held: dict[str, Topic] = {}
+
+    def add(name: str, section: Section, key: str | None = None) -> None:
+        before = held[name].sections if name in held and held[name].key == key else ()
+        held[name] = Topic(name, (*before, section), key)
+
+    for section in sections():
+        base = section.path or TOP
+        add(base, section)
+        if section.tag:
+            add(section.name, section)
+    for section in sections():
+        for key in section.keys:
+            paths = [f"{section.path}.{key.name}" if section.path else key.name]
+            if section.tag:
+                paths.append(f"{section.name}.{key.name}")
+            for path in paths:
+                # The table of a list of tables has the name of the key that holds it.
+                if path not in held or held[path].key is not None:
+                    add(path, section, key.name)
+        if section.tag:
+            add(f"{section.path}.{section.tag[0]}", section)
+    return held
+
+
+def explain(name: str) -> list[Topic]:
+    """The topics of a name: dotted from the top of the file, or any end of that, such as `dragonfly.h` or `precision`.
+
+    Raises:
+        ExperimentError: There is none; the message has the nearest.
+    """
+    asked = name.strip().strip("[]").replace('"', "")
+    held = topics()
+    for candidate in _readings(asked):
+        if candidate in held:
+            return [held[candidate]]
+    ends = [topic for path, topic in held.items() if path.endswith(f".{asked}")]
+    # `router.buffer` has all that `router.input-queued.buffer` has.
+    whole: list[Topic] = []
+    for topic in sorted(ends, key=lambda topic: -len(topic.sections)):
+        if not any(topic.key == held.key and set(topic.sections) <= set(held.sections) for held in whole):
+            whole.append(topic)
+    if whole:
+        return whole
+    raise ExperimentError(_unknown(asked))
+
+
+def _readings(asked: str) -> list[str]:
+    """What a path may stand for: with `NAME` for what the user names (a class of links, a job, a key of a sweep)."""
+    first, *rest = asked.split(".")
+    named = [".".join([first, "NAME", *rest[skip:]]) for skip in (1, len(rest)) if rest]
+    # The tables of a job are those of the whole file.
+    inside = [".".join(rest[skip:]) for skip in (0, 1) if first == "job" and len(rest) > skip + 1]
+    return [asked, *named[: 2 if first == "sweep" else 1], *inside]
+
+
+def _unknown(asked: str) -> str:
+    """The message for a name that nothing has."""
+    names = list(topics())
+    near = difflib.get_close_matches(asked, names, MOST_NEAR, 0.5)
+    ends = {path.rsplit(".", asked.count(".") + 1)[-1] if asked.count(".") == 0 else path: path for path in names}
+    near += [ends[end] for end in difflib.get_close_matches(asked, ends, MOST_NEAR, 0.7)]
+    near = list(dict.fromkeys(near))[:MOST_NEAR]
+    hint = f"; did you mean {' or '.join(f'`{found}`' for found in near)}?" if near else ""
+    top = ", ".join(dict.fromkeys((section.path or TOP).split(".")[0] for section in sections()))
+    return f"error: nothing is called `{asked}`{hint}\n   = sections: {top}"
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """The lists of `cutthrough list`: kinds by section, keys of the other sections, the parts of mapping."""
+    lists: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
+    listed_there = set(lists)
+    for section in sections():
+        if section.tag is None:
+            listed = lists.setdefault(section.path or TOP, [])
+            listed += [{"name": key.name, "summary": summary(key.doc), "keys": _facts(key)} for key in section.keys]
+        elif PLURALS.get(section.path, section.path) not in listed_there:
+            names = [key.name for key in section.keys]
+            listed = lists.setdefault(PLURALS.get(section.path, section.path), [])
+            listed.append({"name": section.tag[1], "summary": summary(section.doc), "keys": names})
+    mapping: dict[str, list[dict[str, Any]]] = json.loads(_core.mapping_catalogue())
+    return {name: entries for name, entries in {**lists, **mapping}.items() if entries}
+
+
+def summary(doc: str) -> str:
+    """The first paragraph, on one line."""
+    return " ".join(doc.split("\n\n", maxsplit=1)[0].split())
+
+
+def _facts(key: Key) -> list[str]:
+    """What a list says of a key beside its meaning."""
+    default = f"default {key.default}" if key.default is not None else "required" if key.required else ""
+    return [fact for fact in (key.value, key.range or "", default) if fact]
+
+
+def settable() -> dict[str, str]:
+    """Every key as `--set` takes it, by its dotted path, with its meaning: those that pick a kind among them."""
+    held: dict[str, str] = {}
+    for section in sections():
+        if section.is_list or "NAME" in section.path:
+            continue
+        start = f"{section.path}." if section.path else ""
+        if section.tag:
+            held.setdefault(start + section.tag[0], f"the kind of {section.path}")
+        for key in section.keys:
+            held.setdefault(start + key.name, summary(key.doc))
+    return held
+
+
+def values_of(path: str) -> dict[str, str]:
+    """The words that a key takes, with their meanings; none if it takes numbers or quantities."""
+    held: dict[str, str] = {}
+    for section in sections():
+        start = f"{section.path}." if section.path else ""
+        # `workload.pattern=uniform` is short for `workload.pattern.kind=uniform`.
+        if section.tag and path in {start + section.tag[0], section.path}:
+            held.setdefault(section.tag[1], summary(section.doc))
+        for key in section.keys:
+            if path == start + key.name:
+                held.update({word: summary(doc) for word, doc in key.words})
+                held.update({word: "" for word in ("true", "false") if key.value == "true or false"})
+    return held

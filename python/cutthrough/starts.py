@@ -1,0 +1,186 @@
+"""Experiment files to start from: a small machine with every key, those with defaults as comments."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import cutthrough.experiments as experiments
+from cutthrough.errors import ExperimentError
+from cutthrough.reference import Section, sections, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["PURPOSES", "names", "text_of"]
+
+#: Columns of comments.
+WIDTH = 100
+LINK = {"bandwidth": "100 Gb/s", "delay": "20 ns"}
+TRAFFIC = {"kind": "traffic", "load": 0.5}
+#: Machines of 16 to 72 nodes, by kind. A kind that is not here has the examples of its required keys.
+MACHINES: dict[str, dict[str, Any]] = {
+    "single-switch": {"ports": 16},
+    "fat-tree": {"k": 4, "n": 2},
+    "dragonfly": {"h": 2},
+    "torus": {"dims": [4, 4]},
+    "mesh": {"dims": [4, 4]},
+    "file": {"path": "network.edges"},
+}
+LOADS = {"workload.load": [0.1, 0.3, 0.5, 0.7, 0.9]}
+#: What an experiment is for, and how it differs from a load-latency curve of a fat-tree. A title comes first.
+PURPOSES: dict[str, dict[str, Any]] = {
+    "saturation": {"title": "The load at which a fat-tree saturates", "measure": {"search": "saturation"}, "sweep": {}},
+    "routings": {
+        "title": "Routings of a dragonfly under adversarial traffic",
+        "topology": {"kind": "dragonfly", "h": 2},
+        "routing": {"kind": "minimal"},
+        "workload": {**TRAFFIC, "pattern": {"kind": "adversarial"}},
+        "sweep": {"routing.kind": ["minimal", "valiant-group", "ugal-l"], "workload.load": [0.1, 0.2, 0.3, 0.4]},
+    },
+    "exchange": {"title": "Neighbours exchange data", "workload": {"kind": "exchange", "dims": [4, 4]}, "sweep": {}},
+    "application": {
+        "title": "A step of a stencil code",
+        "topology": {"kind": "torus", "dims": [4, 4]},
+        "workload": {"kind": "application", "graph": "stencil:4x4"},
+        "placement": {"strategy": "identity"},
+        "sweep": {"placement.strategy": ["identity", "auto"]},
+    },
+    "benchmark": {
+        "title": "The latency of a message, by its size",
+        "workload": {"kind": "benchmark", "benchmark": {"kind": "wocon"}},
+        "sweep": {"workload.benchmark.message_size": ["64 B", "1 KiB", "16 KiB"]},
+    },
+}
+
+
+def names() -> list[str]:
+    """What a file can be made for: every kind of topology, and purposes."""
+    kinds = [section.tag[1] for section in sections() if section.path == "topology" and section.tag]
+    return [*kinds, *PURPOSES]
+
+
+def text_of(name: str) -> str:
+    """An experiment file with comments, for a kind of topology or a purpose.
+
+    Raises:
+        ExperimentError: There is none of that name.
+    """
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        message = f"error: no experiment to start from is called `{name}`{hint}\n   = allowed: {', '.join(names())}"
+        raise ExperimentError(message)
+    written = _experiment(name)
+    resolved = _resolved(written)
+    blocks = [_head(name, written)]
+    blocks += ["\n".join(_section(path, table, resolved)) for path, table in _tables(written, resolved)]
+    if written["sweep"]:
+        lines = [f'"{key}" = {experiments.to_value(values)}' for key, values in written["sweep"].items()]
+        blocks.append("\n".join(["# The points: every combination of these values.", "[sweep]", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The experiment with every default, and the routing that suits its topology."""
+    # The network of a file is not there yet: another machine has the same defaults.
+    stands_in = written["topology"]["kind"] == "file"
+    known = {**written, "topology": _machine("fat-tree")} if stands_in else written
+    experiment = experiments.load({key: value for key, value in known.items() if key != "sweep"})
+    resolved = tomllib.loads(experiment.resolved_point(0))
+    if stands_in:
+        return {**resolved, "topology": written["topology"]}
+    return {"routing": {"kind": json.loads(experiment.check(0))["routing"]}, **resolved}
+
+
+def _experiment(name: str) -> dict[str, Any]:
+    """The keys that the file sets."""
+    base = {"title": f"Uniform traffic on a {name}", "link": LINK, "workload": TRAFFIC, "measure": {}, "sweep": LOADS}
+    machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
+    return {**base, **machine, **PURPOSES.get(name, {})}
+
+
+def _machine(kind: str) -> dict[str, Any]:
+    """A small machine of a kind, as the table of its topology."""
+    if kind in MACHINES:
+        return {"kind": kind, **MACHINES[kind]}
+    (section,) = (section for section in sections() if section.path == "topology" and section.tag == ("kind", kind))
+    lines = [f"{key.name} = {key.example}" for key in section.keys if key.required]
+    return {"kind": kind, **tomllib.loads("\n".join(lines))}
+
+
+def _head(name: str, written: Mapping[str, Any]) -> str:
+    commands = {
+        f"check {name}.toml": "what the file means, and whether the routing can deadlock",
+        f"analyze {name}.toml": "exact channel loads, without simulation",
+        f"run {name}.toml": f"tables and plots, in results/{name}",
+        "explain topology": "any section, kind or key",
+    }
+    width = max(map(len, commands))
+    lines = [
+        f"# {written['title']}: a file to start from.",
+        "# Lines `# key = value` are defaults, or examples where there is none.",
+        "#",
+        *(f"#   cutthrough {command:<{width}}  {what}" for command, what in commands.items()),
+    ]
+    if name == "file":
+        lines += [
+            "#",
+            "# network.edges is yours to write: lines `link 0 1` (a wire between routers 0 and 1) and `node 0` (a node",
+            "# on router 0); `x2` at the end of a line repeats it.",
+        ]
+    return "\n".join([*lines, f"title = {json.dumps(written['title'])}", "# seed = 1"])
+
+
+def _tables(written: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables of the file in the order of the reference, each with the keys that it sets."""
+    held_in = dict.fromkeys(section.path for section in sections() if section.path and not section.is_list)
+    # The values of a sweep are written last; a link's classes are the user's to name.
+    paths = [path for path in held_in if path != "sweep" and "NAME" not in path]
+    for path in paths:
+        held, own = _at(resolved, path), _at(written, path)
+        if held is None and own is None and path != "routing":
+            continue
+        yield path, own or {}
+
+
+def _section(path: str, own: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[str]:
+    """The lines of a table: what it is, the keys that are set, and the others as comments."""
+    kinds = [section for section in sections() if section.path == path]
+    held = _at(resolved, path) or {}
+    tag = kinds[0].tag[0] if kinds[0].tag else None
+    found = next((section for section in kinds if section.tag and section.tag[1] == held.get(tag)), kinds[0])
+    lines = _comment(_about(found, kinds))
+    # A table that sets nothing is a comment as a whole.
+    lines.append(found.heading if own else f"# {found.heading}")
+    if tag is not None:
+        value = held.get(tag)
+        lines.append(f"{'' if tag in own else '# '}{tag} = {json.dumps(value or '...')}" if value or own else "")
+    for key in found.keys if held or own or tag is None else ():
+        lines += _comment(summary(key.doc))
+        value = own.get(key.name, held.get(key.name))
+        shown = experiments.to_value(value) if value is not None else key.example
+        lines.append(f"{'' if key.name in own else '# '}{key.name} = {shown}")
+    return [line for line in lines if line]
+
+
+def _about(section: Section, kinds: list[Section]) -> str:
+    """What a table is, and the other kinds that it could be."""
+    others = [kind.tag[1] for kind in kinds if kind.tag and kind is not section]
+    choice = f" Other kinds: {', '.join(others)}." if others else ""
+    if section.path == "routing":
+        choice = f" Without this table, what suits the topology.{choice}"
+    return summary(section.doc) + choice
+
+
+def _comment(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+
+
+def _at(table: Any, path: str) -> Any:
+    for key in path.split("."):
+        table = table.get(key) if isinstance(table, dict) else None
+    return table

@@ -1,0 +1,256 @@
+"""`explain`, `list`, `new`, completion and standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+from cutthrough import reference, starts
+from cutthrough.cli.progress import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_every_key_is_explained(cutthrough: Callable[..., Any]) -> None:
+    """Catches a key without a meaning, a type or an example, and an example that is not TOML."""
+    for section in reference.sections():
+        for key in section.keys:
+            if key.value == "list of table":  # [[job]] is a section of its own
+                continue
+            (topic,) = reference.explain(f"{section.name}.{key.name}" if section.path else key.name)
+            assert topic.key == key.name
+            assert section in topic.sections
+            assert key.doc, (section.name, key.name)
+            assert key.value
+            assert "x" in tomllib.loads(f"x = {key.example}")
+        (topic,) = reference.explain(section.name)
+        assert section in topic.sections
+    for name in ("topology", "topology.torus", "job", "seed", "link.global.delay", "sweep.workload.load"):
+        assert cutthrough("explain", name).status == 0
+
+
+@pytest.mark.parametrize("path", ["router", "node", "link", "measure", "topology"])
+def test_examples_are_values_that_the_key_takes(path: str) -> None:
+    """Catches an example out of range or of another type."""
+    for section in reference.sections():
+        if section.path != path or section.tag == ("kind", "file"):
+            continue
+        kind = dict([section.tag]) if section.tag else {}
+        base: dict[str, Any] = tomllib.loads(starts.text_of("fat-tree"))
+        for key in section.keys:
+            if key.name == "group_dims":  # only of another kind of group
+                continue
+            own: dict[str, Any] = {**base.get(path, {}), **kind} if not kind else {**kind}
+            own |= starts.MACHINES.get(kind.get("kind", ""), {}) if path == "topology" else {}
+            own |= {"receive_buffer": "4 packets"} if path == "node" else {}
+            own[key.name] = tomllib.loads(f"x = {key.example}")["x"]
+            ct.load({**base, path: own})
+
+
+def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[..., Any]) -> None:
+    """Catches a fact of a key that is not shown."""
+    shown = cutthrough("explain", "topology.dragonfly.h").out
+    for part in ("Global ports of each router.", "whole number", "required", "from 1 to 65533", 'kind = "dragonfly"'):
+        assert part in shown
+    shown = cutthrough("explain", "arrangement").out
+    assert all(word in shown for word in ('"palmtree"', '"absolute"', '"circulant"', "cyclically"))
+    assert "ps, ns, us" in cutthrough("explain", "link.delay").out
+    shown = cutthrough("explain", "buffer").out
+    assert shown.count("router.buffer of") == len(
+        {section.keys[0].doc for section in reference.explain("router")[0].sections}
+    )
+    topic = json.loads(cutthrough("explain", "precision", "--json").out)["topics"][0]
+    assert topic["sections"][0]["keys"][0]["default"] == "0.02"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("topolgy.dragonfly.h", "`topology.dragonfly.h`"),
+        ("presicion", "`measure.precision`"),
+        ("dragonfyl", "`topology.dragonfly`"),
+        ("xyzzy", "sections: experiment, topology"),
+    ],
+)
+def test_explain_names_the_nearest(cutthrough: Callable[..., Any], wrong: str, right: str) -> None:
+    """Catches a typo that is answered with nothing."""
+    ran = cutthrough("explain", wrong)
+    assert (ran.status, ran.out) == (2, "")
+    assert right in ran.err
+
+
+def test_lists_are_complete() -> None:
+    """Catches a section, a kind or a key that no list names."""
+    lists = {name: {entry["name"] for entry in entries} for name, entries in reference.catalogue().items()}
+    for section in reference.sections():
+        if section.tag:
+            assert section.tag[1] in lists[reference.PLURALS[section.path]]
+        elif section.keys:
+            assert {key.name for key in section.keys} == lists[section.path or reference.TOP]
+
+
+def test_lists_have_the_names_of_sections_too(cutthrough: Callable[..., Any]) -> None:
+    """Catches `list topology` that is refused, and brackets in a text that are taken for markup."""
+    assert cutthrough("list", "topology").out == cutthrough("list", "topologies").out
+    assert "[link]" in cutthrough("list", "link.NAME").out
+    assert "default 0.95" in " ".join(cutthrough("list", "measure").out.split())
+
+
+@pytest.mark.parametrize("kind", [name for name in starts.names() if name not in {*starts.PURPOSES, "file"}])
+def test_a_topology_that_new_does_not_know_has_a_file_too(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Catches a new topology that would have to be added elsewhere: the examples of its keys are a machine."""
+    monkeypatch.setattr(starts, "MACHINES", {})
+    written = tomllib.loads(starts.text_of(kind))
+    assert ct.load(written).topology(0).kind == kind
+
+
+@pytest.mark.parametrize("name", starts.names())
+def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """Catches a file that is wrong, and a comment that names another default than the program has."""
+    path = tmp_path / "start.toml"
+    assert cutthrough("new", name, "--out", path).status == 0
+    (tmp_path / "network.edges").write_text("link 0 1\nnode 0 x2\nnode 1 x2\n")
+    text = path.read_text()
+    assert max(map(len, text.splitlines())) <= 120
+    assert cutthrough("check", path).status == 0
+    # Every default, written out: the same experiment.
+    plain = ct.load(path)
+    known = tomllib.loads(plain.resolved_point(0))
+    for table in ("router", "nic", "placement", "measure"):
+        if f"# [{table}]" in text:
+            block = text[text.index(f"# [{table}]") :].split("\n\n")[0]
+            keys = [line.removeprefix("# ") for line in block.splitlines() if " = " in line]
+            shown = tomllib.loads("\n".join(keys))
+            assert {key: shown[key] for key in known[table] if key in shown} == known[table]
+
+
+def test_new_does_not_overwrite(
+    cutthrough: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches work that is lost, and a name that is not there."""
+    monkeypatch.chdir(tmp_path)
+    assert cutthrough("new", "torus").status == 0
+    (tmp_path / "torus.toml").write_text("mine")
+    ran = cutthrough("new", "torus")
+    assert ran.status == 2
+    assert "exists" in ran.err
+    assert (tmp_path / "torus.toml").read_text() == "mine"
+    ran = cutthrough("new", "tours")
+    assert ran.status == 2
+    assert "did you mean `torus`?" in ran.err
+    assert cutthrough("new", "torus", "--out", "-").out == starts.text_of("torus")
+
+
+@pytest.mark.parametrize("command", ["run", "check", "analyze"])
+def test_standard_input_is_a_file(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Catches `-` taken for a file of that name, and a message without the line."""
+
+    def pipe(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    options = ("--json", "--set", "routing.kind=d-mod-k")
+    expected = json.loads(cutthrough(command, small, *options).out)
+    pipe(small.read_bytes())
+    found = json.loads(cutthrough(command, "-", *options).out)
+    for printed in (expected, found):
+        for point in printed.get("points", ()):
+            point.pop("wall_s", None)
+    assert found == expected
+    pipe(small.read_bytes().replace(b"load = 0.3", b"laod = 0.3"))
+    ran = cutthrough(command, "-")
+    assert ran.status == 2
+    assert "standard input:21:1" in ran.err
+    pipe(b"\xff\xfe")
+    ran = cutthrough(command, "-")
+    assert ran.status == 2
+    assert "UTF-8" in ran.err
+
+
+def test_results_of_standard_input_have_a_folder(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches results in a folder named `-`."""
+    monkeypatch.chdir(small.parent)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(small.read_bytes())))
+    assert cutthrough("run", "-", "--plots", "none").status == 0
+    assert (small.parent / "results" / "stdin" / "points.csv").exists()
+
+
+def test_progress_is_written_where_there_is_no_terminal(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a long run that is silent in a batch job, and progress on standard output."""
+    ran = cutthrough("run", small, "--json")
+    assert "2/2 points (100%)" in ran.err
+    json.loads(ran.out)
+
+
+def test_progress_lines_are_few(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a line for every poll, points that end unseen for long, and silence during a long point."""
+    now = 0.0
+    monkeypatch.setattr("cutthrough.cli.progress.time.monotonic", lambda: now)
+    lines = Lines()
+    for tick in range(1, 601):
+        now = tick / 10
+        lines.update(min(tick, 300) / 100, 4, "measuring")
+    written = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in written] == ["1/4", "2/4", "3/4", "3/4", "3/4", "3/4"]
+    assert written[0] == "1/4 points (25%) after 10 s, measuring, about 30 s left"
+
+
+def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
+    """What is offered for a word of a command line."""
+    line = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(place)}
+    if shell != "bash":
+        line = {"_TYPER_COMPLETE_ARGS": " ".join(words), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    environment = {**os.environ, **line, "_CUTTHROUGH_COMPLETE": f"complete_{shell}"}
+    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'cutthrough'; from cutthrough.cli import main; main()"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["cutthrough", "re"], "reproduce"),
+        (["cutthrough", "run", "x.toml", "--pl"], "--plots"),
+        (["cutthrough", "run", "x.toml", "--plots", "ma"], "main"),
+        (["cutthrough", "run", "x.toml", "--set", "measure.prec"], "measure.precision="),
+        (["cutthrough", "run", "x.toml", "--set", "workload.pattern", "=", "trans"], "transpose"),
+        (["cutthrough", "check", "x.toml", "-s", "topology.dragonfly", "=", ""], ""),
+        (["cutthrough", "explain", "topology.dragonfly.arr"], "topology.dragonfly.arrangement"),
+        (["cutthrough", "list", "routi"], "routings"),
+        (["cutthrough", "new", "drag"], "dragonfly"),
+        (["cutthrough", "map", "--strategy", "gree"], "greedy"),
+        (["cutthrough", "map", "--format", "openm"], "openmpi-rankfile"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_bash_completes(words: list[str], offered: str) -> None:
+    """Catches commands, options, kinds and keys that are not completed, and `=` that ends a word in bash."""
+    assert complete(words, len(words) - 1)[0] == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_complete_values_of_keys(shell: str) -> None:
+    """Catches values of keys that are completed in one shell only."""
+    offered = "\n".join(complete(["cutthrough", "run", "--set", "topology.kind=drag"], 3, shell))
+    assert "topology.kind=dragonfly" in offered
+    assert "Groups of routers" in offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_of_completion_are_printed(shell: str) -> None:
+    """Catches a shell without a script."""
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [sys.executable, "-m", "cutthrough.cli", "--show-completion", shell]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "COMPLETE=complete_" + shell in ran.stdout

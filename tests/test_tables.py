@@ -1,0 +1,104 @@
+"""Tables on terminals of any width."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cutthrough import Results, reports
+from cutthrough.tables import Column, Fitted
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def shown(table: Fitted, width: int) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def measured(load: float, **keys: Any) -> dict[str, Any]:
+    times = {f"latency_{name}_ns": 1234.567 for name in ("mean", "ci", "p50", "p99")}
+    loads = {"offered_load": load, "accepted_load": load, "accepted_load_min": load / 3}
+    return {**keys, "workload.load": load, **loads, **times, "hops_mean": 4.25, "saturated": True, "converged": False}
+
+
+@pytest.fixture
+def results() -> Results:
+    kinds = ("adaptive-up-down", "random-up-down")
+    points = [
+        measured(load, **{"workload.pattern": {"kind": "shift", "offset": offset}, "routing.kind": kind})
+        for offset in (1, 1024)
+        for kind in kinds
+        for load in (0.1234, 0.5678)
+    ]
+    return Results(points=points, axes=["workload.pattern", "routing.kind", "workload.load"], title="a title")
+
+
+@pytest.mark.parametrize("width", [72, 80, 100, 140, 200])
+def test_tables_leave_out_columns_but_no_digits(results: Results, width: int) -> None:
+    """Catches a number that is cut off, a line that is too long, and a column that disappears in silence."""
+    text = shown(reports.points_table(results), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert text.count("0.1234") == 4
+    assert text.count("1,234.6") >= 8
+    headings = ("min node", "± ns", "p50 ns", "p99 ns", "routers")
+    assert all(heading in text for heading in headings)
+    assert ("Left out at this width" in text) == (width < 120)
+    assert text.count("saturated") >= 8
+
+
+def test_the_least_important_column_goes_first() -> None:
+    """Catches an order of columns that is not the order of importance, and a column that must stay."""
+    columns = [Column(heading, ["1234567"], rank) for heading, rank in (("a", 0), ("b", 1), ("c", 3), ("d", 2))]
+    assert "Left out at this width: c." in shown(Fitted(columns), 30)
+    assert "Left out at this width: c, d." in " ".join(shown(Fitted(columns), 22).split())
+    assert "Left out at this width: b, c, d." in " ".join(shown(Fitted(columns), 9).split())
+    assert "1234567" in shown(Fitted(columns), 9)
+
+
+def test_many_phases_have_a_table_of_their_own() -> None:
+    """Catches a table of 126 columns, and one that hides the slowest phase."""
+    phases: list[dict[str, Any]] = [{"dimension": None, "time_ns": 1000.0 + number % 50} for number in range(126)]
+    point = {"time_ns": 130_000.0, "phases": phases, "accepted_load": 0.5, "hops_mean": 2.0, "bandwidth_B_per_s": 1e9}
+    text = shown(reports.points_table(Results(points=[point])), 80)
+    assert "phase 0" not in text
+    assert "126" in text
+    assert "1,049.0" in text
+    rows = [line.split() for line in shown(reports.phases_table(point), 80).splitlines()[1:]]
+    times = {" ".join(row[:2]): row[2] for row in rows if row[0] == "phase"}
+    assert times["phase 0"] == "1,000.0"
+    assert times["phase 49"] == times["phase 99"] == "1,049.0"
+    assert "phase 125" in times
+    assert len(times) < 10
+    assert rows[-1][:3] == ["all", "126", f"{sum(phase['time_ns'] for phase in phases):,.1f}"]
+
+
+def test_phases_that_have_not_ended_are_named() -> None:
+    """Catches a failure on a run that was cut off in its first phase."""
+    phases = [{"dimension": None, "time_ns": None}] * 20
+    assert "phase 19" in shown(reports.phases_table({"phases": phases}), 80)
+
+
+def test_columns_is_honoured_without_a_terminal(small: Path) -> None:
+    """Catches a width that is fixed where the output is a pipe."""
+    command = [sys.executable, "-m", "cutthrough.cli", "list", "routers"]
+    longest = {}
+    for columns in ("60", "100"):
+        printed = subprocess.run(
+            command,
+            env={**os.environ, "COLUMNS": columns},
+            cwd=small.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        longest[columns] = max(map(len, printed.splitlines()))
+    assert longest["60"] <= 60 < longest["100"] <= 100
