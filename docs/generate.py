@@ -13,7 +13,7 @@ from cutthrough import _core
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "check", "analyze", "plot", "map", "list", "reproduce")
+COMMANDS = ("run", "merge", "check", "analyze", "plot", "map", "list", "reproduce")
 
 
 def write(directory: Path) -> None:

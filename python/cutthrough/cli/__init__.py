@@ -1,7 +1,8 @@
 """The command `cutthrough`.
 
 Standard output holds what was asked for, and with `--json` one JSON object and nothing else; progress and errors go to
-standard error. The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C).
+standard error. The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C,
+143 on SIGTERM).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 
 import typer
 
-from cutthrough.cli import inspect, mapping, reproduce, run
+from cutthrough.cli import inspect, mapping, merge, reproduce, run
 from cutthrough.cli.common import WRONG_INPUT, complain
 from cutthrough.errors import ExperimentError, RunError
 
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (run, inspect, mapping, reproduce):
+for module in (run, merge, inspect, mapping, reproduce):
     module.register(app)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,8 +44,34 @@ ThreadsOption = Annotated[
 
 #: Progress and errors, for the terminal.
 err = Console(stderr=True, highlight=False, emoji=False)
+
+
+class Answer(Console):
+    """Standard output. Where whatever reads it has ended (`| head`), the rest is dropped and the command goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """Drops all further output."""
+        self.quiet = True
+        _drop_output()
+
+
 #: The answer itself, as text; wide enough for a table where there is no terminal.
-out = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+out = Answer(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+
+
+def emit(text: str) -> None:
+    """Writes a line to standard output, as it is; see `Answer` for where nothing reads it."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def complain(message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,6 @@ import cutthrough.reports as reports
 import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
     FAILED,
-    INTERRUPTED,
     WRONG_INPUT,
     Bar,
     FileArgument,
@@ -21,18 +21,21 @@ from cutthrough.cli.common import (
     SetOption,
     ThreadsOption,
     complain,
+    emit,
     out,
     parse_sets,
 )
+from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
 from cutthrough.errors import Interrupted
+from cutthrough.keep.shares import points_of
 from cutthrough.results import Results
 from cutthrough.series import label_of
 
-__all__ = ["register"]
+__all__ = ["register", "report"]
 
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME of the file"),
+    typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
 ]
 
 
@@ -52,6 +55,9 @@ def run(
         bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
     ] = False,
     json_output: JsonOption = False,
+    points: PointsOption = "",
+    fresh: FreshOption = False,
+    dask: DaskOption = "",
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
 
@@ -60,26 +66,33 @@ def run(
     - `cutthrough run examples/torus.toml --set workload.pattern=tornado --set workload.load=0.3`
     - `cutthrough run examples/fat_tree.toml --saturation`
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
+    - `cutthrough run examples/fat_tree.toml --points 3/16` in one of 16 jobs, then `cutthrough merge`
 
-    A sweep in the file runs its points in parallel (`-j`). Ctrl-C keeps the points that have finished. Results are
+    A sweep in the file runs its points in parallel (`-j`). Each is kept in the folder as soon as it has finished; the
+    same command goes on where a run was ended, by Ctrl-C or otherwise. Results are
     written as `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a
     point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out`
     is given.
     """
-    overrides = parse_sets(set_)
+    overrides, options = parse_sets(set_), list(set_)
     if saturation:
         overrides.append(("measure.search", '"saturation"'))
+        options.append("saturation")
     experiment = experiments.read_file(file, overrides)
-    directory = out_directory or (None if json_output else Path("results") / file.stem)
+    chosen = points_of(points, len(json.loads(experiment.points()))) if points else None
+    options += [f"points={points.replace('/', '-of-')}"] if points else []
+    directory = out_directory or (None if json_output else folder_of(file, options))
     _claim(directory)
-    try:
-        with Bar() as bar:
-            results = sweeps.run(experiment, sweeps.Effort(jobs, threads), bar)
-    except Interrupted as interrupted:
-        results = interrupted.results
-    _report(results, directory, json_output)
-    if not results.complete:
-        raise typer.Exit(INTERRUPTED)
+    with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
+        try:
+            with Bar() as bar:
+                results = sweeps.run(experiment, sweeps.Effort(jobs, threads, executor), bar, folder, chosen)
+            ended = False
+        except Interrupted as interrupted:
+            results, ended = interrupted.results, True
+        report(results, directory, json_output, ended)
+    if ended:
+        raise typer.Exit(signals.status)
 
 
 def plot(
@@ -134,19 +147,20 @@ def _claim(directory: Path | None) -> None:
         raise typer.Exit(FAILED) from None
 
 
-def _report(results: Results, directory: Path | None, json_output: bool) -> None:
+def report(results: Results, directory: Path | None, json_output: bool, ended: bool = False) -> None:
+    """Writes and prints results; of a run that was ended early without plots, which take time."""
     if directory is not None and results.points:
         results.save(directory)
     if json_output:
-        typer.echo(results.to_json())
+        emit(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
         _show_channels(results)
-    if not results.complete:
-        kept = f" kept in {directory}" if directory is not None and results.points else ""
+    if ended:
+        kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")
     if directory is not None and results.points:
-        plots = [] if json_output and not results.complete else results.save_plots(directory)
+        plots = [] if ended else results.save_plots(directory)
         if not json_output:
             _say_where(directory, plots)
 
