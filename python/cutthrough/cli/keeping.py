@@ -7,14 +7,15 @@ import re
 import signal
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
-from cutthrough.keep.folder import Folder, InUse
+from cutthrough.keep.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,12 +74,8 @@ def hold(directory: Path | None, experiment: _core.Experiment, fresh: bool) -> I
     if directory is None:
         yield None
         return
-    try:
-        with Folder.claim(directory, experiment, fresh=fresh) as folder:
-            yield from _reported(folder)
-    except InUse as error:
-        complain(f"error: {error}")
-        raise typer.Exit(FAILED) from None
+    with Folder.claim(directory, experiment, fresh=fresh) as folder:
+        yield from _reported(folder)
 
 
 def _reported(folder: Folder) -> Iterator[Folder]:
@@ -88,7 +85,8 @@ def _reported(folder: Folder) -> Iterator[Folder]:
         yield folder
     except (ExperimentError, RunError, OSError):
         if folder.kept:
-            complain(f"{_points(len(folder.kept))} finished and kept in {folder.directory}; the same command goes on")
+            kept = f"{_points(len(folder.kept))} kept in {folder.directory}"
+            complain(f"before the error: {kept}; the same command goes on from there")
         raise
 
 
@@ -98,7 +96,7 @@ def _announce(folder: Folder) -> None:
     if changes and before < total:
         complain(f"{changes} since the last run in {folder.directory}: what it changes is run anew")
     if before:
-        complain(f"{before} of {_points(total)} finished before and not run again; --fresh runs them too")
+        complain(f"already finished: {before} of {_points(total)}, not run again (--fresh runs all)")
 
 
 def _points(count: int) -> str:
@@ -138,12 +136,12 @@ def workers(address: str) -> AbstractContextManager[Executor | None]:
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     try:
-        from distributed import Client
+        distributed: Any = import_module("distributed")
     except ImportError:
         complain("error: --dask needs the package distributed: pip install 'cutthrough[dask]'")
         raise typer.Exit(FAILED) from None
     try:
-        client = Client(address, timeout=CONNECT_S)
+        client = distributed.Client(address, timeout=CONNECT_S)
     except (OSError, ValueError) as error:
         complain(f"error: --dask {address}: no scheduler of Dask answers there: {error}")
         raise typer.Exit(FAILED) from None

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 import cutthrough.keep.merging as merging
-from cutthrough.cli.common import FAILED, WRONG_INPUT, JsonOption, complain
+from cutthrough.cli.common import WRONG_INPUT, JsonOption, complain
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.run import report
-from cutthrough.keep.folder import InUse
 from cutthrough.keep.shares import ranges
 
 __all__ = ["register"]
@@ -45,9 +44,6 @@ def merge(
     except merging.MergeError as error:
         complain(f"error: {error}")
         raise typer.Exit(WRONG_INPUT) from None
-    except InUse as error:
-        complain(f"error: {error}")
-        raise typer.Exit(FAILED) from None
     if not results.complete:
         lacking = ranges(merging.missing(out_directory))
         complain(f"points {lacking} are missing: `cutthrough run FILE --out {out_directory}` runs them")

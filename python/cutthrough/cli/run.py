@@ -12,7 +12,6 @@ import cutthrough.experiments as experiments
 import cutthrough.reports as reports
 import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
-    FAILED,
     WRONG_INPUT,
     Bar,
     FileArgument,
@@ -82,7 +81,6 @@ def run(
     chosen = points_of(points, len(json.loads(experiment.points()))) if points else None
     options += [f"points={points.replace('/', '-of-')}"] if points else []
     directory = out_directory or (None if json_output else folder_of(file, options))
-    _claim(directory)
     with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
         try:
             with Bar() as bar:
@@ -134,17 +132,6 @@ def plot(
         raise typer.Exit(WRONG_INPUT) from None
     for path in paths:
         out.print(str(path), markup=False, soft_wrap=True)
-
-
-def _claim(directory: Path | None) -> None:
-    """Makes the directory before the work, so that a wrong path fails early."""
-    if directory is None:
-        return
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        complain(f"error: cannot write results to {directory}: {error.strerror}")
-        raise typer.Exit(FAILED) from None
 
 
 def report(results: Results, directory: Path | None, json_output: bool, ended: bool = False) -> None:

@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["clean", "replacing", "replacing_files", "write"]
+__all__ = ["Unwritable", "clean", "replacing", "replacing_files", "write"]
 
 #: How the names of unfinished files begin.
 UNFINISHED = ".part-"
+
+
+class Unwritable(OSError):
+    """A file or folder that cannot be written, such as on a full disk; `str()` names it."""
 
 
 @contextmanager
@@ -23,15 +27,21 @@ def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to. At the end of the block the file is forced to disk and renamed to `path`.
 
     If the block raises, the former `path` is as it was.
+
+    Raises:
+        Unwritable: The file cannot be written.
     """
     aside = path.with_name(f"{UNFINISHED}{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         yield aside
         _sync(aside)
         aside.replace(path)
-    except BaseException:
+    except BaseException as error:
         aside.unlink(missing_ok=True)
-        raise
+        if not isinstance(error, OSError):
+            raise
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise Unwritable(message) from error
     # Without this the rename itself may be lost with the power.
     _sync(path.parent)
 
@@ -53,6 +63,9 @@ def replacing_files(directory: Path) -> Iterator[Path]:
         for path in sorted(aside.iterdir()):
             _sync(path)
             path.replace(directory / path.name)
+    except OSError as error:
+        message = f"cannot write to {directory}: {error.strerror or error}"
+        raise Unwritable(message) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     _sync(directory)

@@ -120,10 +120,14 @@ class Folder:
 
         Raises:
             InUse: Another run holds it.
-            OSError: It cannot be written.
+            Unwritable: It cannot be written.
         """
         points = directory / POINTS
-        points.mkdir(parents=True, exist_ok=True)
+        try:
+            points.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"cannot write results to {directory}: {error.strerror}"
+            raise atomic.Unwritable(message) from None
         with _locked(directory):
             atomic.clean(directory)
             atomic.clean(points)
@@ -179,7 +183,11 @@ def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Holds a folder's lock, which ends with the process, whatever ends that."""
-    descriptor = os.open(directory / POINTS / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        descriptor = os.open(directory / POINTS / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        message = f"cannot write results to {directory}: {error.strerror}"
+        raise atomic.Unwritable(message) from None
     try:
         _lock(descriptor, directory)
         yield
