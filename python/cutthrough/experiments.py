@@ -65,8 +65,9 @@ def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | 
     """
     change = renamed or (lambda value, _: value)
     points: list[dict[str, Any]] = [point["keys"] for point in json.loads(experiment.points())]
+    written = experiment.resolved_point(0)
     tables = [change(tomllib.loads(experiment.resolved_point(index)), "") for index in range(len(points))]
-    text = experiment.resolved_point(0) if renamed is None else to_toml(tables[0])
+    text = written if tables[0] == tomllib.loads(written) else to_toml(tables[0])
     if not points[0]:
         return text
     sweep: dict[str, list[Any]] = {}

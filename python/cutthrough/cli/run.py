@@ -26,7 +26,7 @@ from cutthrough.cli.common import (
 )
 from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
 from cutthrough.errors import Interrupted
-from cutthrough.keep.shares import points_of
+from cutthrough.keep.shares import points_of, ranges
 from cutthrough.results import Results
 from cutthrough.series import label_of
 
@@ -150,6 +150,19 @@ def report(results: Results, directory: Path | None, json_output: bool, ended: b
         plots = [] if ended else results.save_plots(directory)
         if not json_output:
             _say_where(directory, plots)
+    _warn_of_uncertainty(results)
+
+
+def _warn_of_uncertainty(results: Results) -> None:
+    """Names the points that ended before they were precise, or before they were done."""
+    open_ended = [place for place, point in enumerate(results) if "phases" not in point and not point["converged"]]
+    unfinished = [place for place, point in enumerate(results) if "phases" in point and point["time_ns"] is None]
+    if open_ended:
+        which = f"{len(open_ended)} of {len(results)} points ({ranges(open_ended)}, counted from 0)"
+        complain(f"not converged: {which}; their means are less certain than `measure.precision` asks")
+    if unfinished:
+        which = f"{len(unfinished)} of {len(results)} points ({ranges(unfinished)}, counted from 0)"
+        complain(f"not finished by `measure.max_time`: {which}")
 
 
 def _show_channels(results: Results) -> None:

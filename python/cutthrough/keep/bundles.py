@@ -34,5 +34,4 @@ def bundle(experiment: _core.Experiment) -> Bundle:
     """The resolved experiment with its files."""
     inputs = Inputs(Path(experiment.parts()[2]).absolute())
     text = experiments.resolved(experiment, inputs.renamed)
-    # Without files, as the compiled half writes it.
-    return Bundle(text if inputs.copies else experiments.resolved(experiment), inputs.copies)
+    return Bundle(text, inputs.copies)
