@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 from cutthrough.cli import main
+from pyarrow import csv, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,3 +88,23 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+def essence(directory: Path) -> dict[str, Any]:
+    """What a folder of results holds, file by file: its bytes, but for the times that the simulations took."""
+    return {
+        str(path.relative_to(directory)): _without_wall(path)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def _without_wall(path: Path) -> Any:
+    if path.name == "points.parquet":
+        table = parquet.read_table(path)
+        return table.drop_columns([name for name in table.column_names if name.startswith("wall_s")])
+    if path.name == "points.csv":
+        return csv.read_csv(path).drop_columns(["wall_s"])
+    if path.suffix == ".json":
+        return re.sub(r'"wall_s": [^,}\n]+', '"wall_s"', path.read_text(encoding="utf-8"))
+    return path.read_bytes()

@@ -65,7 +65,7 @@ def test_run_writes_tables_experiment_and_plots(cutthrough: Callable[..., Any], 
     assert ran.status == 0
     assert str(directory / "latency.png") in ran.out
     held = {path.name for path in directory.iterdir() if not path.name.startswith("channels-")}
-    tables = {"points.parquet", "points.csv", "results.json", "experiment.toml"}
+    tables = {"points.parquet", "points.csv", "results.json", "experiment.toml", "points"}
     assert held == tables | {"latency.png", "throughput.png"}
     assert (directory / "latency.png").read_bytes().startswith(b"\x89PNG")
     stored = json.loads((directory / "results.json").read_text())
@@ -172,6 +172,46 @@ def test_unwritable_directory_fails_before_the_run(cutthrough: Callable[..., Any
     assert "cannot write" in ran.err
 
 
+def test_points_that_have_not_converged_are_marked(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches uncertain means in JSON, CSV or at the end of a run that nothing sets apart from certain ones."""
+    limits = 'sweep.measure.max_time=["40 us", "1 s"]'
+    options = ("--set", limits, "--set", "measure.precision=0.02", "--set", "workload.load=0.3")
+    ran = cutthrough("run", small, *options, "--out", tmp_path / "out")
+    assert ran.status == 0
+    assert "not converged: 1 of 2 points (0, counted from 0)" in ran.err
+    stored = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
+    assert [point["converged"] for point in stored] == [False, True]
+    rows = [line.split(",") for line in (tmp_path / "out" / "points.csv").read_text().splitlines()]
+    place = rows[0].index('"converged"')
+    assert [row[place] for row in rows[1:]] == ["false", "true"]
+    assert "not converged" not in cutthrough("run", small, *options, "--points", "1", "--json").err
+
+
+def test_what_was_not_measured_is_empty(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+    """Catches an accepted load of 0 where the run was over before a packet could arrive."""
+    ran = cutthrough(
+        "run",
+        small,
+        "--set",
+        "measure={ warm_up = '0 ns', max_time = '1 ns' }",
+        "--points",
+        "0",
+        "--out",
+        tmp_path / "out",
+    )
+    assert ran.status == 0
+    assert "0.0000" not in ran.out.partition("Channels")[0]
+    assert "not converged: 1 of 1 points" in ran.err
+    (point,) = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
+    assert point["accepted_load"] is None
+    assert point["accepted_load_min"] is None
+    assert not any("exact_mean" in row for row in point["class_utilization"])
+    table = pq.read_table(tmp_path / "out" / "points.parquet")
+    assert table.column("accepted_load").null_count == 1
+    names, values = (line.split(",") for line in (tmp_path / "out" / "points.csv").read_text().splitlines())
+    assert values[names.index('"accepted_load"')] == ""
+
+
 def test_an_exchange_tells_its_time(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a table of latencies for a workload that ends, and channels that carry another volume."""
     path = tmp_path / "exchange.toml"
@@ -192,3 +232,32 @@ def test_an_exchange_tells_its_time(cutthrough: Callable[..., Any], tmp_path: Pa
     loads = pq.read_table(tmp_path / "out" / "channels-000.parquet")
     # All is sent and all arrives: measured is exact.
     assert loads.column("utilization").to_pylist() == pytest.approx(loads.column("exact").to_pylist())
+
+
+@pytest.mark.parametrize("kind", ["exchange", "application", "benchmark"])
+def test_what_a_closed_workload_did_not_reach_is_empty(
+    cutthrough: Callable[..., Any], tmp_path: Path, kind: str
+) -> None:
+    """Catches rates and times of 0 where a run ended before anything arrived."""
+    workloads = {
+        "exchange": 'kind = "exchange", dims = [16]',
+        "application": 'kind = "application", graph = "stencil:4x4"',
+        "benchmark": 'kind = "benchmark"',
+    }
+    path = tmp_path / "closed.toml"
+    path.write_text(
+        f"""
+        topology = {{ kind = "torus", dims = [4, 4] }}
+        link = {{ bandwidth = "40 Gb/s", delay = "20 ns" }}
+        workload = {{ {workloads[kind]} }}
+        measure = {{ max_time = "1 ns" }}
+        """
+    )
+    ran = cutthrough("run", path, "--json")
+    (point,) = json.loads(ran.out)["points"]
+    assert "not finished by `measure.max_time`: 1 of 1 points" in ran.err
+    assert [point[name] for name in ("time_ns", "bandwidth_B_per_s", "accepted_load")] == [None, None, None]
+    assert set(point["per_rank"]) == {None}
+    assert all(phase["throughput"] is None for phase in point["phases"])
+    finished = json.loads(cutthrough("run", path, "--json", "--set", "measure.max_time=1 s").out)["points"][0]
+    assert min(finished["per_rank"]) > 0

@@ -1,6 +1,7 @@
 """The compiled half of Cutthrough. Private: use what `cutthrough` exports."""
 
 from os import PathLike
+from pathlib import Path
 from typing import final
 
 __version__: str
@@ -41,6 +42,8 @@ class Experiment:
     @staticmethod
     def read(path: str | PathLike[str], overrides: list[tuple[str, str]]) -> Experiment:
         """Reads a file; paths in it start from its folder. Raises ExperimentError."""
+    def parts(self) -> tuple[str, str, Path, list[tuple[str, str]]]:
+        """The arguments of `load` that make the same experiment: text, name, base directory, overrides."""
     @property
     def title(self) -> str: ...
     @property
@@ -49,6 +52,8 @@ class Experiment:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
+    def validate(self, point: int) -> None:
+        """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
     def topology(self, point: int) -> Topology:

@@ -15,14 +15,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
 import cutthrough.sweeps as sweeps
 from cutthrough.channels import ChannelLoads, Machine, doubles
+from cutthrough.errors import Interrupted
+from cutthrough.keep.folder import Folder
+from cutthrough.keep.shares import points_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from concurrent.futures import Executor
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -35,22 +40,33 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "analyze", "check", "load", "run"]
 
 
-def run(
+def run(  # noqa: PLR0913  (a keyword for each choice)
     source: Source | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,
     threads: int = 1,
+    executor: Executor | None = None,
+    directory: str | Path | None = None,
+    fresh: bool = False,
+    points: str | None = None,
     watcher: Watcher | None = None,
     **sections: Any,
 ) -> Results:
-    """Simulates every point of an experiment.
+    """Simulates every point of an experiment, after all of them have been validated.
 
     Args:
         source: A file, or its content as nested mappings; without it, `sections` are the experiment.
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
         jobs: Points to run at once; 0 for as many as there are cores.
         threads: Threads inside each point. The results are the same for any number.
+        executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, such as
+            Dask's (`distributed.Client.get_executor()`) or mpi4py's (`mpi4py.futures.MPIPoolExecutor`). Workers need
+            the same Cutthrough, and the files that the experiment reads at the same paths.
+        directory: Where every point is kept as soon as it has finished, and the results at the end. Points that have
+            finished in it before are not run again.
+        fresh: Whether those are run again.
+        points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). All without it.
         watcher: Notified of the progress of the run about ten times a second.
         sections: Top-level entries of the experiment, such as `topology={"kind": "fat-tree", "k": 4, "n": 4}`.
 
@@ -60,9 +76,22 @@ def run(
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
         RunError: A simulation ended without a result, such as in a deadlock.
+        OSError: The directory cannot be written, or another run holds it.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
-    return sweeps.run(load(source, set=set, **sections), sweeps.Effort(jobs, threads), watcher)
+    experiment = load(source, set=set, **sections)
+    effort = sweeps.Effort(jobs, threads, executor)
+    chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
+    if directory is None:
+        return sweeps.run(experiment, effort, watcher, None, chosen)
+    with Folder.claim(Path(directory), experiment, fresh=fresh) as folder:
+        try:
+            results = sweeps.run(experiment, effort, watcher, folder, chosen)
+        except Interrupted as interrupted:
+            interrupted.results.save(directory)
+            raise
+        results.save(directory)
+    return results
 
 
 class Analysis(dict[str, Any]):

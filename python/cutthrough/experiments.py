@@ -7,12 +7,15 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]
 
@@ -70,31 +73,51 @@ def _standard_input() -> str:
         raise ExperimentError(message) from None
 
 
-def resolved(experiment: _core.Experiment) -> str:
+def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | None = None) -> str:
     """The whole experiment as TOML, with every default written out and its sweep: it can be run again.
 
-    A swept `kind` brings keys of its own, so the sweep then lists whole sections.
+    A swept `kind` brings keys of its own, so the sweep then lists whole sections. The points are the same; their order
+    is another if keys of such a section are swept with others between them.
+
+    Args:
+        experiment: The experiment.
+        renamed: Given a value and the key that it stands at, the value to write instead.
     """
+    change = renamed or (lambda value, _: value)
     points: list[dict[str, Any]] = [point["keys"] for point in json.loads(experiment.points())]
-    tables = [tomllib.loads(experiment.resolved_point(index)) for index in range(len(points))]
+    written = experiment.resolved_point(0)
+    tables = [change(tomllib.loads(experiment.resolved_point(index)), "") for index in range(len(points))]
+    text = written if tables[0] == tomllib.loads(written) else to_toml(tables[0])
     if not points[0]:
-        return experiment.resolved_point(0)
+        return text
     sweep: dict[str, list[Any]] = {}
     for keys, table in zip(points, tables, strict=True):
         for key, value in keys.items():
-            section, _, last = key.rpartition(".")
-            path, held = (section, _at(table, section)) if last == "kind" else (key, value)
+            section = _section(key, list(keys))
+            path, held = (section, _at(table, section)) if section else (key, change(value, key.rpartition(".")[2]))
             values = sweep.setdefault(path, [])
             if held not in values:
                 values.append(held)
-    lines = [f'"{path}" = {to_value(values)}' for path, values in sweep.items()]
-    return experiment.resolved_point(0).rstrip("\n") + "\n\n[sweep]\n" + "\n".join(lines) + "\n"
+    lines = [f"{_key(path)} = {to_value(values)}" for path, values in sweep.items()]
+    return text.rstrip("\n") + "\n\n[sweep]\n" + "\n".join(lines) + "\n"
+
+
+def _section(key: str, keys: Sequence[str]) -> str | None:
+    """The outermost section around a swept key whose kind is swept too: it is then swept as a whole."""
+    sections = [other.removesuffix(".kind") for other in keys if other.endswith(".kind")]
+    return min((section for section in sections if key.startswith(f"{section}.")), key=len, default=None)
 
 
 def _at(table: Any, path: str) -> Any:
     for key in path.split("."):
-        table = table[key]
+        # A job is known by its name.
+        table = next(job for job in table if job["name"] == key) if isinstance(table, list) else table[key]
     return table
+
+
+def _key(path: str) -> str:
+    """A dotted key in quotes, as the files of this project write it."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import cutthrough.keep.atomic as atomic
+import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
 from cutthrough.packages import require
 from cutthrough.series import pick_axis, split
@@ -30,6 +32,8 @@ __all__ = ["Results"]
 
 #: Rows of channels of all points together up to which they are all written.
 MOST_ROWS = 1_000_000
+#: How the first line of a resolved experiment begins.
+STAMP = "# Resolved by Cutthrough"
 #: Channels whose loads differ by less than a percent count as equally hot.
 AS_HOT = 0.99
 
@@ -45,7 +49,8 @@ class Results:
         seed: The experiment's seed.
         version: The version of Cutthrough that made them.
         experiment: The resolved experiment file (TOML), sweep included: it can be run again.
-        complete: False if the run was interrupted before its last point.
+        complete: False if points of the sweep are missing: the run was interrupted, or was one of a share of them.
+        files: The files that the experiment reads, by the paths of the copies that `save` makes.
         network: Where the loads of its channels come from; None where they are not known.
     """
 
@@ -56,6 +61,7 @@ class Results:
     version: str = ""
     experiment: str = ""
     complete: bool = True
+    files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -189,7 +195,9 @@ class Results:
         return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
     def save(self, directory: str | Path) -> Path:
-        """Writes the points (JSON, CSV, Parquet), the resolved experiment and the plots into a directory.
+        """Writes the points (JSON, CSV, Parquet), the resolved experiment and the files that it reads into a directory.
+
+        Every file is whole or as it was before, whatever ends the process.
 
         Returns:
             The directory, which is made if it is not there.
@@ -198,8 +206,9 @@ class Results:
         directory.mkdir(parents=True, exist_ok=True)
         explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
-        _write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
-        _write(directory / "experiment.toml", self._stamped_experiment())
+        inputs.copy(self.files, directory)
+        atomic.write(directory / "experiment.toml", self._stamped_experiment())
+        atomic.write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
         explained._save_tables(directory)
         self._save_channels(directory)
         return directory
@@ -213,7 +222,8 @@ class Results:
         """
         import cutthrough.plots as plots
 
-        return plots.save(self, Path(directory), formats, places)
+        with atomic.replacing_files(Path(directory)) as aside:
+            return [Path(directory) / path.name for path in plots.save(self, aside, formats, places)]
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
@@ -234,34 +244,46 @@ class Results:
             raise ValueError(message) from error
         toml = path.with_name("experiment.toml")
         experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
-        return cls(**held, experiment=experiment, network=Stored(path.parent))
+        copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
+        files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
+        return cls(**held, experiment=_unstamped(experiment), files=files, network=Stored(path.parent))
 
     def _stamped_experiment(self) -> str:
-        stamp = f"# Resolved by Cutthrough {self.version}: every key, whether written or default. Seed {self.seed}.\n"
+        stamp = f"{STAMP} {self.version}: every key, whether written or default. Seed {self.seed}.\n"
         return stamp + self.experiment
 
     def _save_tables(self, directory: Path) -> None:
         from pyarrow import csv, parquet
 
-        table = self.to_arrow()
-        parquet.write_table(table, directory / "points.parquet")
-        csv.write_csv(table, directory / "points.csv")
         jobs = self.jobs()
-        if jobs.num_rows:
-            parquet.write_table(jobs, directory / "jobs.parquet")
-            csv.write_csv(jobs, directory / "jobs.csv")
+        tables = {"points": self.to_arrow()} | ({"jobs": jobs} if jobs.num_rows else {})
+        for name, table in tables.items():
+            with atomic.replacing(directory / f"{name}.parquet") as aside:
+                parquet.write_table(table, aside)
+            with atomic.replacing(directory / f"{name}.csv") as aside:
+                csv.write_csv(table, aside)
 
     def _save_channels(self, directory: Path) -> None:
         """Writes the channels of all points if they are not too many, else of those that are shown."""
         if isinstance(self.network, Stored) and self.network.directory.resolve() == directory.resolve():
             return
+        held = self.network.places if self.network else []
+        few = self.network is not None and self.network.rows() <= MOST_ROWS
+        written = {Stored.path(directory, place) for place in (held if few else self.shown_places())}
         for stale in directory.glob("channels-*.*"):
-            stale.unlink()
+            if stale not in written:
+                stale.unlink()
         if self.network is None:
             return
-        few = self.network.rows() <= MOST_ROWS
-        for place in self.network.places if few else self.shown_places():
-            self.network.loads(place).save(Stored.path(directory, place))
+        for place in held if few else self.shown_places():
+            with atomic.replacing(Stored.path(directory, place)) as aside:
+                self.network.loads(place).save(aside)
+
+
+def _unstamped(experiment: str) -> str:
+    """An experiment without the line that `save` has put before it."""
+    head, _, rest = experiment.partition("\n")
+    return rest if head.startswith(STAMP) else experiment
 
 
 def heat(point: Mapping[str, Any]) -> float:
@@ -311,7 +333,3 @@ def _column(values: list[Any]) -> pa.Array[Any]:
     # A key that is swept over values of several types has one textual column.
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return cast("pa.Array[Any]", pa.array(texts))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
-import cutthrough.experiments as experiments
+import cutthrough.remote as remote
 from cutthrough.channels import Network, Outcome, doubles
-from cutthrough.errors import Cancelled, Interrupted
+from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
+from cutthrough.keep.bundles import bundle
 from cutthrough.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor, Future
 
-__all__ = ["Effort", "Job", "Stopped", "Watcher", "collect", "jobs_of", "run", "run_jobs"]
+    from cutthrough.keep.folder import Folder
+
+__all__ = ["Effort", "Job", "Stopped", "Watcher", "collect", "jobs_of", "run", "run_jobs", "validate"]
 
 #: Seconds between two polls of the running points.
 TICK_S = 0.1
@@ -28,15 +33,18 @@ TICK_S = 0.1
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of the machine a run may take.
+    """How much of the machine a run may take, or what else runs its points.
 
     Attributes:
         jobs: Points that run at once; 0 for as many as there are cores.
         threads: Threads inside each point. The results are the same for any number.
+        executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
+            workers may be other processes or machines. It decides how many run at once.
     """
 
     jobs: int = 0
     threads: int = 1
+    executor: Executor | None = None
 
     def workers(self, points: int) -> int:
         """The number of points to run at once."""
@@ -79,52 +87,136 @@ def jobs_of(experiment: _core.Experiment) -> list[Job]:
     return [Job(experiment, i, {**point["keys"], "seed": point["seed"]}) for i, point in enumerate(described)]
 
 
-def run(experiment: _core.Experiment, effort: Effort = Effort(), watcher: Watcher | None = None) -> Results:
-    """Runs every point of an experiment.
+def run(
+    experiment: _core.Experiment,
+    effort: Effort = Effort(),
+    watcher: Watcher | None = None,
+    folder: Folder | None = None,
+    chosen: Sequence[int] | None = None,
+) -> Results:
+    """Runs the points of an experiment. All are validated before the first runs.
+
+    Args:
+        experiment: The experiment.
+        effort: How much of the machine to take.
+        watcher: Notified of the progress.
+        folder: Where points that have finished are kept, and from where they are read instead of run again.
+        chosen: The numbers of the points to run; without it all.
 
     Raises:
         ExperimentError: A point cannot be built.
         RunError: A simulation ended without a result, such as in a deadlock.
+        OSError: A finished point cannot be written.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
+    jobs = jobs_of(experiment)
+    wanted = jobs if chosen is None else [jobs[index] for index in chosen]
+    recalled = {} if folder is None else {job.index: folder.recall(job.index) for job in wanted}
+    found = {index: outcome for index, outcome in recalled.items() if outcome is not None}
+    missing = [job for job in wanted if job.index not in found]
+    complete = len(wanted) == len(jobs)
     try:
-        return collect(experiment, run_jobs(jobs_of(experiment), effort, watcher))
-    except Stopped as stopped:
-        kept = [stopped.finished[place] for place in sorted(stopped.finished)]
-        raise Interrupted(collect(experiment, kept, complete=False)) from None
+        validate(missing, effort)
+        if folder is not None:
+            folder.begin()
+        shown = watcher and _Ahead(watcher, len(found))
+        ran = run_jobs(missing, effort, shown, folder.keep if folder else None)
+        found.update({outcome.index: outcome for outcome in ran})
+    except KeyboardInterrupt as stopped:
+        if isinstance(stopped, Stopped):
+            found.update({outcome.index: outcome for outcome in stopped.finished.values()})
+        raise Interrupted(collect(experiment, _in_order(found), complete=False)) from None
+    return collect(experiment, _in_order(found), complete=complete)
 
 
-def run_jobs(jobs: Sequence[Job], effort: Effort, watcher: Watcher | None = None) -> list[Outcome]:
+def _in_order(outcomes: Mapping[int, Outcome]) -> list[Outcome]:
+    return [outcomes[index] for index in sorted(outcomes)]
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """Notifies a watcher of points of which some had finished before."""
+
+    watcher: Watcher
+    before: int
+
+    def update(self, done: float, total: int, phase: str) -> None:
+        """As of `Watcher`."""
+        self.watcher.update(self.before + done, self.before + total, phase)
+
+
+def validate(jobs: Sequence[Job], effort: Effort) -> None:
+    """Builds every point without running it, so that a wrong one is found before the others have taken their time.
+
+    A single point is validated by its run.
+
+    Raises:
+        ExperimentError: A point cannot be built: the first of them.
+    """
+    if len(jobs) < 2:
+        return
+    with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="check") as pool:
+        try:
+            for _ in pool.map(lambda job: job.experiment.validate(job.index), jobs):
+                pass
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    effort: Effort,
+    watcher: Watcher | None = None,
+    keep: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
     """Runs points in parallel and returns them in the order of the jobs.
+
+    Args:
+        jobs: The points.
+        effort: How much of the machine to take.
+        watcher: Notified of the progress.
+        keep: Given every point as soon as it has finished, by any thread.
 
     Raises:
         ExperimentError: A point cannot be built.
         RunError: A simulation ended without a result.
         Stopped: Ctrl-C was pressed; it holds the finished points.
     """
+    if effort.executor is not None:
+        return _finish([_submit_to(effort.executor, job, effort.threads, keep) for job in jobs], watcher)
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="point") as pool:
-        tasks = [_submit(pool, job, effort.threads) for job in jobs]
-        try:
-            _watch(tasks, watcher)
-        except KeyboardInterrupt:
-            _cancel(tasks)
-            raise Stopped(_finished(tasks)) from None
-        except BaseException:
-            _cancel(tasks)
-            raise
-    return [task.future.result() for task in tasks]
+        return _finish([_submit(pool, job, effort.threads, keep) for job in jobs], watcher)
+
+
+def _finish(tasks: Sequence[_Task], watcher: Watcher | None) -> list[Outcome]:
+    """Waits for all tasks."""
+    try:
+        _watch(tasks, watcher)
+    except KeyboardInterrupt:
+        _cancel(tasks)
+        raise Stopped(_finished(tasks)) from None
+    except BaseException:
+        _cancel(tasks)
+        with suppress(Exception):
+            # What has finished besides is kept; the first error is the one that is raised.
+            _finished(tasks)
+        raise
+    return [task.settle() for task in tasks]
 
 
 def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, complete: bool = True) -> Results:
     """Points as the results of an experiment."""
     described: list[dict[str, Any]] = json.loads(experiment.points())
+    held = bundle(experiment)
     return Results(
         points=[outcome.point for outcome in outcomes],
         axes=list(described[0]["keys"]) if described else [],
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,
-        experiment=experiments.resolved(experiment),
+        experiment=held.text,
+        files=held.files,
         complete=complete,
         network=Network(experiment, outcomes),
     )
@@ -132,44 +224,105 @@ def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, comple
 
 @dataclass
 class _Task:
-    progress: _core.Progress
-    future: Future[Outcome]
+    """A point that runs, or waits to.
+
+    Attributes:
+        future: What it returns.
+        settled: Makes the outcome of that, and keeps it.
+        progress: How far it is, if that is known before it has finished.
+    """
+
+    future: Future[Any]
+    settled: Callable[[Any], Outcome]
+    progress: _core.Progress | None = None
+    _outcome: Outcome | None = None
 
     def done(self) -> float:
         """The fraction that is done, 0 to 1."""
-        return 1.0 if self.future.done() else self.progress.fraction
+        if self.future.done():
+            return 1.0
+        return self.progress.fraction if self.progress else 0.0
+
+    def phase(self) -> str:
+        """The current phase, in a word or two."""
+        return self.progress.phase if self.progress else "running"
+
+    def settle(self) -> Outcome:
+        """The outcome of a point that has finished; raises what the point raised."""
+        if self._outcome is None:
+            self._outcome = self.settled(self.future.result() if self.progress else _result_of(self.future))
+        return self._outcome
 
 
-def _submit(pool: ThreadPoolExecutor, job: Job, threads: int) -> _Task:
+def _result_of(future: Future[Any]) -> Any:
+    """What a worker elsewhere returns; that a worker has died is a failure of the run."""
+    try:
+        return future.result()
+    except (ExperimentError, RunError, OSError):
+        raise
+    except Exception as error:
+        message = f"a worker has not finished its point: {type(error).__name__}: {error}"
+        raise RunError(message) from error
+
+
+def _submit(pool: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None) -> _Task:
     progress = _core.Progress()
-    return _Task(progress, pool.submit(job.run, threads, progress))
+
+    def kept() -> Outcome:
+        outcome = job.run(threads, progress)
+        if keep is not None:
+            keep(outcome)
+        return outcome
+
+    return _Task(pool.submit(kept), lambda outcome: outcome, progress)
+
+
+def _submit_to(executor: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None) -> _Task:
+    """Submits a point to an executor whose workers may be elsewhere."""
+
+    def kept(answer: remote.Answer) -> Outcome:
+        measured, utilization = remote.accept(answer)
+        outcome = Outcome({**job.keys, **json.loads(measured)}, job.index, job.keys, doubles(utilization))
+        if keep is not None:
+            keep(outcome)
+        return outcome
+
+    future = executor.submit(remote.run_point, remote.parts_of(job.experiment), job.index, threads)
+    return _Task(future, kept)
 
 
 def _watch(tasks: Sequence[_Task], watcher: Watcher | None) -> None:
     """Waits for all and notifies the watcher; raises what a task raises."""
-    pending = {task.future for task in tasks}
+    pending = {task.future: task for task in tasks}
     while pending:
-        finished, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
+        finished, _ = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
         for future in finished:
-            future.result()
+            pending.pop(future).settle()
         if watcher is not None:
             running = next((task for task in tasks if not task.future.done()), None)
-            phase = running.progress.phase if running else "done"
-            watcher.update(sum(task.done() for task in tasks), len(tasks), phase)
+            watcher.update(sum(task.done() for task in tasks), len(tasks), running.phase() if running else "done")
 
 
 def _cancel(tasks: Sequence[_Task]) -> None:
-    """Ends all tasks and waits until they have; further Ctrl-C have no effect."""
+    """Ends all tasks that can be ended, and waits until they have."""
     for task in tasks:
         task.future.cancel()
-        task.progress.cancel()
-    wait([task.future for task in tasks])
+        if task.progress:
+            task.progress.cancel()
+    wait([task.future for task in tasks if task.progress])
 
 
 def _finished(tasks: Sequence[_Task]) -> dict[int, Outcome]:
-    """The points that are done; an error of another point takes precedence over the interruption."""
+    """The points that are done, all of them kept; an error of another point takes precedence over the interruption."""
     points: dict[int, Outcome] = {}
+    errors: list[Exception] = []
     for place, task in enumerate(tasks):
-        if not task.future.cancelled() and not isinstance(task.future.exception(), Cancelled):
-            points[place] = task.future.result()
+        if not task.future.done() or task.future.cancelled() or isinstance(task.future.exception(), Cancelled):
+            continue
+        try:
+            points[place] = task.settle()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return points

@@ -16,7 +16,12 @@ use crate::topology::{Topology, doubles};
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Experiment {
     inner: sim::Experiment,
+    /// The keys that replace those of the file, with their values.
+    overrides: Vec<(String, String)>,
 }
+
+/// A text, its name in messages, the folder that paths in it start from, and overrides: the arguments of `Experiment::load`.
+type Parts<'a> = (&'a str, &'a str, &'a Path, Vec<(String, String)>);
 
 impl Experiment {
     fn point(&self, index: usize) -> PyResult<&sim::Point> {
@@ -32,14 +37,19 @@ impl Experiment {
     #[staticmethod]
     fn load(text: &str, name: &str, base_dir: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let inner = sim::Experiment::load(text, name, &base_dir, &overrides).map_err(|error| wrong(&error))?;
-        Ok(Self { inner })
+        Ok(Self { inner, overrides })
     }
 
     /// Reads a file; paths in it start from its folder.
     #[staticmethod]
     fn read(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let inner = sim::Experiment::read(Path::new(&path), &overrides).map_err(|error| wrong(&error))?;
-        Ok(Self { inner })
+        Ok(Self { inner, overrides })
+    }
+
+    /// What `load` makes the same experiment from, in another process too: text, name, base directory and overrides.
+    fn parts(&self) -> Parts<'_> {
+        (self.inner.text(), self.inner.name(), self.inner.base_dir(), self.overrides.clone())
     }
 
     /// The title of the first point.
@@ -66,6 +76,12 @@ impl Experiment {
     /// One point as TOML, with every default written out.
     fn resolved_point(&self, point: usize) -> PyResult<String> {
         Ok(self.inner.resolved(self.point(point)?))
+    }
+
+    /// Builds a point and proves it free of deadlock, without simulating it.
+    fn validate(&self, py: Python<'_>, point: usize) -> PyResult<()> {
+        let point = self.point(point)?;
+        py.detach(|| sim::validate_point(&self.inner, point)).map_err(|error| wrong(&error))
     }
 
     /// JSON: sizes, cost and deadlock freedom of a point.

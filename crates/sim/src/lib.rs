@@ -29,7 +29,7 @@ pub use experiment::*;
 pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};
-pub use point::{PointError, analyze_point, check_point, run_point};
+pub use point::{PointError, analyze_point, check_point, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,

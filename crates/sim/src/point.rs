@@ -33,6 +33,15 @@ fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> Exper
     experiment.error_in(point, &error.key, &*error.message)
 }
 
+/// Builds a point and proves it free of deadlock, as a run does before it starts, and simulates nothing.
+///
+/// # Errors
+/// What is wrong with the experiment, with file, line and key.
+pub fn validate_point(experiment: &Experiment, point: &Point) -> Result<(), ExperimentError> {
+    let system = build(experiment, point)?;
+    experiment.proofs().refuse_deadlock(&system).map_err(|error| located(experiment, point, &error))
+}
+
 /// Describes a point.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 """The command `cutthrough`.
 
 Standard output holds what was asked for, and with `--json` one JSON object and nothing else; progress and errors go to
-standard error. The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C).
+standard error. The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C,
+143 on SIGTERM).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = ["app", "main"]
 HOMES = {
     "run": "run",
     "plot": "run",
+    "merge": "merge",
     "check": "inspect",
     "analyze": "inspect",
     "map": "mapping",

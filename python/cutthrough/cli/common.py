@@ -71,10 +71,36 @@ FormatOption = Annotated[
 
 #: Progress and errors, for the terminal.
 err = Console(stderr=True, highlight=False, emoji=False)
+
+
+class Answer(Console):
+    """Standard output. Where whatever reads it has ended (`| head`), the rest is dropped and the command goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """Drops all further output."""
+        self.quiet = True
+        _drop_output()
+
+
 #: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
-out = Console(
+out = Answer(
     highlight=False, emoji=False, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else 140
 )
+
+
+def emit(text: str) -> None:
+    """Writes a line to standard output, as it is; see `Answer` for where nothing reads it."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def complain(message: str) -> None:

@@ -9,7 +9,8 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.sweeps as sweeps
-from cutthrough.cli.common import INTERRUPTED, JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.common import JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import Bar
 from cutthrough.reports import claims_table, sensitivity_table
 from cutthrough.reproduce import find
@@ -46,11 +47,12 @@ def reproduce(
     outcomes = []
     for paper in find(ids or []):
         directory = out_directory / paper.name
-        try:
-            outcome = _reproduce(paper, directory, quick, jobs)
-        except KeyboardInterrupt:
-            complain(f"interrupted: finished points are kept in {directory}; the same command goes on from them")
-            raise typer.Exit(INTERRUPTED) from None
+        with Signals() as signals:
+            try:
+                outcome = _reproduce(paper, directory, quick, jobs)
+            except KeyboardInterrupt:
+                complain(f"interrupted: finished points are kept in {directory}; the same command goes on from them")
+                raise typer.Exit(signals.status) from None
         _save(outcome, directory)
         outcomes.append(outcome)
         if not json_output:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +14,6 @@ import cutthrough.experiments as experiments
 import cutthrough.reports as reports
 import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
-    FAILED,
-    INTERRUPTED,
     WRONG_INPUT,
     FileArgument,
     Format,
@@ -26,24 +25,27 @@ from cutthrough.cli.common import (
     SetOption,
     ThreadsOption,
     complain,
+    emit,
     out,
     parse_sets,
     titled,
 )
+from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
 from cutthrough.cli.progress import Bar
 from cutthrough.errors import Interrupted
+from cutthrough.keep.shares import points_of, ranges
 from cutthrough.points import MANY_PHASES, phase_times
 from cutthrough.results import Results
 from cutthrough.series import label_of
 
-__all__ = ["register"]
+__all__ = ["register", "report"]
 
 #: Points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
 
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME of the file"),
+    typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
 ]
 
 
@@ -81,6 +83,9 @@ def run(
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
+    points: PointsOption = "",
+    fresh: FreshOption = False,
+    dask: DaskOption = "",
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
 
@@ -89,30 +94,34 @@ def run(
     - `cutthrough run examples/torus.toml --set workload.pattern=tornado --set workload.load=0.3`
     - `cutthrough run examples/fat_tree.toml --saturation`
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
+    - `cutthrough run examples/fat_tree.toml --points 3/16` in one of 16 jobs, then `cutthrough merge`
 
-    A sweep in the file runs its points in parallel (`-j`). Ctrl-C keeps the points that have finished. Results are
+    A sweep in the file runs its points in parallel (`-j`). Each is kept in the folder as soon as it has finished; the
+    same command goes on where a run was ended, by Ctrl-C or otherwise. Results are
     written as `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a
     point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out`
     is given.
     """
-    overrides = parse_sets(set_)
+    overrides, options = parse_sets(set_), list(set_)
     sets = [*overrides]
     if saturation:
         overrides.append(("measure.search", '"saturation"'))
+        options.append("saturation")
     experiment = experiments.read_file(file, overrides)
-    directory = out_directory or (
-        None if json_output else Path("results") / ("stdin" if file == experiments.STANDARD_INPUT else file.stem)
-    )
-    _claim(directory)
-    try:
-        with Bar() as bar:
-            results = sweeps.run(experiment, sweeps.Effort(jobs, threads), bar)
-    except Interrupted as interrupted:
-        results = interrupted.results
-    results = replace(results, title=titled(results.title, sets))
-    _report(results, directory, json_output, Pictures(plots, formats))
-    if not results.complete:
-        raise typer.Exit(INTERRUPTED)
+    chosen = points_of(points, len(json.loads(experiment.points()))) if points else None
+    options += [f"points={points.replace('/', '-of-')}"] if points else []
+    directory = out_directory or (None if json_output else folder_of(file, options))
+    with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
+        try:
+            with Bar() as bar:
+                results = sweeps.run(experiment, sweeps.Effort(jobs, threads, executor), bar, folder, chosen)
+            ended = False
+        except Interrupted as interrupted:
+            results, ended = interrupted.results, True
+        results = replace(results, title=titled(results.title, sets))
+        report(results, directory, json_output, Pictures(plots, formats), ended=ended)
+    if ended:
+        raise typer.Exit(signals.status)
 
 
 def plot(
@@ -151,33 +160,38 @@ def plot(
         out.print(str(path), markup=False, soft_wrap=True)
 
 
-def _claim(directory: Path | None) -> None:
-    """Makes the directory before the work, so that a wrong path fails early."""
-    if directory is None:
-        return
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        complain(f"error: cannot write results to {directory}: {error.strerror}")
-        raise typer.Exit(FAILED) from None
-
-
-def _report(results: Results, directory: Path | None, json_output: bool, pictures: Pictures) -> None:
+def report(
+    results: Results, directory: Path | None, json_output: bool, pictures: Pictures, *, ended: bool = False
+) -> None:
+    """Writes and prints results; of a run that was ended early without plots, which take time."""
     if directory is not None and results.points:
         results.save(directory)
     if json_output:
-        typer.echo(results.to_json())
+        emit(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
         _show_phases(results)
         _show_channels(results)
-    if not results.complete:
-        kept = f" kept in {directory}" if directory is not None and results.points else ""
+    if ended:
+        kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")
     if directory is not None and results.points:
-        plots = [] if json_output and not results.complete else pictures.draw(results, directory)
+        plots = [] if ended else pictures.draw(results, directory)
         if not json_output:
             _say_where(directory, plots)
+    _warn_of_uncertainty(results)
+
+
+def _warn_of_uncertainty(results: Results) -> None:
+    """Names the points that ended before they were precise, or before they were done."""
+    open_ended = [place for place, point in enumerate(results) if "phases" not in point and not point["converged"]]
+    unfinished = [place for place, point in enumerate(results) if "phases" in point and point["time_ns"] is None]
+    if open_ended:
+        which = f"{len(open_ended)} of {len(results)} points ({ranges(open_ended)}, counted from 0)"
+        complain(f"not converged: {which}; their means are less certain than `measure.precision` asks")
+    if unfinished:
+        which = f"{len(unfinished)} of {len(results)} points ({ranges(unfinished)}, counted from 0)"
+        complain(f"not finished by `measure.max_time`: {which}")
 
 
 def _show_phases(results: Results) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 import cutthrough._core as _core
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
+import cutthrough.keep.identity as identity
 import cutthrough.sweeps as sweeps
 from cutthrough.channels import Outcome as Ran
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -203,10 +203,7 @@ def _keep(store: Path | None, name: str, measured: Point) -> None:
     if store is None:
         return
     store.mkdir(parents=True, exist_ok=True)
-    # Written under another name and renamed, so that an interruption leaves no partial file.
-    aside = store / f"{name}.{os.getpid()}.part"
-    aside.write_text(json.dumps(measured), encoding="utf-8")
-    aside.replace(store / f"{name}.json")
+    atomic.write(store / f"{name}.json", json.dumps(measured))
 
 
 def _recall(store: Path | None, name: str) -> Point | None:
@@ -222,12 +219,5 @@ def _recall(store: Path | None, name: str) -> Point | None:
 
 def _fingerprint(job: sweeps.Job, analyze: bool) -> str:
     """The same for the same point of the same simulator."""
-    text = "\n".join((_simulator(), "analysis" if analyze else "run", job.experiment.resolved_point(job.index)))
+    text = "\n".join((identity.simulator(), "analysis" if analyze else "run", job.experiment.resolved_point(job.index)))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@cache
-def _simulator() -> str:
-    """The version, and the bytes of the compiled half: a development build of one version is not another."""
-    library = Path(_core.__file__).read_bytes()
-    return f"{_core.__version__} {hashlib.sha256(library).hexdigest()}"

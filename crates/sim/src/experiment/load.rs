@@ -150,6 +150,11 @@ impl Experiment {
         &self.sources.name
     }
 
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.sources.text
+    }
+
     /// The keys that the sweep changes, in order.
     pub fn swept_keys(&self) -> Vec<String> {
         self.axes.iter().map(Axis::key).collect()

@@ -15,8 +15,9 @@ pub struct PhaseResult {
     pub time_ns: Option<f64>,
     /// Bytes that crossed the network.
     pub bytes: u64,
-    /// Throughput of the phase: what the nodes that send have sent, over what their links could have in that time.
-    pub throughput: f64,
+    /// Throughput of the phase: what the nodes that send have sent, over what their links could have in that time; null if the
+    /// run ended before anything arrived.
+    pub throughput: Option<f64>,
 }
 
 /// What a closed workload has, and open traffic has not.
@@ -24,12 +25,12 @@ pub struct PhaseResult {
 pub struct ClosedResult {
     /// From the begin to the last arrival of the last phase; null if the run ended before.
     pub time_ns: Option<f64>,
-    /// Bytes delivered over that time, of all nodes together.
+    /// Bytes delivered over that time, of all nodes together; null if the run ended before anything arrived.
     #[serde(rename = "bandwidth_B_per_s")]
-    pub bandwidth_bytes_per_s: f64,
+    pub bandwidth_bytes_per_s: Option<f64>,
     /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
-    /// nanoseconds. Of ranks, when each has done its last operation.
-    pub per_rank: Vec<f64>,
+    /// nanoseconds. Of ranks, when each has done its last operation. Null for what the run did not see end.
+    pub per_rank: Vec<Option<f64>>,
     /// The phases, in order; none of ranks that send and receive.
     pub phases: Vec<PhaseResult>,
     /// What an application has besides.

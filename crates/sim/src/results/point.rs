@@ -12,7 +12,8 @@ use crate::network::Network;
 pub struct PointResult {
     /// Load that every source offers, as a share of its injection link's bandwidth.
     pub offered_load: f64,
-    /// Load delivered, as a mean over the sources that send (each for its weight).
+    /// Load delivered, as a mean over the sources that send (each for its weight). Not a number, which is null in JSON, if
+    /// nothing could have arrived: the measured interval was shorter than the longest path.
     pub accepted_load: f64,
     /// Half-width of its confidence interval.
     pub accepted_load_ci: Option<f64>,

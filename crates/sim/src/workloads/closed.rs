@@ -28,6 +28,12 @@ impl Counted {
     pub fn new() -> Self {
         Self { counts: Batch::default(), latency: Histogram::new(), channels: Vec::new() }
     }
+
+    /// Bytes delivered in a second; none if the run ended before anything arrived.
+    pub fn bandwidth(&self, time_ns: f64, finished: bool) -> Option<f64> {
+        let bandwidth = if time_ns > 0.0 { self.counts.bytes as f64 / time_ns * 1e9 } else { 0.0 };
+        (finished || self.counts.bytes > 0).then_some(bandwidth)
+    }
 }
 
 /// How a closed workload has ended.
@@ -56,9 +62,11 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
     let latency = Latencies::of(latency, network);
     let used = channels::utilization(network, channels, ticks.max(f64::MIN_POSITIVE));
     let ns = ending.time as f64 / 1e3;
+    let accepted = if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 };
+    let is_measured = ending.finished || counts.bytes > 0;
     PointResult {
         offered_load: 1.0,
-        accepted_load: if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 },
+        accepted_load: if is_measured { accepted } else { f64::NAN },
         latency_mean_ns: latency.mean,
         latency_p50_ns: latency.p50,
         latency_p99_ns: latency.p99,

@@ -170,11 +170,10 @@ impl Course for RanksCourse {
         let time = end.saturating_sub(start);
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let rate = f64::from(ranks.packet) / network.slot(ranks.packets()) as f64;
-        let bytes = counted.counts.bytes;
-        let of_rank = |rank| ns(times.end_of(benchmark, rank).saturating_sub(start));
+        let of_rank = |rank| Some(ns(times.end_of(benchmark, rank)?.saturating_sub(start)));
         let closed = ClosedResult {
             time_ns: finished.then(|| ns(time)),
-            bandwidth_bytes_per_s: if time > 0 { bytes as f64 / ns(time) * 1e9 } else { 0.0 },
+            bandwidth_bytes_per_s: counted.bandwidth(ns(time), finished),
             per_rank: (0..benchmark.schedule.ranks()).map(of_rank).collect(),
             phases: Vec::new(),
             application: None,
@@ -212,10 +211,10 @@ impl Times {
         }
     }
 
-    /// When a rank has done its last operation, in picoseconds; 0 if it does nothing.
-    fn end_of(&self, benchmark: &Benchmark, rank: u32) -> u64 {
-        let ends = benchmark.schedule.of(rank).map(|op| self.ended[op as usize]);
-        ends.filter(|&end| end != UNTOUCHED).max().unwrap_or(0)
+    /// When a rank has done its last operation, in picoseconds: 0 if it does nothing, none if it has not.
+    fn end_of(&self, benchmark: &Benchmark, rank: u32) -> Option<u64> {
+        let mut ends = benchmark.schedule.of(rank).map(|op| self.ended[op as usize]);
+        ends.try_fold(0, |last, end| (end != UNTOUCHED).then_some(end.max(last)))
     }
 }
 

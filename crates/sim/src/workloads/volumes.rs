@@ -297,8 +297,9 @@ impl Course for VolumesCourse {
         // Bytes that a sender's link takes in a tick.
         let rate = f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
         let throughput = |phase: &PhaseCounts| match phase.time {
-            0 => 0.0,
-            time => phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate),
+            _ if !phase.finished && phase.bytes == 0 => None,
+            0 => Some(0.0),
+            time => Some(phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate)),
         };
         let time = compute + done.iter().map(|phase| phase.time).sum::<u64>() * tick;
         let finished = done.len() == volumes.count() && done.iter().all(|phase| phase.finished);
@@ -311,8 +312,10 @@ impl Course for VolumesCourse {
         };
         let closed = ClosedResult {
             time_ns: finished.then(|| ns(time)),
-            bandwidth_bytes_per_s: if time > 0 { counted.counts.bytes as f64 / ns(time) * 1e9 } else { 0.0 },
-            per_rank: (0..volumes.tasks()).map(|task| ns(of_node(volumes.placement.node(TaskId(task))))).collect(),
+            bandwidth_bytes_per_s: counted.bandwidth(ns(time), finished),
+            per_rank: (0..volumes.tasks())
+                .map(|task| finished.then(|| ns(of_node(volumes.placement.node(TaskId(task))))))
+                .collect(),
             phases: done.iter().enumerate().map(of_phase).collect(),
             application: volumes.application(ns(compute)),
             benchmark: None,

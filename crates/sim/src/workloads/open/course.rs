@@ -365,15 +365,19 @@ impl Course for OpenCourse {
             true => Latencies::of(&self.found.latency, network),
             false => Latencies { mean: finite(ns(network, interval.mean)), ..Latencies::default() },
         };
+        // That nothing has arrived says nothing of an interval that is shorter than a packet's path.
+        let is_measured =
+            delivered.bytes > 0 || self.measured.1.saturating_sub(self.measured.0) >= network.longest_path();
         // A packet more or less is counted at the ends of the interval; no source sends more than its channel takes.
-        let accepted_load = if self.batches.is_empty() { 0.0 } else { accepted.mean.min(1.0) };
+        let accepted_load = if is_measured { accepted.mean.min(1.0) } else { f64::NAN };
+        let least = self.sources.least(self.open.load()).filter(|_| is_measured);
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
         PointResult {
             offered_load: self.open.load(),
             accepted_load,
             accepted_load_ci: finite(accepted.half_width),
             // All may have generated less than their load has it; the least is not above the mean.
-            accepted_load_min: self.sources.least(self.open.load()).map(|least| least.min(accepted_load)),
+            accepted_load_min: least.map(|least| least.min(accepted_load)),
             latency_mean_ns: latency.mean,
             latency_ci_ns: finite(ns(network, interval.half_width)),
             latency_p50_ns: latency.p50,

@@ -1,0 +1,151 @@
+"""What `run` and `merge` share: folders of results that keep finished points, and signals that end a run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import signal
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cutthrough.cli.common import FAILED, INTERRUPTED, complain
+from cutthrough.errors import ExperimentError, RunError
+from cutthrough.experiments import STANDARD_INPUT
+from cutthrough.keep.folder import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
+    from types import FrameType
+
+    import cutthrough._core as _core
+
+__all__ = ["DaskOption", "FreshOption", "PointsOption", "Signals", "folder_of", "hold", "workers"]
+
+#: Added to the number of a signal, the exit status of what it has ended.
+SIGNALLED = 128
+#: Characters of a folder's name that come from options; longer ones are cut and end with a hash.
+LONGEST = 96
+#: Seconds in which a scheduler of Dask has to answer.
+CONNECT_S = 10
+
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Run every point, also those that have finished in the folder before.")
+]
+PointsOption = Annotated[
+    str,
+    typer.Option(
+        "--points",
+        metavar="POINTS",
+        help="Run a share of the points, `3/16` for the third of 16, or some by number from 0, `5,7-9`.",
+        show_default="all",
+    ),
+]
+DaskOption = Annotated[
+    str,
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="Run the points on a Dask cluster, given its scheduler.", show_default=False
+    ),
+]
+
+
+def folder_of(file: Path, options: Sequence[str]) -> Path:
+    """Where results go without `--out`: a folder of its own for each file and each combination of options.
+
+    Args:
+        file: The experiment file.
+        options: What is set: `KEY=VALUE` or a word.
+    """
+    stem = "stdin" if file == STANDARD_INPUT else file.stem
+    text = "+".join([stem, *(re.sub(r"[\s\"']", "", option) for option in options)])
+    name = re.sub(r"[^\w.=,+-]", "_", text)
+    if name != text or len(name) > LONGEST + len(stem):
+        name = f"{name[: LONGEST + len(stem)]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return Path("results") / name
+
+
+@contextmanager
+def hold(directory: Path | None, experiment: _core.Experiment, fresh: bool) -> Iterator[Folder | None]:
+    """Holds a folder of results for a run, and reports what has finished in it before; without one, nothing is kept."""
+    if directory is None:
+        yield None
+        return
+    with Folder.claim(directory, experiment, fresh=fresh) as folder:
+        yield from _reported(folder)
+
+
+def _reported(folder: Folder) -> Iterator[Folder]:
+    """The folder, with messages before and, if the run fails, after."""
+    _announce(folder)
+    try:
+        yield folder
+    except (ExperimentError, RunError, OSError):
+        if folder.kept:
+            kept = f"{_points(len(folder.kept))} kept in {folder.directory}"
+            complain(f"before the error: {kept}; the same command goes on from there")
+        raise
+
+
+def _announce(folder: Folder) -> None:
+    total, before = len(folder.manifest.points), folder.finished()
+    changes = folder.changes()
+    if changes and before < total:
+        complain(f"{changes} since the last run in {folder.directory}: what it changes is run anew")
+    if before:
+        complain(f"already finished: {before} of {_points(total)}, not run again (--fresh runs all)")
+
+
+def _points(count: int) -> str:
+    return f"{count} point" if count == 1 else f"{count} points"
+
+
+@dataclass
+class Signals:
+    """Makes SIGTERM and SIGHUP end a run as Ctrl-C does: batch systems send the first, terminals the other.
+
+    Attributes:
+        status: The exit status of a run that has been ended: 128 and the number of the signal.
+    """
+
+    status: int = INTERRUPTED
+
+    def __enter__(self) -> Signals:
+        self._former = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGHUP)}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            raise typer.Exit(self.status)
+
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        self.status = SIGNALLED + number
+        raise KeyboardInterrupt
+
+
+def workers(address: str) -> AbstractContextManager[Executor | None]:
+    """What runs the points: a Dask cluster, if the address of its scheduler is given."""
+    return _dask(address) if address else nullcontext()
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        complain("error: --dask needs the package distributed: pip install 'cutthrough[dask]'")
+        raise typer.Exit(FAILED) from None
+    try:
+        client = distributed.Client(address, timeout=CONNECT_S)
+    except (OSError, ValueError) as error:
+        complain(f"error: --dask {address}: no scheduler of Dask answers there: {error}")
+        raise typer.Exit(FAILED) from None
+    with client:
+        yield client.get_executor()

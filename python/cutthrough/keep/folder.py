@@ -1,0 +1,210 @@
+"""A folder of results that one run holds at a time, with every point that has finished in it.
+
+`points/` holds for each finished point a JSON file of what it measured and the shares of time in which its channels
+send, under a name that is the same for the same point of the same simulator (`identity.names`). The JSON file is
+written last: with it the point is there. `points/run.json` says which points the experiment has.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+import cutthrough._core as _core
+import cutthrough.keep.atomic as atomic
+import cutthrough.keep.identity as identity
+import cutthrough.keep.inputs as inputs
+from cutthrough.channels import Outcome
+from cutthrough.keep.bundles import bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["Folder", "InUse", "Manifest", "recall"]
+
+#: The folder of finished points, in the folder of results.
+POINTS = "points"
+
+
+class InUse(OSError):
+    """Another run holds the folder."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Which points a run has.
+
+    Attributes:
+        version: The version of Cutthrough.
+        build: A hash of its compiled half.
+        experiment: The resolved experiment; paths in it start from the folder of results.
+        axes: The keys of the sweep, outermost first.
+        points: The name of each point (see `identity.names`), and its sweep keys and seed.
+    """
+
+    version: str
+    build: str
+    experiment: str
+    axes: list[str]
+    points: list[tuple[str, dict[str, Any]]]
+
+    @classmethod
+    def of(cls, experiment: _core.Experiment, resolved: str) -> Self:
+        """That of an experiment, which is written as `resolved`, by this simulator."""
+        described = json.loads(experiment.points())
+        keys = [{**point["keys"], "seed": point["seed"]} for point in described]
+        points = list(zip(identity.names(experiment), keys, strict=True))
+        return cls(_core.__version__, identity.build(), resolved, list(described[0]["keys"]), points)
+
+    @classmethod
+    def read(cls, directory: Path) -> Self | None:
+        """What the last run in a folder has written; None if there is none that can be read."""
+        try:
+            held = json.loads((directory / POINTS / "run.json").read_text(encoding="utf-8"))
+            points = [(str(point["name"]), dict(point["keys"])) for point in held["points"]]
+            return cls(held["version"], held["build"], held["experiment"], list(held["axes"]), points)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, directory: Path) -> None:
+        """Writes it for the next run in the folder."""
+        points = [{"name": name, "keys": keys} for name, keys in self.points]
+        held = {name: getattr(self, name) for name in ("version", "build", "experiment", "axes")} | {"points": points}
+        atomic.write(directory / POINTS / "run.json", json.dumps(held, indent=1) + "\n")
+
+    def changes(self, former: Manifest) -> str | None:
+        """What is another than in a former run, in words; None if nothing is."""
+        if former.version != self.version:
+            return f"Cutthrough is {self.version} now and was {former.version}"
+        if former.build != self.build:
+            return f"this is another build of Cutthrough {self.version}"
+        return None if former.points == self.points else "the experiment has changed"
+
+
+@dataclass
+class Folder:
+    """A folder of results that this run holds.
+
+    Attributes:
+        directory: The folder.
+        manifest: The points of the experiment.
+        files: The files that the experiment reads, by the paths of their copies in the folder.
+        former: The points of the last run in the folder, if there was one.
+        kept: The numbers of the points that this run has kept.
+    """
+
+    directory: Path
+    manifest: Manifest
+    files: Mapping[str, Path]
+    former: Manifest | None
+    kept: set[int] = field(default_factory=set)
+
+    @classmethod
+    @contextmanager
+    def claim(cls, directory: Path, experiment: _core.Experiment, *, fresh: bool = False) -> Iterator[Self]:
+        """Holds a folder until the end of the block; makes it if it is not there.
+
+        Args:
+            directory: The folder.
+            experiment: What is run in it.
+            fresh: Whether to forget what has finished in it.
+
+        Raises:
+            InUse: Another run holds it.
+            Unwritable: It cannot be written.
+        """
+        points = directory / POINTS
+        try:
+            points.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"cannot write results to {directory}: {error.strerror}"
+            raise atomic.Unwritable(message) from None
+        with _locked(directory):
+            atomic.clean(directory)
+            atomic.clean(points)
+            if fresh:
+                for path in (*points.glob("*.json"), *points.glob("*.npy")):
+                    path.unlink()
+            held = bundle(experiment)
+            yield cls(directory, Manifest.of(experiment, held.text), held.files, Manifest.read(directory))
+
+    def begin(self) -> None:
+        """Writes what the experiment is, with the files that it reads, before its first point runs."""
+        inputs.copy(self.files, self.directory)
+        self.manifest.write(self.directory)
+
+    def keep(self, outcome: Outcome) -> None:
+        """Writes a point that has finished. It is on disk when this returns."""
+        name, _ = self.manifest.points[outcome.index]
+        measured = {key: value for key, value in outcome.point.items() if key not in outcome.keys}
+        buffer = io.BytesIO()
+        np.save(buffer, outcome.utilization, allow_pickle=False)
+        path = self.directory / POINTS / name
+        atomic.write(path.with_suffix(".npy"), buffer.getvalue())
+        head = {"version": self.manifest.version, "keys": outcome.keys}
+        atomic.write(path.with_suffix(".json"), json.dumps({**head, "measured": measured}, indent=1) + "\n")
+        self.kept.add(outcome.index)
+
+    def recall(self, index: int) -> Outcome | None:
+        """A point of the experiment that has finished before; None if it has not."""
+        return recall(self.directory, self.manifest, index)
+
+    def finished(self) -> int:
+        """How many points of the experiment have finished before."""
+        points = self.directory / POINTS
+        return sum((points / f"{name}.json").exists() for name, _ in self.manifest.points)
+
+    def changes(self) -> str | None:
+        """Why points that have finished in this folder do not count, if that is so."""
+        return self.manifest.changes(self.former) if self.former else None
+
+
+def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
+    """A point that has finished in a folder; None if it has not, or cannot be read."""
+    name, keys = manifest.points[index]
+    path = directory / POINTS / name
+    try:
+        measured = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["measured"]
+        used = np.load(path.with_suffix(".npy"), allow_pickle=False)
+        return Outcome({**keys, **measured}, index, keys, used)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Holds a folder's lock, which ends with the process, whatever ends that."""
+    try:
+        descriptor = os.open(directory / POINTS / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        message = f"cannot write results to {directory}: {error.strerror}"
+        raise atomic.Unwritable(message) from None
+    try:
+        _lock(descriptor, directory)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, directory: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+        by = f" ({holder})" if holder else ""
+        message = f"{directory} is in use by another run{by}: wait for it, or choose another folder with --out"
+        raise InUse(message) from None
+    except OSError:
+        # A file system without locks: two runs into one folder then write the same points, each whole.
+        return
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
