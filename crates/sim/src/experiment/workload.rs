@@ -34,10 +34,11 @@ pub struct TrafficSpec {
     /// When a node generates its messages.
     #[serde(default)]
     pub injection: InjectionSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
     /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,14 +61,16 @@ pub struct ExchangeSpec {
     /// What a task sends to each neighbour.
     #[schemars(extend("minimum" = 1))]
     pub volume: Bytes,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    pub packet_size: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
 }
 
 impl Default for ExchangeSpec {
     fn default() -> Self {
-        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: default_packet() }
+        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: None }
     }
 }
 
@@ -87,10 +90,11 @@ pub struct ApplicationSpec {
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
 }
 
 /// Ranks that run a benchmark.
@@ -100,19 +104,9 @@ pub struct RanksSpec {
     /// Who exchanges messages with whom.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
-}
-
-fn default_packet() -> Bytes {
-    Bytes(256)
-}
-
-impl TrafficSpec {
-    /// Size of a message.
-    pub fn message(&self) -> Bytes {
-        self.message_size.unwrap_or(self.packet_size)
-    }
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
 }

@@ -7,6 +7,7 @@ mod architectures;
 mod benchmark;
 mod bounds;
 mod common;
+mod defaults;
 mod determinism;
 mod dragonfly;
 mod fairness;
