@@ -69,7 +69,7 @@ SHOWN_JOB = (
 #: What an application's step has besides.
 SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
 #: What the columns of a table of channels are called.
-WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
+WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
 
 
 #: The measures of a mapping that are shown: key, heading, format.

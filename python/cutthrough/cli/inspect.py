@@ -77,7 +77,7 @@ def analyze(
     """Compute exact channel loads and the saturation bound, without simulation.
 
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
-    not depend on congestion; for an adaptive one they are those of an ideal choice.
+    not depend on congestion; for an adaptive one they are those of an even spread over the candidates.
 
     With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
 
@@ -139,7 +139,7 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis))
     if not analysis["exact"]:
-        out.print("The routing is adaptive: these are the loads of an ideal choice, spread evenly: an estimate.")
+        out.print("The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.")
     if model := analysis.get("imbalance_model"):
         out.print(
             "If consecutive groups send to consecutive groups: between "
