@@ -171,7 +171,8 @@ def test_run_writes_every_points_channels_and_plot_draws_them(
     assert {path.name for path in out.glob("channels-*.parquet")} == {"channels-000.parquet", "channels-001.parquet"}
     assert {path.name for path in out.glob("channels-*.png")} == {"channels-001.png"}
     table = pq.read_table(out / "channels-001.parquet")
-    assert {"channel", "class", "source_router", "target_level", "utilization", "even_spread"} <= set(table.column_names)
+    columns = {"channel", "class", "source_router", "target_level", "utilization", "even_spread"}
+    assert columns <= set(table.column_names)
     drawn = cutthrough("plot", out, "--out", tmp_path / "b", "--format", "svg", "--point", "0")
     assert drawn.status == 0
     assert (tmp_path / "b" / "channels-000.svg").exists()

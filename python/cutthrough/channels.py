@@ -104,8 +104,8 @@ class ChannelLoads:
 
     Attributes:
         table: A row for each channel. Of a run: `utilization`, the share of time in which it sends, and `exact`, what
-            it should carry at the accepted load (`even_spread` if the routing is adaptive). Of an analysis: `load`, the share
-            of its bandwidth that it carries per unit of offered load.
+            it should carry at the accepted load (`even_spread` if the routing is adaptive). Of an analysis: `load`, the
+            share of its bandwidth that it carries per unit of offered load.
     """
 
     table: pa.Table

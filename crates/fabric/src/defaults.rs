@@ -7,7 +7,7 @@ use topology::ChannelClass;
 use units::{Bandwidth, Bytes, Capacity, Time};
 
 use crate::catalogue::RouterSpec;
-use crate::plan::LinkParameters;
+use crate::link::LinkParameters;
 
 /// From this bandwidth of the injection channels on, links are taken for those of the present.
 const FAST: Bandwidth = Bandwidth(100_000_000_000);

@@ -8,17 +8,9 @@ use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::Surroundings;
+use crate::link::LinkParameters;
 use crate::port::FarEnd;
 use crate::stations::ReceiveBuffer;
-
-/// A link's bandwidth and delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkParameters {
-    /// Bandwidth, of each direction.
-    pub bandwidth: Bandwidth,
-    /// From a packet's head at one end to its head at the other; that of a credit on its way back.
-    pub delay: Time,
-}
 
 /// What a fabric is built from.
 #[derive(Clone, Debug)]

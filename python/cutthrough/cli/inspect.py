@@ -50,17 +50,21 @@ def check(
     """Check an experiment without running it.
 
     Prints the file with every default written out, the size of the network, an estimate of the cost, and whether the
-    routing can deadlock. A mistake is shown with its line and what is allowed.
+    routing can deadlock. A mistake is shown with its line and what is allowed. Warnings name what would mislead:
+    buffers below the credit round trip, inputs that block, a run that is too short, sources that starve.
 
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
-    report = api.check_points(experiment)[0]
+    points = api.check_points(experiment)
+    report = points[0]
     if json_output:
         print_json({"version": _core.__version__, **report, "resolved": experiments.resolved(experiment)})
         return
     out.print(experiments.resolved(experiment), markup=False, soft_wrap=True)
     out.print(reports.check_table(report))
+    for warning in reports.warnings_of(points):
+        complain(warning)
 
 
 def analyze(
@@ -146,6 +150,9 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
             f"{model['lower']:.4f} and {model['upper']:.4f} (equation 1), about {model['estimate']:.4f} (equation 4)"
         )
     bound = f"{analysis['throughput_bound']:.4f}"
+    if analysis["credit_limited"]:
+        without = f"{analysis['bandwidth_bound']:.4f}"
+        out.print(f"Credits bind: buffers do not cover their round trip. Bandwidths alone would allow {without}.")
     if analysis["exact"]:
         out.print(f"No offered load above {bound} can be accepted: full first are")
     else:

@@ -142,6 +142,8 @@ def _report(results: Results, directory: Path | None, json_output: bool) -> None
     elif results.points:
         out.print(reports.points_table(results))
         _show_channels(results)
+    for warning in reports.warnings_of(results.points):
+        complain(warning)
     if not results.complete:
         kept = f" kept in {directory}" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")
