@@ -88,7 +88,7 @@ impl Default for RouterSpec {
 }
 
 /// Output-queued router with crosspoint buffers (Kumar, Kalé, Stunkel, section 2).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputQueuedSpec {
     /// Depth of one crosspoint buffer, for each virtual channel; without it, at least 4 packets and the credit round trip of
@@ -110,21 +110,8 @@ pub struct OutputQueuedSpec {
     pub arbitration: Arbitration,
 }
 
-impl Default for OutputQueuedSpec {
-    fn default() -> Self {
-        Self {
-            buffer: None,
-            vcs: None,
-            delay: None,
-            credits: CreditRule::default(),
-            credit_return: CreditReturn::default(),
-            arbitration: Arbitration::default(),
-        }
-    }
-}
-
 /// Input-queued router: FIFOs at the inputs, nothing at the outputs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputQueuedSpec {
     /// Depth of an input's FIFO, for each virtual channel; without it, at least 16 packets and the credit round trip of every
@@ -144,20 +131,8 @@ pub struct InputQueuedSpec {
     pub arbitration: Arbitration,
 }
 
-impl Default for InputQueuedSpec {
-    fn default() -> Self {
-        Self {
-            buffer: None,
-            vcs: None,
-            delay: None,
-            credit_return: CreditReturn::default(),
-            arbitration: Arbitration::default(),
-        }
-    }
-}
-
 /// Virtual-output-queued router with iSLIP matching (McKeown 1999).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VirtualOutputQueuedSpec {
     /// Memory of an input, for each virtual channel, shared by its queues; without it, at least 16 packets and the credit
@@ -176,12 +151,6 @@ pub struct VirtualOutputQueuedSpec {
     /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
     #[schemars(range(min = 1, max = 64))]
     pub iterations: Option<u8>,
-}
-
-impl Default for VirtualOutputQueuedSpec {
-    fn default() -> Self {
-        Self { buffer: None, vcs: None, delay: None, credit_return: CreditReturn::default(), iterations: None }
-    }
 }
 
 /// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
