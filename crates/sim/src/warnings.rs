@@ -88,10 +88,10 @@ fn head_of_line(system: &System) -> Option<Warning> {
         message: format!(
             "inputs of `{}` routers are FIFOs, with one virtual channel for each class of packets: their heads block what is \
              behind them, and a port carries about 0.59 of its bandwidth under uniform traffic (Karol et al. 1987), whatever the \
-             topology; set `router.vcs` to a multiple of {}, `router.speedup` = 2 of input-output-queued routers, or take \
+             topology; set `router.vcs` to {} or more, `router.speedup` = 2 of input-output-queued routers, or take \
              `virtual-output-queued` or `shared-buffer`",
             system.spec.router.kind(),
-            system.network.routing.classes(),
+            2 * u16::from(system.network.routing.classes()),
         ),
     })
 }
