@@ -109,7 +109,7 @@ def test_adaptive_routing_has_no_exact_column() -> None:
     sections = {"topology": {"kind": "fat-tree", "k": 2, "n": 2}, "routing": {"kind": "adaptive-up-down"}}
     traffic = {"kind": "traffic", "pattern": "uniform", "load": 0.2}
     loads = ct.run(torus(**sections, workload=traffic)).channel_loads()
-    assert loads.reference == "ideal"
+    assert loads.reference == "even_spread"
 
 
 def test_exact_loads_are_worked_out_once_for_all_loads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,11 +167,12 @@ def test_run_writes_every_points_channels_and_plot_draws_them(
     (out / "channels-017.parquet").write_bytes(b"old")
     ran = cutthrough("run", small, "--out", out)
     assert "hottest channels" in ran.out
-    assert "max ideal" in ran.out
+    assert "max even spread" in ran.out
     assert {path.name for path in out.glob("channels-*.parquet")} == {"channels-000.parquet", "channels-001.parquet"}
     assert {path.name for path in out.glob("channels-*.png")} == {"channels-001.png"}
     table = pq.read_table(out / "channels-001.parquet")
-    assert {"channel", "class", "source_router", "target_level", "utilization", "ideal"} <= set(table.column_names)
+    columns = {"channel", "class", "source_router", "target_level", "utilization", "even_spread"}
+    assert columns <= set(table.column_names)
     drawn = cutthrough("plot", out, "--out", tmp_path / "b", "--format", "svg", "--point", "0")
     assert drawn.status == 0
     assert (tmp_path / "b" / "channels-000.svg").exists()

@@ -25,6 +25,40 @@ def test_check_shows_the_resolved_file_and_sizes(cutthrough: Callable[..., Any],
     assert report["deadlock_free"] is True
 
 
+def test_check_and_run_warn_of_what_misleads(cutthrough: Callable[..., Any], small: Path) -> None:
+    """By hand: a packet of 204.8 ns in 2 * 500 + 90 ns covers 18.8 %. Catches a command that leaves warnings out."""
+    options = ("--set", "router.buffer=1 packets", "--set", "link.delay=500 ns")
+    for command in ("check", "run"):
+        ran = cutthrough(command, small, *options)
+        assert ran.status == 0
+        assert "warning: a buffer of 256 B covers 18.8 % of the credit round trip of up channels" in ran.err
+        assert "warning" not in cutthrough(command, small).err
+    printed = json.loads(cutthrough("run", small, *options, "--json").out)
+    kinds = [{warning["kind"] for warning in point["warnings"]} for point in printed["points"]]
+    assert kinds == [{"credits"}, {"credits"}]
+    report = json.loads(cutthrough("check", small, *options, "--json").out)
+    assert {warning["key"] for warning in report["warnings"]} == {"router.buffer"}
+
+
+def test_check_reports_the_buffers_of_each_kind_of_router(cutthrough: Callable[..., Any], small: Path) -> None:
+    """By hand: 8 * 8 crosspoints of 1 KiB in a leaf, 4 * 4 in a root. Catches routers that are taken for others."""
+    report = json.loads(cutthrough("check", small, "--json").out)
+    memory = [(alike["routers"], alike["ports"], alike["bytes"]) for alike in report["router_memory"]]
+    assert memory == [(4, 4, 16 * 1024), (4, 8, 64 * 1024)]
+    assert (report["packet_bytes"], report["buffer_bytes"], report["router_delay_ns"]) == (256, 1024, 90.0)
+    assert "0.066 MB (4 of 8 ports)" in cutthrough("check", small).out
+
+
+def test_analyze_says_that_credits_bind(cutthrough: Callable[..., Any], small: Path) -> None:
+    """By hand: a packet of 204.8 ns each 2 * 500 + 90 ns. Catches a bound of the bandwidths alone."""
+    options = ("--set", "routing.kind=d-mod-k", "--set", "router.buffer=1 packets", "--set", "link.delay=500 ns")
+    (point,) = json.loads(cutthrough("analyze", small, *options, "--json").out)["points"]
+    assert point["credit_limited"] is True
+    assert point["throughput_bound"] == pytest.approx(204.8 / 1090, rel=1e-9)
+    assert point["bandwidth_bound"] > point["throughput_bound"]
+    assert "Credits bind" in cutthrough("analyze", small, *options).out
+
+
 @pytest.mark.parametrize(
     ("pattern", "ties", "bound"),
     [("uniform", "split", 63 / 64), ("uniform", "positive", 0.8 * 63 / 64), ("tornado", "split", 1 / 3)],

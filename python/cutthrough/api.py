@@ -98,8 +98,8 @@ class Analysis(dict[str, Any]):
     """The analysis of a point, and the load of every channel.
 
     A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
-    each class of channels, per unit of load), `binding_channels`, and whether all this is `exact`: with adaptive
-    routing it is an estimate.
+    each class of channels, per unit of load), `binding_channels`, `bandwidth_bound` and `credit_limited` (the bound
+    without credits, and whether these bind), and whether all this is `exact`: with adaptive routing it is an estimate.
     """
 
     def __init__(self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int) -> None:

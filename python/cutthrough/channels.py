@@ -104,8 +104,8 @@ class ChannelLoads:
 
     Attributes:
         table: A row for each channel. Of a run: `utilization`, the share of time in which it sends, and `exact`, what
-            it should carry at the accepted load (`ideal` if the routing is adaptive). Of an analysis: `load`, the share
-            of its bandwidth that it carries per unit of offered load.
+            it should carry at the accepted load (`even_spread` if the routing is adaptive). Of an analysis: `load`, the
+            share of its bandwidth that it carries per unit of offered load.
     """
 
     table: pa.Table
@@ -124,7 +124,7 @@ class ChannelLoads:
     @property
     def reference(self) -> str | None:
         """The column to compare it with: the load that a channel should carry."""
-        return next((name for name in ("exact", "ideal") if name in self.table.column_names), None)
+        return next((name for name in ("exact", "even_spread") if name in self.table.column_names), None)
 
     def values(self, column: str) -> npt.NDArray[Any]:
         """A column of numbers; -1 for missing values."""
@@ -299,7 +299,7 @@ class Network:
             return None
         self._spent += cost
         described, per_load = self.experiment.analyze(self.outcomes[place].index)
-        return ("exact" if json.loads(described)["exact"] else "ideal"), doubles(per_load)
+        return ("exact" if json.loads(described)["exact"] else "even_spread"), doubles(per_load)
 
     def _key(self, place: int, matters: Callable[[str], bool]) -> str:
         keys = self.outcomes[place].keys

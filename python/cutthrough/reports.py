@@ -32,6 +32,7 @@ __all__ = [
     "phases_table",
     "points_table",
     "sensitivity_table",
+    "warnings_of",
 ]
 
 #: The quantities of a point that are shown: key, heading, format.
@@ -76,7 +77,7 @@ SHOWN_JOB = (
 #: What an application's step has besides.
 SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
 #: What the columns of a table of channels are called.
-WORDS = {"utilization": "used", "load": "load", "exact": "exact", "ideal": "ideal"}
+WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
 
 
 #: The measures of a mapping that are shown: key, heading, format.
@@ -238,7 +239,21 @@ def check_table(report: Mapping[str, Any]) -> Table:
     for name, value in report.items():
         if value is not None and not isinstance(value, dict | list):
             table.add_row(name.replace("_", " "), f"{value:,}" if _is_integer(value) else str(value))
+    for alike in report.get("router_memory", ()):
+        what = f"{alike['routers']:,} of {alike['ports']} ports"
+        table.add_row("buffers of a router", f"{alike['bytes'] / 1e6:,.3f} MB ({what})")
     return table
+
+
+def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The warnings of points, each once, with the number of points that it holds for if these are not all."""
+    counted: dict[str, int] = {}
+    for point in points:
+        for warning in point.get("warnings", ()):
+            message = f"{warning['message']} (`{warning['key']}`)"
+            counted[message] = counted.get(message, 0) + 1
+    part = {count: f" [{count} of {len(points)} points]" for count in counted.values() if count < len(points)}
+    return [f"warning: {message}{part.get(count, '')}" for message, count in counted.items()]
 
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:

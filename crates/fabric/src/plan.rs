@@ -7,17 +7,10 @@ use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+use crate::defaults::Surroundings;
+use crate::link::LinkParameters;
 use crate::port::FarEnd;
 use crate::stations::ReceiveBuffer;
-
-/// A link's bandwidth and delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkParameters {
-    /// Bandwidth, of each direction.
-    pub bandwidth: Bandwidth,
-    /// From a packet's head at one end to its head at the other; that of a credit on its way back.
-    pub delay: Time,
-}
 
 /// What a fabric is built from.
 #[derive(Clone, Debug)]
@@ -154,14 +147,15 @@ impl Plan {
                 ),
             ));
         }
-        let depth = holds_a_packet("router.buffer", router.buffer, spec.packet)?;
-        let inner = spec.router.inner_buffer().map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
+        let max_ports = (0..spec.topology.routers()).map(|r| spec.topology.ports(RouterId(r))).max().unwrap_or(0);
+        let sizes = spec.router.sizes(&Surroundings { links: &spec.links, packet: spec.packet, max_ports });
+        let depth = holds_a_packet("router.buffer", sizes.buffer, spec.packet)?;
+        let inner = sizes.inner.map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
         let inner_depth = inner.transpose()?.unwrap_or(0);
-        let tick = grain(&spec, router.delay)?;
+        let tick = grain(&spec, sizes.delay)?;
         let links = spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
         let receive_buffer = spec.receive_buffer.map(|own| receive_buffer(own, spec.packet, tick)).transpose()?;
         let channels = Channels::new(&*spec.topology);
-        let max_ports = (0..spec.topology.routers()).map(|r| spec.topology.ports(RouterId(r))).max().unwrap_or(0);
         Ok(Self {
             links,
             channels,
@@ -172,7 +166,7 @@ impl Plan {
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
             depth,
             inner_depth,
-            delay: router.delay.0 / tick.0,
+            delay: sizes.delay.0 / tick.0,
             credit_return: router.credit_return,
             receive_buffer,
             tick,
@@ -255,6 +249,21 @@ impl Plan {
     /// The router's delay, in ticks.
     pub fn router_delay(&self) -> u64 {
         self.delay
+    }
+
+    /// Depth in bytes of the buffer that a credit stands for.
+    pub fn buffer_bytes(&self) -> u32 {
+        self.depth
+    }
+
+    /// Depth in bytes of the buffer behind the inputs: of an output's, or of the shared memory; 0 if there is none.
+    pub fn inner_buffer_bytes(&self) -> u32 {
+        self.inner_depth
+    }
+
+    /// Bytes of the largest packet.
+    pub fn packet(&self) -> u32 {
+        self.packet
     }
 
     /// Virtual channels that packets use on a class of channels.

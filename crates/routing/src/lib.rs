@@ -13,7 +13,7 @@ mod walk;
 pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
 pub use lengths::PathLengths;
-pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, channel_loads, follow_packets};
+pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};
 pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 pub use traffic::{OutputLoads, RouterTraffic, Traffic};
 pub use walk::RoutingContractError;

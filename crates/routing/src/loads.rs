@@ -13,8 +13,10 @@
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological order,
 //! flows from all sources together.
 
+use std::collections::BTreeMap;
+
 use topology::{ChannelClass, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
 
 use crate::Routing;
 use crate::traffic::{RouterTraffic, Traffic};
@@ -73,30 +75,53 @@ pub fn follow_packets(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
-    let sources = Sources::new(topology, routing);
     let wiring = Wiring::new(topology);
-    let mut flows = Flows {
-        routing,
-        wiring: &wiring,
-        walk: Walk::new(&wiring, routing),
-        load: vec![0.0; wiring.channels.count() as usize],
-        flow: Vec::new(),
-        pending: Vec::new(),
-        ready: Vec::new(),
-    };
-    let nodes = topology.nodes();
-    let block = u32::try_from((TABLE / sources.groups.len().max(1)).max(1)).unwrap_or(u32::MAX);
-    let mut first = 0;
-    while first < nodes {
-        let end = nodes.min(first.saturating_add(block));
-        let table = flows.gather(&sources, traffic, first..end);
-        for (dst, row) in (first..end).zip(table.chunks(sources.groups.len())) {
-            flows.send(&sources, NodeId(dst), row)?;
-        }
-        first = end;
-    }
+    let mut flows = Flows::new(&wiring, routing);
+    flows.follow(topology, traffic)?;
     Ok(ChannelLoads { load: flows.load })
 }
+
+/// What passes from a channel to another inside a router.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransitLoad {
+    /// The channel by which packets come.
+    pub input: ChannelId,
+    /// The class of virtual channels that they hold on it.
+    pub vc_class: VcClass,
+    /// The channel by which they leave.
+    pub output: ChannelId,
+    /// In units of an injection link's bandwidth, at offered load 1.0.
+    pub load: f64,
+}
+
+/// The expected load of every pair of channels that packets take one after the other, in the order of their numbers. Follows
+/// every packet, and keeps those of different inputs apart: for networks of moderate size.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn transit_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    traffic: &Traffic<'_>,
+) -> Result<Vec<TransitLoad>, RoutingContractError> {
+    let wiring = Wiring::new(topology);
+    let mut flows = Flows::new(&wiring, routing);
+    flows.walk.keep_inputs_apart();
+    flows.transits = Some(BTreeMap::new());
+    flows.follow(topology, traffic)?;
+    let input = |(router, port): (RouterId, PortId)| match topology.endpoint(router, port) {
+        Endpoint::Router(from, port) => Some(wiring.channels.output(from, port)),
+        Endpoint::Node(node) => Some(wiring.channels.injection(node)),
+        Endpoint::Unconnected => None,
+    };
+    let transit = |(&(router, port, vc_class, output), &load): (&Transit, &f64)| {
+        input((router, port)).map(|input| TransitLoad { input, vc_class, output, load })
+    };
+    Ok(flows.transits.iter().flatten().filter_map(transit).collect())
+}
+
+/// Where packets come in, on which class of virtual channels, and by which channel they leave.
+type Transit = (RouterId, PortId, VcClass, ChannelId);
 
 struct Flows<'a> {
     routing: &'a dyn Routing,
@@ -109,9 +134,41 @@ struct Flows<'a> {
     pending: Vec<u32>,
     /// Stops to which all has come.
     ready: Vec<u32>,
+    /// What passes from input to output, if that is asked for.
+    transits: Option<BTreeMap<Transit, f64>>,
 }
 
-impl Flows<'_> {
+impl<'a> Flows<'a> {
+    fn new(wiring: &'a Wiring, routing: &'a dyn Routing) -> Self {
+        Self {
+            routing,
+            wiring,
+            walk: Walk::new(wiring, routing),
+            load: vec![0.0; wiring.channels.count() as usize],
+            flow: Vec::new(),
+            pending: Vec::new(),
+            ready: Vec::new(),
+            transits: None,
+        }
+    }
+
+    /// Follows all packets to their destinations.
+    fn follow(&mut self, topology: &dyn Topology, traffic: &Traffic<'_>) -> Result<(), RoutingContractError> {
+        let sources = Sources::new(topology, self.walk.keeps_inputs_apart());
+        let nodes = topology.nodes();
+        let block = u32::try_from((TABLE / sources.groups.len().max(1)).max(1)).unwrap_or(u32::MAX);
+        let mut first = 0;
+        while first < nodes {
+            let end = nodes.min(first.saturating_add(block));
+            let table = self.gather(&sources, traffic, first..end);
+            for (dst, row) in (first..end).zip(table.chunks(sources.groups.len())) {
+                self.send(&sources, NodeId(dst), row)?;
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
     /// What each group of sources sends to each of the destinations: a row for each destination. Charges the injection
     /// channels on the way.
     fn gather(&mut self, sources: &Sources, traffic: &Traffic<'_>, dsts: std::ops::Range<u32>) -> Vec<f64> {
@@ -182,6 +239,11 @@ impl Flows<'_> {
         for step in self.walk.moves(stop) {
             let share = self.flow[stop] * step.share;
             self.load[step.channel.index()] += share;
+            if let Some(transits) = self.transits.as_mut().filter(|_| share > 0.0) {
+                let (in_port, vc_class) = self.walk.stops[stop].came_by();
+                *transits.entry((self.walk.stops[stop].router, in_port, vc_class, step.channel)).or_insert(0.0) +=
+                    share;
+            }
             if step.to == Move::DELIVERED {
                 continue;
             }

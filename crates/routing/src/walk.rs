@@ -98,6 +98,13 @@ pub(crate) struct Stop {
 
 const NONE: u32 = u32::MAX;
 
+impl Stop {
+    /// The port and the class of virtual channels by which packets came; of a merged stop, those of the first that did.
+    pub fn came_by(&self) -> (PortId, VcClass) {
+        (self.in_port, self.vc_class)
+    }
+}
+
 /// Lists of stops, for each router.
 const LISTS_PER_ROUTER: usize = 4;
 
@@ -184,6 +191,16 @@ impl<'a> Walk<'a> {
             turns: Vec::new(),
             first_stop: vec![NONE; LISTS_PER_ROUTER * wiring.ports.len().next_power_of_two()],
         }
+    }
+
+    /// Makes a stop of its own for each input by which packets come to a router, and class on which they do.
+    pub fn keep_inputs_apart(&mut self) {
+        self.merge = false;
+    }
+
+    /// Whether it does.
+    pub fn keeps_inputs_apart(&self) -> bool {
+        !self.merge
     }
 
     /// The moves from a stop.
@@ -349,14 +366,15 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
+    /// Groups of nodes that fare alike; `apart` if nodes of different ports do not.
+    pub fn new(topology: &dyn Topology, apart: bool) -> Self {
         let mut groups = Vec::new();
         let mut of_router = vec![NONE; topology.routers() as usize];
         let mut of_node = Vec::with_capacity(topology.nodes() as usize);
         for node in (0..topology.nodes()).map(NodeId) {
             let (router, port) = topology.attachment(node);
             let known = of_router[router.index()];
-            if known == NONE || routing.uses_input_port() {
+            if known == NONE || apart {
                 of_router[router.index()] = groups.len() as u32;
                 groups.push((node, router, port));
             }

@@ -4,31 +4,36 @@ use std::collections::BTreeMap;
 
 use fabric::Grain;
 use routing::algorithms::dragonfly::ImbalanceModel;
-use routing::{ChannelLoads, DependencyCycle, Routing, channel_loads, channel_name};
+use routing::{ChannelLoads, DependencyCycle, channel_name};
 use serde::Serialize;
+use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
+use crate::credit_bound;
 use crate::error::SystemError;
+use crate::loads::{capacity, class_of, loads, of_class};
 use crate::memory;
 use crate::path_sample;
-use crate::results::MappingFigures;
+use crate::results::{MappingFigures, Warning};
+use crate::router_memory::{self, RouterMemory};
 use crate::run::division;
 use crate::system::System;
+use crate::warnings::warnings;
 
 /// How many binding channels are named; all are counted.
 const NAMED: usize = 16;
 
-/// How exactly the part of a mixture is found.
-const MIXTURE: f64 = 1e-9;
-
 /// Exact expected loads of a point's channels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth. Unless `exact`, an
-    /// estimate, which the choices of an adaptive routing can exceed or miss.
+    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth, or than the credits of the
+    /// buffer at its end leave of it. Unless `exact`, an estimate, which the choices of an adaptive routing can exceed or miss.
     pub throughput_bound: f64,
+    /// The same of the bandwidths alone.
+    pub bandwidth_bound: f64,
+    /// Whether credits bind, and not bandwidths.
+    pub credit_limited: bool,
     /// By class of channels: maximum and mean load, per unit of offered load, in units of an injection link's
     /// bandwidth.
     pub class_loads: Vec<ClassLoads>,
@@ -99,7 +104,9 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     let watch = crate::clock::Stopwatch::start();
     let loads = loads(system)?;
     let capacity = |channel| capacity(system, channel);
-    let binding = loads.binding_channels(&capacity);
+    let bandwidth_bound = loads.throughput_bound(&capacity);
+    let credits = credit_bound::of(system, &loads)?.filter(|credits| credits.load < bandwidth_bound);
+    let binding = credits.as_ref().map_or_else(|| loads.binding_channels(&capacity), |found| found.channels.clone());
     let names = system.network.topology.class_names();
     let numbering = system.network.plan.channels();
     let describe = |&channel: &ChannelId| BindingChannel {
@@ -109,7 +116,9 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         load: loads.load[channel.index()],
     };
     Ok(Analysis {
-        throughput_bound: loads.throughput_bound(&capacity),
+        throughput_bound: credits.as_ref().map_or(bandwidth_bound, |credits| credits.load),
+        bandwidth_bound,
+        credit_limited: credits.is_some(),
         class_loads: loads
             .class_summary(&*system.network.topology)
             .into_iter()
@@ -137,63 +146,6 @@ fn imbalance(system: &System) -> Option<Imbalance> {
 fn relative(loads: &ChannelLoads, capacity: &dyn Fn(ChannelId) -> f64) -> Vec<f64> {
     let share = |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
     (0..).map(ChannelId).zip(&loads.load).map(share).collect()
-}
-
-/// The load of every channel of a system, per unit of offered load.
-///
-/// Of a routing that chooses between others for each packet, the loads of the mixture of those that carries the most: the
-/// same part of all packets by each. A choice that differs from flow to flow may carry more, so that this is an estimate.
-///
-/// # Errors
-/// If the routing breaks its contract.
-pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
-    let traffic = |node| system.shares_from(node);
-    let of = |routing: &dyn Routing| {
-        channel_loads(&*system.network.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
-    };
-    match &system.network.routing.options()[..] {
-        [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
-        _ => of(&*system.network.routing),
-    }
-}
-
-/// Of all mixtures of two loads the one whose most used channel is used least.
-fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> ChannelLoads {
-    let channels = (0..one.load.len() as u32).map(|channel| capacity(system, ChannelId(channel)));
-    let capacities: Vec<f64> = channels.collect();
-    let mixed = |part: f64, (one, other): (&f64, &f64)| part * one + (1.0 - part) * other;
-    let most = |part: f64| {
-        let pairs = one.load.iter().zip(&other.load).zip(&capacities);
-        pairs.map(|(loads, capacity)| mixed(part, loads) / capacity).fold(0.0, f64::max)
-    };
-    // A maximum of linear functions is convex, so that thirds without the least can be left out.
-    let (mut low, mut high) = (0.0, 1.0);
-    while high - low > MIXTURE {
-        let third = (high - low) / 3.0;
-        if most(low + third) <= most(high - third) { high -= third } else { low += third }
-    }
-    let part = f64::midpoint(low, high);
-    let best = [0.0, 1.0].into_iter().fold(part, |best, end| if most(end) <= most(best) { end } else { best });
-    ChannelLoads { load: one.load.iter().zip(&other.load).map(|loads| mixed(best, loads)).collect() }
-}
-
-fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
-    match system.network.plan.channels().source(channel) {
-        ChannelSource::Node(_) => ChannelClass::INJECTION,
-        ChannelSource::Router(router, port) => system.network.topology.class(router, port),
-    }
-}
-
-/// A channel's bandwidth, in units of an injection link's.
-fn capacity(system: &System, channel: ChannelId) -> f64 {
-    of_class(system, class_of(system, channel))
-}
-
-/// The bandwidth of a class of channels, in units of an injection link's.
-fn of_class(system: &System, class: ChannelClass) -> f64 {
-    let packet = system.network.packet;
-    let time = |class| system.network.plan.serialization(class, packet) as f64;
-    time(ChannelClass::INJECTION) / time(class)
 }
 
 /// What a point is, and what running it will take.
@@ -237,6 +189,20 @@ pub struct Check {
     pub window_ps: Option<u64>,
     /// Latency of a packet that meets no other on the longest path.
     pub zero_load_latency_max_ns: f64,
+    /// Size of the largest packet.
+    pub packet_bytes: u32,
+    /// From a packet's head at a router's input to its head ready to leave.
+    pub router_delay_ns: f64,
+    /// Depth of the buffer that a credit stands for, for each virtual channel.
+    pub buffer_bytes: u32,
+    /// Depth of the buffer behind the inputs: of an output's, or of the shared memory; null if there is none.
+    pub inner_buffer_bytes: Option<u32>,
+    /// Buffers of a router, the largest.
+    pub router_memory_bytes: u64,
+    /// Buffers of the routers, alike ones together.
+    pub router_memory: Vec<RouterMemory>,
+    /// What will mislead in the results.
+    pub warnings: Vec<Warning>,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
     /// Packet-hops of a microsecond of simulated time, by the mean path of a sample of packets (of adaptive routing, without
@@ -249,17 +215,21 @@ pub struct Check {
 /// # Errors
 /// If the routing breaks its contract.
 pub fn check(system: &System) -> Result<Check, SystemError> {
-    Ok(describe(system, system.dependency_cycle()?))
+    describe(system, system.dependency_cycle()?)
 }
 
 /// Describes a system whose channel dependencies have this cycle, or none.
-pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check {
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);
     let senders = (0..topology.nodes()).filter(|&node| system.weight(units::NodeId(node)) > 0.0).count() as u32;
     let slot_us = system.picoseconds(system.network.slot(system.packets())) as f64 / 1e6;
     let packets = system.packets().count() as f64;
     let window = division(system, 2, Grain::Fine).window();
-    Check {
+    let router_memory = router_memory::of(system);
+    Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
         nodes: topology.nodes(),
@@ -279,9 +249,16 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Check
         tick_ps: plan.tick().0,
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
+        packet_bytes: system.network.packet,
+        router_delay_ns: system.picoseconds(plan.router_delay()) as f64 / 1e3,
+        buffer_bytes: plan.buffer_bytes(),
+        inner_buffer_bytes: system.spec.router.inner_buffer().map(|_| plan.inner_buffer_bytes()),
+        router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
+        router_memory,
+        warnings: warnings(system)?,
         memory_bytes: memory::of_network(&system.network, &system.spec.router),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
-    }
+    })
 }
 
 /// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.

@@ -6,8 +6,10 @@
 mod allocation;
 mod analysis;
 mod clock;
+mod credit_bound;
 mod error;
 mod experiment;
+mod loads;
 mod machine;
 mod memory;
 mod network;
@@ -17,15 +19,19 @@ mod point;
 mod progress;
 mod proofs;
 mod results;
+mod router_memory;
 mod run;
+mod starvation;
 mod system;
 mod timeline;
 pub mod traffic;
+mod warnings;
 mod workloads;
 
-pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check, loads};
+pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check};
 pub use error::SystemError;
 pub use experiment::*;
+pub use loads::loads;
 pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};
@@ -33,9 +39,11 @@ pub use point::{PointError, analyze_point, check_point, run_point, validate_poin
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,
-    PairResult, PhaseResult, PointResult,
+    PairResult, PhaseResult, PointResult, Warning,
 };
+pub use router_memory::RouterMemory;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
 pub use system::{Job, System};
+pub use warnings::warnings;
 pub use workloads::{Counts, Course, SATURATED_BELOW, Setting, State, Totals, Workload};

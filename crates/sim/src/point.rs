@@ -8,6 +8,7 @@ use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
+use crate::warnings::warnings;
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -49,7 +50,8 @@ pub fn validate_point(experiment: &Experiment, point: &Point) -> Result<(), Expe
 pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, ExperimentError> {
     let system = build(experiment, point)?;
     let cycle = experiment.proofs().dependency_cycle(&system);
-    Ok(analysis::describe(&system, cycle.map_err(|error| located(experiment, point, &error))?))
+    let described = cycle.and_then(|cycle| analysis::describe(&system, cycle));
+    described.map_err(|error| located(experiment, point, &error))
 }
 
 /// Exact channel loads of a point.
@@ -69,10 +71,13 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
     let system = build(experiment, point)?;
     options.progress.set(Phase::Setup, 0.0);
     let proven = experiment.proofs().refuse_deadlock(&system).map_err(RunError::from);
-    let result = proven.and_then(|()| match point.spec.measure.search {
+    let mut result = proven.and_then(|()| match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),
     });
+    if let Ok(found) = &mut result {
+        found.warnings = warnings(&system).map_err(|error| located(experiment, point, &error))?;
+    }
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),
         other => PointError::Run(other),

@@ -255,9 +255,12 @@ impl Draft {
 
 /// The jobs of a point.
 fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+    let packet = fabric::packet_size(spec.link.of_class("injection").0);
     if let Some(workload) = &spec.workload {
-        let site = Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, seed: spec.seed, base };
-        let (workload, pacer) = (workloads::build(workload, &site)?, pacer_of(workload)?);
+        let site =
+            Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, packet, seed: spec.seed, base };
+        let built = workloads::build(workload, &site)?;
+        let (pacer, workload) = (pacer_of(workload, &*built)?, built);
         let (name, seed) = (String::new(), spec.seed);
         return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
     }
@@ -274,9 +277,9 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site { topology, place: &place, nodes: nodes.as_deref(), nic: &spec.nic, seed, base };
+        let site = Site { topology, place: &place, nodes: nodes.as_deref(), nic: &spec.nic, packet, seed, base };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
-        let pacer = pacer_of(&job.workload).map_err(at)?;
+        let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
         Ok(Draft { name, workload, start, end, background, seed, pacer })
     };
@@ -284,9 +287,9 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
 }
 
 /// The pacer of a workload.
-fn pacer_of(workload: &WorkloadSpec) -> Result<PacerSpec, SystemError> {
-    let pacer = workload.pacer();
-    let checked = pacer.check(workload.packet_size().0 as u32);
+fn pacer_of(spec: &WorkloadSpec, workload: &dyn Workload) -> Result<PacerSpec, SystemError> {
+    let pacer = spec.pacer();
+    let checked = pacer.check(workload.packets().packet);
     checked.map_err(|error| SystemError::new(format!("workload.pacer.{}", error.key), error.message))?;
     Ok(pacer.clone())
 }

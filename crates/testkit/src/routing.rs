@@ -204,6 +204,30 @@ pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traff
     load
 }
 
+/// What passes from channel to channel, by channel, class of virtual channels on it and next channel, found by walking every path
+/// of every pair.
+pub fn naive_transit_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    traffic: &Traffic<'_>,
+) -> BTreeMap<(ChannelId, VcClass, ChannelId), f64> {
+    let channels = Channels::new(topology);
+    let mut load = BTreeMap::new();
+    for src in (0..topology.nodes()).map(NodeId) {
+        for (dst, weight) in traffic(src) {
+            for path in paths(topology, routing, src, dst) {
+                let mut held = (channels.injection(src), VcClass(0));
+                for (router, port, vc_class) in path.hops {
+                    let next = channels.output(router, port);
+                    *load.entry((held.0, held.1, next)).or_insert(0.0) += weight * path.probability;
+                    held = (next, vc_class);
+                }
+            }
+        }
+    }
+    load
+}
+
 /// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again and
 /// again, whatever waits for nothing.
 pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {

@@ -45,17 +45,21 @@ def check(
     """Check an experiment without running it.
 
     Prints the file with every default written out, the size of the network, an estimate of the cost, and whether the
-    routing can deadlock. A mistake is shown with its line and what is allowed.
+    routing can deadlock. A mistake is shown with its line and what is allowed. Warnings name what would mislead:
+    buffers below the credit round trip, inputs that block, a run that is too short, sources that starve.
 
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
-    report = api.check_points(experiment)[0]
+    points = api.check_points(experiment)
+    report = points[0]
     if json_output:
         print_json({"version": _core.__version__, **report, "resolved": experiments.resolved(experiment)})
         return
     out.print(experiments.resolved(experiment), markup=False, soft_wrap=True)
     out.print(reports.check_table(report))
+    for warning in reports.warnings_of(points):
+        complain(warning)
 
 
 def analyze(
@@ -72,7 +76,7 @@ def analyze(
     """Compute exact channel loads and the saturation bound, without simulation.
 
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
-    not depend on congestion; for an adaptive one they are those of an ideal choice.
+    not depend on congestion; for an adaptive one they are those of an even spread over the candidates.
 
     With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
 
@@ -111,13 +115,16 @@ def _print_analysis(analysis: Mapping[str, Any]) -> None:
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis))
     if not analysis["exact"]:
-        out.print("The routing is adaptive: these are the loads of an ideal choice, spread evenly: an estimate.")
+        out.print("The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.")
     if model := analysis.get("imbalance_model"):
         out.print(
             "If consecutive groups send to consecutive groups: between "
             f"{model['lower']:.4f} and {model['upper']:.4f} (equation 1), about {model['estimate']:.4f} (equation 4)"
         )
     bound = f"{analysis['throughput_bound']:.4f}"
+    if analysis["credit_limited"]:
+        without = f"{analysis['bandwidth_bound']:.4f}"
+        out.print(f"Credits bind: buffers do not cover their round trip. Bandwidths alone would allow {without}.")
     if analysis["exact"]:
         out.print(f"No offered load above {bound} can be accepted: full first are")
     else:

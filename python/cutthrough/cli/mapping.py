@@ -131,7 +131,10 @@ def map_(
     delay: Annotated[
         str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 20 ns")
     ] = None,
-    packet_size: Annotated[str, typer.Option(help="For --evaluate.")] = "256 B",
+    packet_size: Annotated[
+        str | None,
+        typer.Option(help="Of a packet, for --evaluate.", show_default="4 KiB from 100 Gb/s on, else 256 B"),
+    ] = None,
     router: Annotated[
         str | None, typer.Option(help="The kind of the routers, for --evaluate.", show_default="as in experiments")
     ] = None,

@@ -172,6 +172,8 @@ def report(
         out.print(reports.points_table(results))
         _show_phases(results)
         _show_channels(results)
+    for warning in reports.warnings_of(results.points):
+        complain(warning)
     if ended:
         kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""
         complain(f"interrupted: {len(results)} finished points{kept}")

@@ -27,14 +27,14 @@ class Links:
     Attributes:
         bandwidth: Of every channel; without it that of the machine's preset, or 100 Gb/s.
         delay: Of every channel; without it that of the machine's preset, or 20 ns.
-        packet_size: Of a packet.
+        packet_size: Of a packet; without it, the experiment's default for the bandwidth.
         router: The kind of the routers; without it the default.
         buffer: Of an input or crosspoint of a router: bytes or packets; without it the default.
     """
 
     bandwidth: str | None = None
     delay: str | None = None
-    packet_size: str = "256 B"
+    packet_size: str | None = None
     router: str | None = None
     buffer: str | None = None
 
@@ -73,13 +73,14 @@ def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict
     if source.get("next_graphs"):
         named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
     named |= {key: source[key] for key in ("shuffle",) if key in source}
+    packets = {} if links.packet_size is None else {"packet_size": links.packet_size}
     return {
         "title": f"{mapping.graph.name}, {mapping.strategy}",
         "seed": source.get("seed", 1),
         "topology": topology,
         "link": links.table(mapping.machine.about["link"]),
         **links.routers(),
-        "workload": {"kind": "application", **named, "packet_size": links.packet_size},
+        "workload": {"kind": "application", **named, **packets},
         "placement": {
             "strategy": "file",
             "path": str(placement.resolve()),

@@ -41,7 +41,12 @@ TITLE = 8.5
 #: Where there is no channel.
 NOTHING = "#eeeeee"
 #: What the columns of a figure are called.
-HEADINGS = {"utilization": "measured", "load": "per unit of offered load", "exact": "exact", "ideal": "ideal choice"}
+HEADINGS = {
+    "utilization": "measured",
+    "load": "per unit of offered load",
+    "exact": "exact",
+    "even_spread": "even spread",
+}
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
-use routing::{ChannelLoads, Hop, Route, Routing, RoutingSpec, channel_loads, dependency_cycle};
-use testkit::routing::{Traffic, check_paths, check_routing, naive_channel_loads, naive_has_cycle};
+use routing::{ChannelLoads, Hop, Route, Routing, RoutingSpec, channel_loads, dependency_cycle, transit_loads};
+use testkit::routing::{
+    Traffic, check_paths, check_routing, naive_channel_loads, naive_has_cycle, naive_transit_loads,
+};
 use topology::families::fat_tree::FatTreeSpec;
 use topology::families::file::FileTopology;
 use topology::families::single_switch::SingleSwitchSpec;
@@ -80,9 +82,20 @@ pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     for (channel, (naive, fast)) in naive.iter().zip(&fast.load).enumerate() {
         assert!((naive - fast).abs() < 1e-9, "channel {channel} has load {naive}, not {fast}");
     }
+    check_transits(topology, routing, &traffic);
     let cycle = dependency_cycle(topology, routing).unwrap();
     assert_eq!(cycle.is_some(), naive_has_cycle(topology, routing), "{cycle:?}");
     cycle.is_some()
+}
+
+/// What passes from channel to channel against the naive analysis: would catch inputs, nodes or classes that are merged.
+fn check_transits(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) {
+    let mut naive = naive_transit_loads(topology, routing, traffic);
+    for found in transit_loads(topology, routing, traffic).unwrap() {
+        let expected = naive.remove(&(found.input, found.vc_class, found.output)).unwrap_or(0.0);
+        assert!((expected - found.load).abs() < 1e-9, "{found:?} instead of {expected}");
+    }
+    assert!(naive.values().all(|load| load.abs() < 1e-9), "left out: {naive:?}");
 }
 
 /// A routing on one class of virtual channels only, which does not say that it ignores where packets come from.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
+use fabric::catalogue::RouterSpec;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -31,7 +31,7 @@ pub struct ExperimentSpec {
     /// The channels between routers, and between routers and nodes.
     pub link: LinkSpec,
     /// The inside of every router.
-    #[serde(default = "default_router")]
+    #[serde(default)]
     pub router: RouterSpec,
     /// which paths packets take; without it, what suits the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,10 +139,6 @@ impl MeasureSpec {
 
 fn one() -> u64 {
     1
-}
-
-fn default_router() -> RouterSpec {
-    RouterSpec::OutputQueued(OutputQueuedSpec::default())
 }
 
 /// The channels: what holds for all of them, and what differs for a class.

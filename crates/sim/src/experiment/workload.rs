@@ -33,16 +33,6 @@ impl WorkloadSpec {
             Self::Benchmark(spec) => &spec.pacer,
         }
     }
-
-    /// Size of its packets.
-    pub fn packet_size(&self) -> Bytes {
-        match self {
-            Self::Traffic(spec) => spec.packet_size,
-            Self::Exchange(spec) => spec.packet_size,
-            Self::Application(spec) => spec.packet_size,
-            Self::Benchmark(spec) => spec.packet_size,
-        }
-    }
 }
 
 /// Synthetic traffic.
@@ -58,10 +48,11 @@ pub struct TrafficSpec {
     /// When a node generates its messages.
     #[serde(default)]
     pub injection: InjectionSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
     /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,9 +78,11 @@ pub struct ExchangeSpec {
     /// What a task sends to each neighbour.
     #[schemars(extend("minimum" = 1))]
     pub volume: Bytes,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    pub packet_size: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
     /// When the packets of a flow, from one node to another, may leave.
     #[serde(skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
@@ -97,13 +90,7 @@ pub struct ExchangeSpec {
 
 impl Default for ExchangeSpec {
     fn default() -> Self {
-        Self {
-            dims: None,
-            phases: None,
-            volume: Bytes(256 * 1024),
-            packet_size: default_packet(),
-            pacer: PacerSpec::default(),
-        }
+        Self { dims: None, phases: None, volume: Bytes(256 * 1024), packet_size: None, pacer: PacerSpec::default() }
     }
 }
 
@@ -123,10 +110,11 @@ pub struct ApplicationSpec {
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
     /// When the packets of a flow, from one node to another, may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
@@ -139,22 +127,12 @@ pub struct RanksSpec {
     /// Who exchanges messages with whom.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in.
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]
-    #[serde(default = "default_packet")]
-    pub packet_size: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
     /// When the packets of a flow, from one node to another, may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
-}
-
-fn default_packet() -> Bytes {
-    Bytes(256)
-}
-
-impl TrafficSpec {
-    /// Size of a message.
-    pub fn message(&self) -> Bytes {
-        self.message_size.unwrap_or(self.packet_size)
-    }
 }

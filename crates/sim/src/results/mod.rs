@@ -5,9 +5,11 @@ mod closed;
 mod latencies;
 mod point;
 mod ranks;
+mod warning;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
 pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult};
 pub(crate) use latencies::Latencies;
 pub use point::{JobResult, PointResult};
 pub use ranks::{BenchmarkResult, PairResult};
+pub use warning::Warning;

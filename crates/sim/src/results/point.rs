@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
+use super::warning::Warning;
 use crate::network::Network;
 
 /// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
@@ -74,6 +75,9 @@ pub struct PointResult {
     /// The largest offered load that was carried, and the smallest that was not. Only of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_bracket: Option<(f64, f64)>,
+    /// What may mislead in the rest; left out if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// By job, if there are several: in the order of the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobResult>,

@@ -17,6 +17,7 @@ use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+use crate::network::Packets;
 
 /// The largest packet and message: sizes are counted in 32 bits.
 const LARGEST: u64 = 1 << 30;
@@ -52,14 +53,15 @@ fn wrong(key: &str, message: impl ToString) -> SystemError {
 
 fn traffic(spec: &TrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     let (shape, placement) = site.place(None, true)?;
-    check_size("packet_size", spec.packet_size)?;
-    check_size("message_size", spec.message())?;
+    let packet = packet_size(spec.packet_size, site)?;
+    let message = spec.message_size.map_or(Ok(packet), |size| check_size("message_size", size))?;
+    let packets = Packets { message: u64::from(message), packet };
     spec.injection.check(spec.load).map_err(|error| wrong("workload.load", error))?;
     let pattern = spec.pattern.build(&shape, site.seed, site.base);
     let pattern = pattern.map_err(|error| wrong(&format!("workload.pattern.{}", error.key), error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
     check_crosses(&pattern, site)?;
-    Ok(Arc::new(Open { traffic: spec.clone(), pattern, placement }))
+    Ok(Arc::new(Open { traffic: spec.clone(), packets, pattern, placement }))
 }
 
 fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -77,7 +79,7 @@ fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, S
         let message = format!("nobody exchanges in dimension {absent}: the grid of tasks is {:?}", grid.dims());
         return Err(wrong("workload.phases", message));
     }
-    let packet = check_size("packet_size", spec.packet_size)?;
+    let packet = packet_size(spec.packet_size, site)?;
     let only = match phases[..] {
         [only] => Some(only),
         _ => None,
@@ -115,7 +117,7 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
         let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
         return Err(wrong("workload.time_per_load", message));
     }
-    let packet = check_size("packet_size", spec.packet_size)?;
+    let packet = packet_size(spec.packet_size, site)?;
     // What an application does on one node is a step too.
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
     let compute = computation(&graph, &placement, spec.time_per_load);
@@ -132,8 +134,10 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         return Err(wrong("workload.benchmark.message_size", message));
     }
     let NicSpec::Ideal(nic) = site.nic;
-    if let Some(size) = nic.control_size.filter(|&size| size > spec.packet_size || size.0 == 0) {
-        let message = format!("{size} is not within a packet of {}: a control message is one", spec.packet_size);
+    let packet = packet_size(spec.packet_size, site)?;
+    if let Some(size) = nic.control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
+        let message =
+            format!("{size} is not within a packet of {}: a control message is one", Bytes(u64::from(packet)));
         return Err(wrong("nic.control_size", message));
     }
     for (key, time) in [("send_overhead", nic.send_overhead), ("receive_overhead", nic.receive_overhead)] {
@@ -150,13 +154,17 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     }
     let progress = benchmark.schedule.check_progress(nic.eager_limit.map(|limit| limit.0));
     progress.map_err(|error| wrong("nic.eager_limit", error))?;
-    let packet = check_size("packet_size", spec.packet_size)?;
     let pattern = Arc::new(PlacedPattern::new(schedule_pattern(&benchmark.schedule)?, &placement, true));
     let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
     let node = |rank| placement.node(TaskId(rank));
     let pair_channels = benchmark.pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let benchmark = Arc::new(benchmark);
     Ok(Arc::new(Ranks { benchmark, placement, pattern, packet, nic: nic.clone(), pair_channels }))
+}
+
+/// The size of a workload's packets in bytes, given or by default.
+fn packet_size(given: Option<Bytes>, site: &Site<'_>) -> Result<u32, SystemError> {
+    check_size("packet_size", given.unwrap_or(site.packet))
 }
 
 /// A size of packets or messages, in bytes.

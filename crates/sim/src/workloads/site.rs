@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use topology::Topology;
-use units::NodeId;
+use units::{Bytes, NodeId};
 use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
@@ -20,6 +20,8 @@ pub(crate) struct Site<'a> {
     /// The nodes that the job has, in order; none if it has all of them.
     pub nodes: Option<&'a [u32]>,
     pub nic: &'a NicSpec,
+    /// Size of the packets of a workload that gives none.
+    pub packet: Bytes,
     /// The seed of what is drawn before the run.
     pub seed: u64,
     /// Paths start from this folder.

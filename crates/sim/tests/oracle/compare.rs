@@ -144,10 +144,10 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
         topology: &*system.network.topology,
         routing: &*system.network.routing,
         links: system.network.topology.class_names().into_iter().map(link).collect(),
-        architecture: architecture(&system.spec.router, bytes),
+        architecture: architecture(&system.spec.router, u64::from(system.network.plan.inner_buffer_bytes())),
         vcs: common.vcs,
-        buffer: bytes(common.buffer),
-        delay: common.delay.0,
+        buffer: u64::from(system.network.plan.buffer_bytes()),
+        delay: system.network.plan.router_delay() * system.network.plan.tick().0,
         frees_at_tail: common.credit_return == CreditReturn::Tail,
         packet: case.packet,
         receive_buffer: system.spec.node.receive_buffer.map(|depth| ReceiveBuffer {
@@ -157,7 +157,7 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
     }
 }
 
-fn architecture(router: &RouterSpec, bytes: impl Fn(units::Capacity) -> u64) -> Architecture {
+fn architecture(router: &RouterSpec, inner: u64) -> Architecture {
     let arbitration = |rule: Rule| match rule {
         Rule::RoundRobin => Arbitration::RoundRobin,
         Rule::OldestFirst => Arbitration::OldestFirst,
@@ -177,12 +177,10 @@ fn architecture(router: &RouterSpec, bytes: impl Fn(units::Capacity) -> u64) -> 
         RouterSpec::InputOutputQueued(spec) => Architecture::InputOutputQueued {
             arbitration: arbitration(spec.arbitration),
             speedup: u64::from(spec.speedup),
-            output_buffer: bytes(spec.output_buffer),
+            output_buffer: inner,
         },
-        RouterSpec::SharedBuffer(spec) => Architecture::SharedBuffer {
-            arbitration: arbitration(spec.arbitration),
-            memory: bytes(spec.memory),
-            alpha: spec.alpha,
-        },
+        RouterSpec::SharedBuffer(spec) => {
+            Architecture::SharedBuffer { arbitration: arbitration(spec.arbitration), memory: inner, alpha: spec.alpha }
+        }
     }
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fabric::Grain;
-use sim::{Experiment, PointResult, RunError, RunOptions, System, SystemError, run};
+use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
+use sim::{Experiment, ExperimentSpec, PointResult, RunError, RunOptions, System, SystemError, WorkloadSpec, run};
 use topology::ChannelClass;
-use units::NodeId;
+use units::{Bytes, Capacity, NodeId, Time};
 
 /// Every architecture of routers, as the experiment file names it.
 pub const ROUTERS: [&str; 5] =
@@ -21,7 +22,46 @@ fn base() -> PathBuf {
 pub fn build(text: &str) -> Result<System, SystemError> {
     let experiment = Experiment::load(text, "test.toml", &base(), &[])
         .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+    let mut spec = experiment.points()[0].spec.clone();
+    if !text.contains("router = {") && !text.contains("[router]") {
+        spec.router = RouterSpec::OutputQueued(OutputQueuedSpec::default());
+    }
+    fix(&mut spec);
+    System::build(&spec, &base())
+}
+
+/// The system of an experiment's first point, with the defaults where it leaves keys out.
+pub fn build_by_default(text: &str) -> Result<System, SystemError> {
+    let experiment = Experiment::load(text, "test.toml", &base(), &[])
+        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
     System::build(&experiment.points()[0].spec, &base())
+}
+
+/// Writes the parameters that these tests' expectations are worked out for where their texts leave them out: packets of 256 B,
+/// routers with a delay of 90 ns, and buffers that do not depend on the links.
+fn fix(spec: &mut ExperimentSpec) {
+    let jobs = spec.jobs.iter_mut().map(|job| &mut job.workload);
+    for workload in spec.workload.iter_mut().chain(jobs) {
+        let size = match workload {
+            WorkloadSpec::Traffic(spec) => &mut spec.packet_size,
+            WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
+            WorkloadSpec::Application(spec) => &mut spec.packet_size,
+            WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
+        };
+        size.get_or_insert(Bytes(256));
+    }
+    let (buffer, packets, delay) = match &mut spec.router {
+        RouterSpec::OutputQueued(spec) => (&mut spec.buffer, 4, &mut spec.delay),
+        RouterSpec::InputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
+        RouterSpec::VirtualOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
+        RouterSpec::InputOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
+        RouterSpec::SharedBuffer(spec) => {
+            spec.memory.get_or_insert(Capacity::Packets(1024));
+            (&mut spec.buffer, 4, &mut spec.delay)
+        }
+    };
+    buffer.get_or_insert(Capacity::Packets(packets));
+    delay.get_or_insert(Time(90_000));
 }
 
 /// The result of an experiment's first point.

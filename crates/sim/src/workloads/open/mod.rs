@@ -17,6 +17,7 @@ use std::sync::Arc;
 use workload::{PlacedPattern, Placement};
 
 use crate::experiment::TrafficSpec;
+use crate::network::Packets;
 
 /// Batches before the warm-up may end, and before measuring may.
 const FEWEST_BATCHES: usize = 64;
@@ -25,6 +26,7 @@ const FEWEST_BATCHES: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
     pub traffic: TrafficSpec,
+    pub packets: Packets,
     pub pattern: Arc<PlacedPattern>,
     pub placement: Arc<Placement>,
 }

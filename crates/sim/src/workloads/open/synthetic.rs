@@ -41,11 +41,11 @@ impl Workload for Open {
     }
 
     fn packets(&self) -> Packets {
-        Packets { message: self.traffic.message().0, packet: self.traffic.packet_size.0 as u32 }
+        self.packets
     }
 
     fn rests(&self) -> Vec<u64> {
-        vec![self.traffic.message().0 % self.traffic.packet_size.0]
+        vec![self.packets.message % u64::from(self.packets.packet)]
     }
 
     fn is_open(&self) -> bool {

@@ -1,0 +1,154 @@
+//! What routers are where an experiment leaves their keys out: delay and buffers that suit its links.
+//!
+//! A buffer that does not cover the credit round trip of a channel holds the channel below its bandwidth, whatever the traffic
+//! (Dally and Towles, section 13.3). So the default depths follow from the links, the packet and the delay.
+
+use topology::ChannelClass;
+use units::{Bandwidth, Bytes, Capacity, Time};
+
+use crate::catalogue::RouterSpec;
+use crate::link::LinkParameters;
+
+/// From this bandwidth of the injection channels on, links are taken for those of the present.
+const FAST: Bandwidth = Bandwidth(100_000_000_000);
+
+/// Packets that each port adds to a shared memory, besides a credit round trip.
+const SHARED_A_PORT: u64 = 16;
+
+/// The least default of a shared memory, in packets.
+const LEAST_SHARED: u64 = 1024;
+
+/// The largest default of a buffer or a memory, in bytes: half of what a buffer may have.
+const LARGEST: u64 = 1 << 30;
+
+/// Size of a packet if none is given: 4 KiB from 100 Gb/s on, the largest payload of InfiniBand; below, 256 B.
+///
+/// At 10 Gb/s 256 B take 205 ns and at 800 Gb/s 4 KiB take 41 ns, so that the time of a packet stays of the order of the delays.
+pub fn packet_size(injection: Bandwidth) -> Bytes {
+    Bytes(if injection.0 >= FAST.0 { 4096 } else { 256 })
+}
+
+/// Delay of a router if none is given: 200 ns from 100 Gb/s on, between the 130 ns of InfiniBand switches and the 350 ns of
+/// Slingshot's (De Sensi et al., SC 2020, section II); below, 90 ns.
+fn router_delay(injection: Bandwidth) -> Time {
+    Time(if injection.0 >= FAST.0 { 200_000 } else { 90_000 })
+}
+
+/// What the defaults of a router depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings<'a> {
+    /// By class of channels.
+    pub links: &'a [LinkParameters],
+    /// The largest packet.
+    pub packet: Bytes,
+    /// The most ports of a router.
+    pub max_ports: u16,
+}
+
+/// A router's delay and the depths of its buffers, given or by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// From a packet's head at the input to its head ready to leave.
+    pub delay: Time,
+    /// Depth of the buffer that a credit stands for.
+    pub buffer: Capacity,
+    /// Key and depth of the buffer behind the inputs, if there is one.
+    pub inner: Option<(&'static str, Capacity)>,
+}
+
+impl RouterSpec {
+    /// The delay and the depths in these surroundings.
+    pub(crate) fn sizes(&self, around: &Surroundings<'_>) -> Sizes {
+        let keys = self.common();
+        let injection = around.links.get(usize::from(ChannelClass::INJECTION.0)).map_or(FAST, |link| link.bandwidth);
+        let delay = keys.delay.unwrap_or_else(|| router_delay(injection));
+        let covering = around.round_trip_packets(delay);
+        let shared = u64::from(around.max_ports).saturating_mul(SHARED_A_PORT.saturating_add(covering));
+        let inner = self.inner_buffer().map(|(key, depth)| {
+            let default = || around.packets(shared.max(LEAST_SHARED));
+            (key, depth.unwrap_or_else(default))
+        });
+        let buffer = keys.buffer.unwrap_or_else(|| around.packets(covering.max(self.least_packets())));
+        Sizes { delay, buffer, inner }
+    }
+
+    /// The least default depth, in packets, so that packets which contend find room too.
+    fn least_packets(&self) -> u64 {
+        match self {
+            Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
+            Self::InputQueued(_) | Self::VirtualOutputQueued(_) | Self::InputOutputQueued(_) => 16,
+        }
+    }
+}
+
+impl Surroundings<'_> {
+    /// Packets that keep every class of channels busy during a credit round trip: over the channel, through the router, until the
+    /// tail has left by the slowest channel, and back; and one more, that packets may come at any time.
+    fn round_trip_packets(&self, router_delay: Time) -> u64 {
+        let time = |link: &LinkParameters| link.bandwidth.serialization(self.packet).map_or(0, |(time, _)| time.0);
+        let slowest = self.links.iter().map(time).max().unwrap_or(0);
+        // Nodes take packets without credit.
+        let ends = |class: usize| class != usize::from(ChannelClass::EJECTION.0);
+        let of = |link: &LinkParameters| {
+            let round_trip = link.delay.0.saturating_mul(2).saturating_add(router_delay.0).saturating_add(slowest);
+            round_trip.div_ceil(time(link).max(1)).saturating_add(1)
+        };
+        self.links.iter().enumerate().filter(|&(class, _)| ends(class)).map(|(_, link)| of(link)).max().unwrap_or(1)
+    }
+
+    /// So many packets, or as many as the largest default has room for.
+    fn packets(&self, count: u64) -> Capacity {
+        let most = (LARGEST / self.packet.0.max(1)).max(1);
+        Capacity::Packets(u32::try_from(count.min(most)).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIGABIT: u64 = 1_000_000_000;
+
+    fn link(gigabits: u64, delay_ns: u64) -> LinkParameters {
+        LinkParameters { bandwidth: Bandwidth(gigabits * GIGABIT), delay: Time(delay_ns * 1000) }
+    }
+
+    fn sizes(router: &RouterSpec, links: &[LinkParameters], max_ports: u16) -> Sizes {
+        let packet = packet_size(links[0].bandwidth);
+        router.sizes(&Surroundings { links, packet, max_ports })
+    }
+
+    #[test]
+    fn depths_are_the_round_trip_of_the_class_that_needs_most() {
+        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1. Would catch a
+        // class that is left out, and ejection, which needs no credit, taken in.
+        let links = [link(800, 5), link(800, 5), link(800, 500), link(100, 5)];
+        // The slow class holds a tail for 327.68 ns: (1200 + 327.68) / 40.96 = 37.3.
+        let found = sizes(&RouterSpec::default(), &links, 64);
+        assert_eq!((found.delay, found.buffer), (Time(200_000), Capacity::Packets(39)));
+        let found = sizes(&RouterSpec::default(), &links[..3], 64);
+        assert_eq!(found.buffer, Capacity::Packets(32));
+        assert_eq!(found.inner, Some(("router.memory", Capacity::Packets(64 * (16 + 32)))));
+        let found = sizes(&RouterSpec::default(), &[link(800, 5), link(800, 9000)], 64);
+        assert_eq!(found.buffer, Capacity::Packets(8), "(10 + 200 + 40.96) / 40.96 = 6.1");
+    }
+
+    #[test]
+    fn slow_links_keep_small_buffers() {
+        // By hand: 10 Gb/s, 20 ns, 256 B of 204.8 ns: (40 + 90 + 204.8) / 204.8 = 1.6, below the least. Would catch a default
+        // that the generation of the links does not decide.
+        let links = [link(10, 20), link(10, 20)];
+        let found = sizes(&RouterSpec::default(), &links, 8);
+        assert_eq!((found.delay, found.buffer), (Time(90_000), Capacity::Packets(4)));
+        assert_eq!(found.inner, Some(("router.memory", Capacity::Packets(1024))));
+        assert_eq!(sizes(&RouterSpec::InputQueued(Default::default()), &links, 8).buffer, Capacity::Packets(16));
+    }
+
+    #[test]
+    fn a_depth_stays_within_what_a_counter_holds() {
+        // A second of delay at 800 Gb/s is 200 GB. Would catch a default that the plan then refuses.
+        let found = sizes(&RouterSpec::default(), &[link(800, 1_000_000_000), link(800, 5)], u16::MAX);
+        assert_eq!(found.buffer.in_bytes(Bytes(4096)), Some(1 << 30));
+        assert_eq!(found.inner.and_then(|(_, depth)| depth.in_bytes(Bytes(4096))), Some(1 << 30));
+    }
+}

@@ -1,0 +1,65 @@
+//! How long a packet holds the credit that it has taken, and what that leaves of a channel's bandwidth.
+
+use topology::ChannelClass;
+
+use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+use crate::plan::Plan;
+
+impl Plan {
+    /// The least time in ticks from a packet's head on a channel of a class to the return of its credit, if it meets no other
+    /// packet and leaves the router by a channel of another class: the delay there and back, and its time in the buffer.
+    ///
+    /// The rules are those of docs/concepts/credits.md, of the largest packet.
+    pub fn credit_round_trip(&self, class: ChannelClass, out: ChannelClass) -> u64 {
+        let [link, next] = [class, out].map(|class| self.links[usize::from(class.0)]);
+        let leaving = match &self.router {
+            RouterSpec::InputOutputQueued(spec) => next.full.div_ceil(u64::from(spec.speedup.max(1))),
+            _ => next.full,
+        };
+        let held = match (&self.router, self.credit_return) {
+            // A packet that is admitted to the shared memory returns its credit at once.
+            (RouterSpec::SharedBuffer(_), _) => self.delay,
+            (_, CreditReturn::Head) => self.delay + leaving.saturating_sub(link.full),
+            // The tail is a router's delay behind its arrival too, and does not overtake itself.
+            (_, CreditReturn::Tail) => self.delay + leaving.max(link.full),
+        };
+        2 * link.delay + held
+    }
+
+    /// The same where packets of a channel leave by several others: of `row-minimum`, those that enter a crosspoint that is not
+    /// the fullest return their credits at once.
+    pub fn least_credit_round_trip(&self, class: ChannelClass) -> u64 {
+        let outs = (0..self.links.len() as u8).map(ChannelClass).filter(|&out| out != ChannelClass::INJECTION);
+        let least = outs.map(|out| self.credit_round_trip(class, out)).min().unwrap_or(0);
+        match &self.router {
+            RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum => {
+                least.min(2 * self.links[usize::from(class.0)].delay + self.delay)
+            }
+            _ => least,
+        }
+    }
+
+    /// Whether packets of a channel that leave by several others may return their credits as they arrive.
+    pub fn returns_credits_early(&self) -> bool {
+        matches!(&self.router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum)
+    }
+
+    /// The time in ticks from a packet's head on the channel to a node with a receive buffer to the return of its credit, the
+    /// depth of that buffer in bytes, and the time for which a packet is drained; none without receive buffers.
+    pub fn receive_round_trip(&self) -> Option<(u64, u32, u64)> {
+        let buffer = self.receive_buffer.as_ref()?;
+        let link = self.links[usize::from(ChannelClass::EJECTION.0)];
+        let drain = buffer.time(self.packet);
+        Some((2 * link.delay + link.full + drain, buffer.depth, drain))
+    }
+
+    /// Whether each crosspoint has a credit counter of its own.
+    pub fn has_credits_by_crosspoint(&self) -> bool {
+        self.credit_rule() == CreditRule::PerCrosspoint
+    }
+
+    /// Virtual channels of each class of them on a class of channels.
+    pub fn lanes_on(&self, class: ChannelClass) -> u8 {
+        self.vcs_per_class[usize::from(class.0)]
+    }
+}

@@ -1,0 +1,183 @@
+//! What credits leave of the channels' bandwidths: a bound on the offered load, without simulation.
+//!
+//! A buffer of k packets lets at most k packets pass in the time for which a packet holds its credit, which is at least
+//! `Plan::credit_round_trip` (Dally and Towles, section 13.3). Flows through a buffer are told apart by channel and class of
+//! virtual channels, and with a counter for each crosspoint by the next channel too. Where one path uses a buffer the bound is
+//! exact; where several do, packets that wait for one another hold their credits longer.
+
+use std::collections::BTreeMap;
+
+use routing::{ChannelLoads, TransitLoad, transit_loads};
+use topology::{ChannelClass, ChannelSource, Endpoint};
+use units::ChannelId;
+
+use crate::error::SystemError;
+use crate::loads::class_of;
+use crate::system::System;
+
+/// Nodes times routers up to which packets are followed from channel to channel. Beyond, and with adaptive routing, all virtual
+/// channels of a channel count together: a bound too, but a looser one.
+const FOLLOWED: u64 = 1 << 16;
+
+/// Bounds this close to the least, as a fraction of it, bind with it.
+const BINDING: f64 = 1e-9;
+
+/// The load that credits allow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CreditBound {
+    /// The largest offered load.
+    pub load: f64,
+    /// The channels whose credits bind.
+    pub channels: Vec<ChannelId>,
+}
+
+/// The load that the credits of a system allow, if some channel has less of them than its bandwidth takes.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditBound>, SystemError> {
+    let rates = Rates::new(system);
+    let classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
+    if system.network.plan.receive_round_trip().is_none() && classes.into_iter().all(|class| rates.covers(class)) {
+        return Ok(None);
+    }
+    let mut bounds = rates.of_receive_buffers(loads);
+    match transits(system)? {
+        Some(transits) => bounds.extend(rates.by_transit(&transits)),
+        None => bounds.extend(rates.by_channel(loads)),
+    }
+    let least = bounds.iter().map(|&(_, bound)| bound).fold(f64::INFINITY, f64::min);
+    let binds = |&(channel, bound): &(ChannelId, f64)| (bound <= least * (1.0 + BINDING)).then_some(channel);
+    let mut channels: Vec<ChannelId> = bounds.iter().filter_map(binds).collect();
+    channels.dedup();
+    Ok(least.is_finite().then_some(CreditBound { load: least, channels }))
+}
+
+/// Whether packets are followed from channel to channel: not with adaptive routing, nor in large networks.
+pub(crate) fn is_followed(system: &System) -> bool {
+    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+    !routing.adaptive() && u64::from(topology.nodes()) * u64::from(topology.routers()) <= FOLLOWED
+}
+
+/// What passes from channel to channel; none of adaptive routing and of large networks.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub(crate) fn transits(system: &System) -> Result<Option<Vec<TransitLoad>>, SystemError> {
+    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+    if !is_followed(system) {
+        return Ok(None);
+    }
+    let traffic = |node| system.shares_from(node);
+    let found = transit_loads(topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))?;
+    Ok(Some(found))
+}
+
+/// How fast credits let packets pass, in units of an injection link's bandwidth.
+struct Rates<'a> {
+    system: &'a System,
+    /// Whether all packets are of the largest size.
+    one_size: bool,
+}
+
+impl<'a> Rates<'a> {
+    fn new(system: &'a System) -> Self {
+        let largest = system.network.packet;
+        let equal = |job: &crate::Job| {
+            job.workload.packets().packet == largest && job.workload.rests().into_iter().all(|rest| rest == 0)
+        };
+        Self { system, one_size: system.jobs.iter().all(equal) }
+    }
+
+    /// The rate of a buffer of a depth whose credits are held for a number of ticks.
+    fn rate(&self, depth: u32, ticks: u64) -> f64 {
+        let (plan, packet) = (&self.system.network.plan, self.system.network.packet);
+        // Packets of one size leave the rest of the buffer unused.
+        let usable = if self.one_size { f64::from(depth / packet) } else { f64::from(depth) / f64::from(packet) };
+        usable * plan.serialization(ChannelClass::INJECTION, packet) as f64 / ticks.max(1) as f64
+    }
+
+    /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever comes next.
+    fn covers(&self, class: ChannelClass) -> bool {
+        let plan = &self.system.network.plan;
+        let outs = (1..self.system.network.topology.class_names().len() as u8).map(ChannelClass);
+        let longest = outs.map(|out| plan.credit_round_trip(class, out)).max().unwrap_or(0);
+        let full = plan.serialization(class, self.system.network.packet);
+        let bandwidth = plan.serialization(ChannelClass::INJECTION, self.system.network.packet) as f64 / full as f64;
+        class == ChannelClass::EJECTION || self.of_class(class, longest) >= bandwidth
+    }
+
+    /// The rate of one class of virtual channels of a class of channels.
+    fn of_class(&self, class: ChannelClass, round_trip: u64) -> f64 {
+        let plan = &self.system.network.plan;
+        self.rate(plan.buffer_bytes(), round_trip) * f64::from(plan.lanes_on(class))
+    }
+
+    /// The least time for which a packet of any size holds its credit, given that of the largest.
+    fn of_any_size(&self, class: ChannelClass, round_trip: u64) -> u64 {
+        let plan = &self.system.network.plan;
+        if self.one_size { round_trip } else { round_trip.min(2 * plan.link_delay(class) + plan.router_delay()) }
+    }
+
+    /// Bounds of the channels to nodes with receive buffers: by their credits and by their drain.
+    fn of_receive_buffers(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
+        let Some((round_trip, depth, drain)) = self.system.network.plan.receive_round_trip() else { return Vec::new() };
+        let drained = self.rate(self.system.network.packet, drain);
+        let any_size = 2 * self.system.network.plan.link_delay(ChannelClass::EJECTION);
+        let rate = self.rate(depth, if self.one_size { round_trip } else { any_size }).min(drained);
+        let ejection = self.loaded(loads).filter(|&(_, class, _)| class == ChannelClass::EJECTION);
+        ejection.map(|(channel, _, load)| (channel, rate / load)).collect()
+    }
+
+    /// Channels that carry something, their classes and their loads.
+    fn loaded(&self, loads: &ChannelLoads) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> {
+        let loaded = (0..).map(ChannelId).zip(loads.load.clone()).filter(|&(_, load)| load > 0.0);
+        loaded.map(|(channel, load)| (channel, class_of(self.system, channel), load))
+    }
+
+    /// Bounds of channels between nodes and routers, all their virtual channels together.
+    fn by_channel(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
+        let (plan, topology) = (&self.system.network.plan, &*self.system.network.topology);
+        let into_routers = self.loaded(loads).filter(|&(_, class, _)| class != ChannelClass::EJECTION);
+        let bound = |(channel, class, load): (ChannelId, ChannelClass, f64)| {
+            let crosspoints = match (plan.has_credits_by_crosspoint(), plan.channels().source(channel)) {
+                (false, _) => 1,
+                (true, ChannelSource::Node(node)) => topology.ports(topology.attachment(node).0),
+                (true, ChannelSource::Router(router, port)) => match topology.endpoint(router, port) {
+                    Endpoint::Router(next, _) => topology.ports(next),
+                    _ => 1,
+                },
+            };
+            let buffers =
+                f64::from(plan.vcs_on(class)) / f64::from(plan.lanes_on(class).max(1)) * f64::from(crosspoints);
+            (
+                channel,
+                self.of_class(class, self.of_any_size(class, plan.least_credit_round_trip(class))) * buffers / load,
+            )
+        };
+        into_routers.map(bound).collect()
+    }
+
+    /// Bounds of each buffer that packets pass: by channel and class of virtual channels, or by crosspoint.
+    fn by_transit(&self, transits: &[TransitLoad]) -> Vec<(ChannelId, f64)> {
+        let plan = &self.system.network.plan;
+        let mut buffers: BTreeMap<(u32, u8, u32), (f64, u64, u32)> = BTreeMap::new();
+        for transit in transits {
+            let crosspoint = if plan.has_credits_by_crosspoint() { transit.output.0 } else { 0 };
+            let held =
+                plan.credit_round_trip(class_of(self.system, transit.input), class_of(self.system, transit.output));
+            let key = (transit.input.0, transit.vc_class.0, crosspoint);
+            let (load, round_trip, outputs) = buffers.entry(key).or_insert((0.0, u64::MAX, 0));
+            *load += transit.load;
+            *round_trip = held.min(*round_trip);
+            *outputs += 1;
+        }
+        let bound = |((input, _, _), (load, round_trip, outputs)): ((u32, u8, u32), (f64, u64, u32))| {
+            let class = class_of(self.system, ChannelId(input));
+            let early = outputs > 1 && plan.returns_credits_early();
+            let held = if early { plan.least_credit_round_trip(class) } else { round_trip };
+            (ChannelId(input), self.of_class(class, self.of_any_size(class, held)) / load)
+        };
+        buffers.into_iter().map(bound).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
+
+use routing::{ChannelLoads, Routing, channel_loads};
+use topology::{ChannelClass, ChannelSource};
+use units::ChannelId;
+
+use crate::error::SystemError;
+use crate::system::System;
+
+/// How exactly the part of a mixture is found.
+const MIXTURE: f64 = 1e-9;
+
+/// The load of every channel of a system, per unit of offered load.
+///
+/// Of a routing that chooses between others for each packet, the loads of the mixture of those that carries the most: the
+/// same part of all packets by each. A choice that differs from flow to flow may carry more, so that this is an estimate.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
+    let traffic = |node| system.shares_from(node);
+    let of = |routing: &dyn Routing| {
+        channel_loads(&*system.network.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+    };
+    match &system.network.routing.options()[..] {
+        [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
+        _ => of(&*system.network.routing),
+    }
+}
+
+/// Of all mixtures of two loads the one whose most used channel is used least.
+fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> ChannelLoads {
+    let channels = (0..one.load.len() as u32).map(|channel| capacity(system, ChannelId(channel)));
+    let capacities: Vec<f64> = channels.collect();
+    let mixed = |part: f64, (one, other): (&f64, &f64)| part * one + (1.0 - part) * other;
+    let most = |part: f64| {
+        let pairs = one.load.iter().zip(&other.load).zip(&capacities);
+        pairs.map(|(loads, capacity)| mixed(part, loads) / capacity).fold(0.0, f64::max)
+    };
+    // A maximum of linear functions is convex, so that thirds without the least can be left out.
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > MIXTURE {
+        let third = (high - low) / 3.0;
+        if most(low + third) <= most(high - third) { high -= third } else { low += third }
+    }
+    let part = f64::midpoint(low, high);
+    let best = [0.0, 1.0].into_iter().fold(part, |best, end| if most(end) <= most(best) { end } else { best });
+    ChannelLoads { load: one.load.iter().zip(&other.load).map(|loads| mixed(best, loads)).collect() }
+}
+
+pub(crate) fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
+    match system.network.plan.channels().source(channel) {
+        ChannelSource::Node(_) => ChannelClass::INJECTION,
+        ChannelSource::Router(router, port) => system.network.topology.class(router, port),
+    }
+}
+
+/// A channel's bandwidth, in units of an injection link's.
+pub(crate) fn capacity(system: &System, channel: ChannelId) -> f64 {
+    of_class(system, class_of(system, channel))
+}
+
+/// The bandwidth of a class of channels, in units of an injection link's.
+pub(crate) fn of_class(system: &System, class: ChannelClass) -> f64 {
+    let packet = system.network.packet;
+    let time = |class| system.network.plan.serialization(class, packet) as f64;
+    time(ChannelClass::INJECTION) / time(class)
+}

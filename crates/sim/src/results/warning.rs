@@ -1,0 +1,14 @@
+//! What may mislead in a result.
+
+use serde::Serialize;
+
+/// Something that will mislead in a result although nothing is wrong with the experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// What it is of: `credits`, `memory`, `head-of-line`, `short-run` or `starvation`.
+    pub kind: &'static str,
+    /// The key of the experiment that changes it.
+    pub key: &'static str,
+    /// What is to be expected, and what can be done.
+    pub message: String,
+}

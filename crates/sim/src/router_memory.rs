@@ -1,0 +1,56 @@
+//! The buffer memory of routers, as hardware would have it.
+
+use std::collections::BTreeMap;
+
+use fabric::catalogue::RouterSpec;
+use serde::Serialize;
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{PortId, RouterId};
+
+use crate::system::System;
+
+/// Routers that are alike in what their buffers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RouterMemory {
+    /// Connected ports.
+    pub ports: u16,
+    /// Such routers.
+    pub routers: u32,
+    /// Bytes of all buffers of one.
+    pub bytes: u64,
+}
+
+/// The buffer memory of all routers, alike ones together, in the order of ports and bytes.
+pub(crate) fn of(system: &System) -> Vec<RouterMemory> {
+    let topology = &*system.network.topology;
+    let mut alike: BTreeMap<(u16, u64), u32> = BTreeMap::new();
+    for router in (0..topology.routers()).map(RouterId) {
+        let ports = connected(topology, router).count() as u16;
+        *alike.entry((ports, of_router(system, router))).or_insert(0) += 1;
+    }
+    alike.into_iter().map(|((ports, bytes), routers)| RouterMemory { ports, routers, bytes }).collect()
+}
+
+fn connected(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = PortId> {
+    let ports = (0..topology.ports(router)).map(PortId);
+    ports.filter(move |&port| topology.endpoint(router, port) != Endpoint::Unconnected)
+}
+
+/// Bytes of a router's buffers: of each virtual channel that packets use, at inputs, crosspoints or outputs.
+fn of_router(system: &System, router: RouterId) -> u64 {
+    let (topology, plan) = (&*system.network.topology, &system.network.plan);
+    let outputs = |port: PortId| u64::from(plan.vcs_on(topology.class(router, port)).max(1));
+    let inputs = |port: PortId| match topology.endpoint(router, port) {
+        // A wire's two channels are of one class.
+        Endpoint::Router(from, port) => u64::from(plan.vcs_on(topology.class(from, port))),
+        _ => u64::from(plan.vcs_on(ChannelClass::INJECTION)),
+    };
+    let queues = connected(topology, router).map(inputs).sum::<u64>() * u64::from(plan.buffer_bytes());
+    let inner = u64::from(plan.inner_buffer_bytes());
+    match &system.spec.router {
+        RouterSpec::OutputQueued(_) => queues * connected(topology, router).count() as u64,
+        RouterSpec::InputQueued(_) | RouterSpec::VirtualOutputQueued(_) => queues,
+        RouterSpec::InputOutputQueued(_) => queues + connected(topology, router).map(outputs).sum::<u64>() * inner,
+        RouterSpec::SharedBuffer(_) => queues + inner,
+    }
+}

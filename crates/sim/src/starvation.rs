@@ -1,0 +1,123 @@
+//! What arbitration leaves the worst-served source of a channel that is asked for more than its bandwidth.
+//!
+//! Turns are fair between the inputs of one router, not between sources: in a row of routers that all send to its end each source
+//! gets half of what the next one gets (the parking lot of Dally and Towles, section 15.4). A full channel is divided among its
+//! inputs by water-filling; an input that gets less than it asks for is a full channel in turn, if all that it carries goes to
+//! this one. Where it carries other packets too, its sources' mean share bounds the least.
+
+use std::collections::BTreeMap;
+
+use routing::{TransitLoad, channel_name};
+use topology::ChannelSource;
+use units::ChannelId;
+
+use crate::credit_bound::{is_followed, transits};
+use crate::error::SystemError;
+use crate::loads::{capacity, loads};
+use crate::system::System;
+
+/// Shares below this part of an equal division are starvation.
+const STARVED: f64 = 0.75;
+
+/// Tolerance of sums of loads.
+const ROUNDING: f64 = 1e-9;
+
+/// The least share that a source is expected to get.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LeastShare {
+    /// The full channel.
+    pub channel: String,
+    /// What is asked of it, as a multiple of its bandwidth.
+    pub demand: f64,
+    /// Who gets least.
+    pub source: String,
+    /// The part of what it offers that it gets, at most.
+    pub share: f64,
+    /// The part that all would get of an equal division.
+    pub equal: f64,
+}
+
+/// The source that arbitration starves most, at the channel that is asked for most; none if none is starved, if the routing is
+/// adaptive, or if the network is too large to follow every packet.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemError> {
+    if !is_followed(system) || system.jobs.iter().any(|job| !job.workload.is_open()) {
+        return Ok(None);
+    }
+    let offered = system.load();
+    let load = loads(system)?.load;
+    let demand = |channel: ChannelId| load[channel.index()] * offered / capacity(system, channel);
+    let channels = (0..load.len() as u32).map(ChannelId).filter(|channel| load[channel.index()] > 0.0);
+    let Some(full) = channels.max_by(|&a, &b| demand(a).total_cmp(&demand(b)).then(b.cmp(&a))) else { return Ok(None) };
+    let equal = 1.0 / demand(full);
+    let followed = if equal < 1.0 { transits(system)? } else { None };
+    let Some(transits) = followed else { return Ok(None) };
+    let tree = Tree { load: &load, offered, into: into(&transits) };
+    let (share, at) = tree.least(full, capacity(system, full));
+    if share >= STARVED * equal {
+        return Ok(None);
+    }
+    let name = |channel| channel_name(&*system.network.topology, system.network.plan.channels(), channel);
+    let source = match system.network.plan.channels().source(at) {
+        ChannelSource::Node(node) => format!("node {node}"),
+        ChannelSource::Router(..) => format!("some source behind {}", name(at)),
+    };
+    Ok(Some(LeastShare { channel: name(full), demand: demand(full), source, share, equal }))
+}
+
+/// By channel, what comes to it: the channel and the class of virtual channels, and the load.
+fn into(transits: &[TransitLoad]) -> BTreeMap<ChannelId, Vec<(ChannelId, f64)>> {
+    let mut into: BTreeMap<ChannelId, Vec<(ChannelId, f64)>> = BTreeMap::new();
+    for transit in transits {
+        into.entry(transit.output).or_default().push((transit.input, transit.load));
+    }
+    into
+}
+
+/// What comes to a full channel.
+struct Tree<'a> {
+    load: &'a [f64],
+    offered: f64,
+    into: BTreeMap<ChannelId, Vec<(ChannelId, f64)>>,
+}
+
+impl Tree<'_> {
+    /// The least part of its demand that a source gets of a channel that carries so much, and the channel that divides no further.
+    fn least(&self, channel: ChannelId, rate: f64) -> (f64, ChannelId) {
+        let Some(inputs) = self.into.get(&channel) else {
+            return (rate / (self.load[channel.index()] * self.offered), channel);
+        };
+        let demands: Vec<f64> = inputs.iter().map(|&(_, load)| load * self.offered).collect();
+        let level = water_level(&demands, rate);
+        // An input's virtual channels have turns of their own.
+        let mut given: BTreeMap<ChannelId, (f64, f64)> = BTreeMap::new();
+        for (&(input, _), &demand) in inputs.iter().zip(&demands) {
+            let (rate, all) = given.entry(input).or_insert((0.0, 0.0));
+            *rate += demand.min(level);
+            *all += demand;
+        }
+        let of = |(input, (rate, demand)): (ChannelId, (f64, f64))| {
+            let only = demand >= self.load[input.index()] * self.offered * (1.0 - ROUNDING);
+            let short = rate < demand * (1.0 - ROUNDING);
+            if only && short { self.least(input, rate) } else { (rate / demand, input) }
+        };
+        given.into_iter().map(of).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((1.0, channel))
+    }
+}
+
+/// The level up to which demands are met so that they take no more than a rate together.
+fn water_level(demands: &[f64], rate: f64) -> f64 {
+    let mut sorted = demands.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (mut left, mut waiting) = (rate, sorted.len() as f64);
+    for demand in sorted {
+        if demand * waiting >= left {
+            return left / waiting;
+        }
+        left -= demand;
+        waiting -= 1.0;
+    }
+    f64::INFINITY
+}

@@ -1,0 +1,152 @@
+//! What will mislead in a result although nothing is wrong with the experiment: small buffers, routers that block, runs that are
+//! too short, sources that starve.
+
+use fabric::catalogue::{Arbitration, RouterSpec};
+use topology::ChannelClass;
+use units::{Bytes, Time};
+
+use crate::error::SystemError;
+use crate::experiment::WarmUp;
+use crate::results::Warning;
+use crate::router_memory;
+use crate::starvation;
+use crate::system::System;
+
+/// Buffer memory of a router above which a warning is due, in bytes: more than the largest switches have.
+const MUCH_MEMORY: u64 = 256 << 20;
+
+/// Messages that the measured interval should generate.
+const FEWEST_MESSAGES: f64 = 200.0;
+
+/// All warnings of a system.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
+    let mut found: Vec<Warning> = credits(system);
+    found.extend(memory(system));
+    found.extend(head_of_line(system));
+    found.extend(short_run(system));
+    found.extend(starving(system)?);
+    Ok(found)
+}
+
+/// Classes of channels whose credits do not cover the round trip.
+fn credits(system: &System) -> Vec<Warning> {
+    let (plan, names) = (&system.network.plan, system.network.topology.class_names());
+    let packet = system.network.packet;
+    let of = |(class, name): (ChannelClass, &str)| {
+        let round_trip = plan.credit_round_trip(class, class);
+        let full = plan.serialization(class, packet);
+        let lanes = u64::from(plan.lanes_on(class));
+        let packets = u64::from(plan.buffer_bytes() / packet) * lanes;
+        // A whole number of packets; a share is of the time.
+        let needed = round_trip.div_ceil(full).div_ceil(lanes.max(1)) * u64::from(packet);
+        (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
+            kind: "credits",
+            key: "router.buffer",
+            message: format!(
+                "a buffer of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
+                 bandwidth; {} cover all of it",
+                Bytes(u64::from(plan.buffer_bytes())),
+                100.0 * (packets * full) as f64 / round_trip as f64,
+                Bytes(needed),
+            ),
+        })
+    };
+    (0..).map(ChannelClass).zip(names).filter_map(of).collect()
+}
+
+/// Routers with more memory than any has.
+fn memory(system: &System) -> Option<Warning> {
+    let largest = router_memory::of(system).into_iter().max_by_key(|router| router.bytes)?;
+    (largest.bytes > MUCH_MEMORY).then(|| Warning {
+        kind: "memory",
+        key: "router.buffer",
+        message: format!(
+            "a router of {} ports has {:.0} MB of buffers, more than switches have (256 MB is taken for much); crosspoints grow \
+             with the square of the ports, `shared-buffer` and FIFOs do not",
+            largest.ports,
+            largest.bytes as f64 / 1e6
+        ),
+    })
+}
+
+/// FIFOs whose heads block what is behind them.
+fn head_of_line(system: &System) -> Option<Warning> {
+    let blocks = match &system.spec.router {
+        RouterSpec::InputQueued(_) => true,
+        RouterSpec::InputOutputQueued(spec) => spec.speedup <= 1,
+        _ => false,
+    };
+    let (plan, classes) = (&system.network.plan, system.network.topology.class_names().len() as u8);
+    let single = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
+    let single = single.into_iter().any(|class| plan.lanes_on(class) <= 1);
+    (blocks && single).then(|| Warning {
+        kind: "head-of-line",
+        key: "router.vcs",
+        message: format!(
+            "inputs of `{}` routers are FIFOs, with one virtual channel for each class of packets: their heads block what is \
+             behind them, and a port carries about 0.59 of its bandwidth under uniform traffic (Karol et al. 1987), whatever the \
+             topology; set `router.vcs` to {} or more, `router.speedup` = 2 of input-output-queued routers, or take \
+             `virtual-output-queued` or `shared-buffer`",
+            system.spec.router.kind(),
+            2 * u16::from(system.network.routing.classes()),
+        ),
+    })
+}
+
+/// A run that ends before there is something to measure.
+fn short_run(system: &System) -> Option<Warning> {
+    let measure = &system.spec.measure;
+    let end = measure.max_time?;
+    let job = system.jobs.iter().find(|job| job.workload.is_open() && !job.background)?;
+    let warm_up = match measure.warm_up {
+        WarmUp::Fixed(time) => time,
+        // The transient may take half of a run.
+        WarmUp::Auto => Time(end.0 / 2),
+    };
+    let measured = end.0.saturating_sub(warm_up.0) as f64;
+    let slot = system.picoseconds(system.network.slot(job.workload.packets())) as f64;
+    let nodes = (0..system.network.topology.nodes()).map(units::NodeId);
+    let rate = nodes.map(|node| job.workload.weight(node)).sum::<f64>() * job.workload.load() / slot;
+    let path = system.picoseconds(system.network.longest_path()) as f64;
+    let least = (FEWEST_MESSAGES / rate).max(path);
+    (rate > 0.0 && measured < least).then(|| Warning {
+        kind: "short-run",
+        key: "measure.max_time",
+        message: format!(
+            "`measure.max_time` ({end}) leaves {:.1} ns to measure, in which about {:.0} messages are generated, and a packet \
+             takes up to {:.1} ns: what is measured is mostly chance; {:.1} us or more are reasonable",
+            measured / 1e3,
+            measured * rate,
+            path / 1e3,
+            (10.0 * least + warm_up.0 as f64).max(20.0 * least) / 1e6,
+        ),
+    })
+}
+
+/// Sources that get far less than others of a channel that all ask for.
+///
+/// # Errors
+/// If the routing breaks its contract.
+fn starving(system: &System) -> Result<Option<Warning>, SystemError> {
+    let by_age = match &system.spec.router {
+        RouterSpec::OutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
+        RouterSpec::InputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
+        RouterSpec::InputOutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
+        // Queues in the order of arrival serve inputs by what each has in its reserved buffer: all full ones alike.
+        RouterSpec::SharedBuffer(_) | RouterSpec::VirtualOutputQueued(_) => false,
+    };
+    let least = if by_age { None } else { starvation::least_share(system)? };
+    Ok(least.map(|least| Warning {
+        kind: "starvation",
+        key: "router.arbitration",
+        message: format!(
+            "{} is asked for {:.2} times its bandwidth, and arbitration gives each of its inputs a turn, however many sources \
+             are behind it: {} gets at most {:.4} of what it offers, where an equal division gives all {:.4}; \
+             `oldest-first` of routers that have it divides equally",
+            least.channel, least.demand, least.source, least.share, least.equal,
+        ),
+    }))
+}

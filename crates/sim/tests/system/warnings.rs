@@ -1,0 +1,144 @@
+//! What a check warns of: that it is true, and that it is said only where it is.
+
+use sim::{System, Warning, check, run, warnings};
+use units::NodeId;
+
+use crate::common::{Matrix, build_by_default};
+
+fn system(text: &str) -> System {
+    build_by_default(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+fn of_kind(text: &str, kind: &str) -> Option<Warning> {
+    warnings(&system(text)).unwrap().into_iter().find(|warning| warning.kind == kind)
+}
+
+fn experiment(topology: &str, router: &str, workload: &str) -> String {
+    format!(
+        r#"
+        topology = {{ {topology} }}
+        link = {{ bandwidth = "400 Gb/s", delay = "20 ns" }}
+        {router}
+        workload = {{ kind = "traffic", {workload} }}
+        "#
+    )
+}
+
+const SWITCH: &str = r#"kind = "single-switch", ports = 8"#;
+const TREE: &str = r#"kind = "fat-tree", k = 4, n = 2"#;
+
+#[test]
+fn defaults_give_no_warning() {
+    // Would catch a warning that everybody sees, and so nobody reads.
+    for topology in [SWITCH, TREE, r#"kind = "dragonfly", h = 2"#, r#"kind = "torus", dims = [4, 4]"#] {
+        let text = experiment(topology, "", "load = 0.3");
+        assert_eq!(warnings(&system(&text)).unwrap(), [], "{topology}");
+    }
+}
+
+#[test]
+fn a_shallow_buffer_is_named_with_the_share_of_the_round_trip() {
+    // By hand: 4 packets of 5.12 ns in 2 * 20 + 90 ns are 15.8 %, which 26 packets cover; of the far class
+    // 4 * 5.12 / 1090 = 1.9 %, which 213 cover. Would catch a class that is left out, and a delay that is counted once.
+    let router = r#"router = { kind = "output-queued", buffer = "4 packets", delay = "90 ns" }"#;
+    let text = experiment(TREE, router, r#"load = 0.3, packet_size = "256 B""#);
+    let text = text.replace(r#"delay = "20 ns""#, r#"delay = "20 ns", up = { delay = "500 ns" }"#);
+    let found: Vec<Warning> = warnings(&system(&text)).unwrap().into_iter().filter(|w| w.kind == "credits").collect();
+    let said = |class: &str, share: &str| {
+        let says = |w: &&Warning| w.message.contains(&format!("of {class} channels")) && w.message.contains(share);
+        found.iter().find(says).unwrap_or_else(|| panic!("{class} {share}: {found:#?}")).key
+    };
+    assert_eq!(said("injection", " 15.8 %"), "router.buffer");
+    assert_eq!((said("up", " 1.9 %"), said("down", " 15.8 %")), ("router.buffer", "router.buffer"));
+    assert!(found.iter().all(|warning| !warning.message.contains("ejection")), "{found:#?}");
+    assert_eq!(said("down", &format!("{} cover", units::Bytes(26 * 256))), "router.buffer");
+    let enough = text.replace("4 packets", "213 packets");
+    assert_eq!(of_kind(&enough, "credits"), None);
+    assert!(of_kind(&text.replace("4 packets", "212 packets"), "credits").is_some());
+}
+
+#[test]
+fn large_crosspoints_are_named_with_their_memory() {
+    // By hand: 64 * 64 crosspoints of 32 packets of 4 KiB are 537 MB. Would catch a square that is missing.
+    let text = |kind: &str| {
+        let topology = r#"kind = "single-switch", ports = 64"#;
+        let text = experiment(topology, &format!("router = {{ kind = \"{kind}\" }}"), "load = 0.3");
+        text.replace("400 Gb/s", "800 Gb/s").replace("20 ns", "500 ns")
+    };
+    assert!(of_kind(&text("output-queued"), "memory").unwrap().message.contains("64 ports has 537 MB"));
+    for kind in ["shared-buffer", "input-output-queued", "virtual-output-queued"] {
+        assert_eq!(of_kind(&text(kind), "memory"), None, "{kind}");
+    }
+    let memory = check(&system(&text("shared-buffer"))).unwrap().router_memory;
+    assert_eq!(memory.len(), 1);
+    assert_eq!((memory[0].ports, memory[0].routers, memory[0].bytes), (64, 1, (64 * 32 + 64 * 48) * 4096));
+    // An 8-port tree: leaves and roots have 8 and 4 ports.
+    let tree =
+        check(&system(&experiment(TREE, r#"router = { kind = "input-queued", buffer = "8 KiB" }"#, "load = 0.3")));
+    let memory: Vec<(u16, u32, u64)> =
+        tree.unwrap().router_memory.iter().map(|r| (r.ports, r.routers, r.bytes)).collect();
+    assert_eq!(memory, [(4, 4, 4 * 8192), (8, 4, 8 * 8192)]);
+}
+
+#[test]
+fn fifos_that_block_are_named_and_others_are_not() {
+    // Would catch a warning of routers that have no FIFO, or more lanes than blocking needs.
+    let warns = |topology: &str, keys: &str| {
+        of_kind(&experiment(topology, &format!("router = {{ {keys} }}"), "load = 0.3"), "head-of-line").is_some()
+    };
+    for topology in [SWITCH, TREE, r#"kind = "torus", dims = [4, 4]"#] {
+        assert!(warns(topology, r#"kind = "input-queued""#), "{topology}");
+        assert!(warns(topology, r#"kind = "input-output-queued""#), "{topology}");
+        assert!(!warns(topology, r#"kind = "input-output-queued", speedup = 2"#), "{topology}");
+        assert!(!warns(topology, r#"kind = "input-queued", vcs = 4"#), "{topology}");
+        for kind in ["output-queued", "virtual-output-queued", "shared-buffer"] {
+            assert!(!warns(topology, &format!("kind = \"{kind}\"")), "{topology} {kind}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ends_too_early_is_named_with_a_time_that_is_enough() {
+    // Would catch a unit that is wrong: at load 0.3 sixteen nodes generate 200 messages of 82 ns in 3.4 us.
+    let text = |measure: &str| experiment(TREE, "", "load = 0.3") + &format!("measure = {{ {measure} }}\n");
+    assert!(of_kind(&text(r#"max_time = "1 ns""#), "short-run").is_some());
+    assert!(of_kind(&text(r#"max_time = "3 us", warm_up = "1 us""#), "short-run").is_some());
+    assert_eq!(of_kind(&text(r#"max_time = "5 us", warm_up = "1 us""#), "short-run"), None);
+    assert_eq!(of_kind(&text(r#"max_time = "100 us""#), "short-run"), None);
+    assert_eq!(of_kind(&text(r#"warm_up = "1 us""#), "short-run"), None);
+}
+
+/// What each source of a parking lot of five gets of what it offers.
+fn parking_lot(router: &str) -> (String, Vec<f64>) {
+    let matrix = Matrix::new("starving", &[0, 1, 2, 3].map(|src| (src, 4, 1.0)));
+    let text =
+        experiment(r#"kind = "mesh", dims = [5]"#, &format!("router = {{ {router} }}"), "load = 0.8, pattern = LOT");
+    let text = text.replace("LOT", &matrix.pattern()) + "measure = { warm_up = \"200 us\", max_time = \"1200 us\" }\n";
+    let found = run(&system(&text), &sim::RunOptions::default()).unwrap();
+    let channels = topology::Channels::new(&*system(&text).network.topology);
+    let used = |node: u32| found.channel_utilization[channels.injection(NodeId(node)).index()] / 0.8;
+    let message = of_kind(&text, "starvation").map_or_else(String::new, |warning| warning.message);
+    (message, (0..4).map(used).collect())
+}
+
+#[test]
+fn a_parking_lot_starves_those_who_come_from_far() {
+    // Expected: at load 0.8 node 3 gets 1/2, node 2 1/4, nodes 0 and 1 1/8 of the last channel, of 0.8 each; equal were 0.3125.
+    // Would catch a division that stops at the first router, and one that a run does not have.
+    for kind in ["output-queued", "input-queued", "virtual-output-queued", "shared-buffer"] {
+        let (message, found) = parking_lot(&format!("kind = \"{kind}\""));
+        assert!(message.contains("at most 0.1562") && message.contains("all 0.3125"), "{kind}: {message}");
+        assert!((found[0] - 0.15625).abs() < 0.005, "{kind}: {found:?}");
+    }
+    let (message, found) = parking_lot(r#"kind = "output-queued", arbitration = "oldest-first""#);
+    assert_eq!(message, "");
+    assert!(found.iter().all(|share| (share - 0.3125).abs() < 0.01), "{found:?}");
+}
+
+#[test]
+fn an_incast_that_is_divided_equally_starves_nobody() {
+    // Would catch a warning of every full channel.
+    let matrix = Matrix::new("equal", &[0, 1, 2, 3].map(|src| (src, 7, 1.0)));
+    let text = experiment(SWITCH, "", &format!("load = 0.8, pattern = {}", matrix.pattern()));
+    assert_eq!(of_kind(&text, "starvation"), None);
+}
