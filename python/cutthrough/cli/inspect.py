@@ -16,6 +16,7 @@ from cutthrough.cli.common import (
     FileArgument,
     JsonOption,
     SetOption,
+    complain,
     out,
     parse_sets,
     print_json,
