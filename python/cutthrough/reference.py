@@ -35,6 +35,7 @@ PLURALS = {
     "routing": "routings",
     "workload.pattern": "patterns",
     "workload.benchmark": "benchmarks",
+    "workload.pacer": "pacers",
     "nic": "nics",
     "workload": "workloads",
     "placement": "placements",

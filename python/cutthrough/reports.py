@@ -238,7 +238,7 @@ def check_table(report: Mapping[str, Any]) -> Table:
     table.add_column()
     for name, value in report.items():
         if value is not None and not isinstance(value, dict | list):
-            table.add_row(name.replace("_", " "), f"{value:,}" if _is_integer(value) else str(value))
+            table.add_row(name.replace("_", " "), _shown_value(value))
     for alike in report.get("router_memory", ()):
         what = f"{alike['routers']:,} of {alike['ports']} ports"
         table.add_row("buffers of a router", f"{alike['bytes'] / 1e6:,.3f} MB ({what})")
@@ -358,6 +358,14 @@ def _remark(point: Mapping[str, Any]) -> str:
 
 def _cell(value: Any, form: str) -> str:
     return "-" if value is None else form.format(value)
+
+
+def _shown_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if _is_integer(value) else str(value)
 
 
 def _tint(point: Mapping[str, Any]) -> str:
