@@ -339,8 +339,8 @@ def test_a_mapping_is_judged_by_time(cutthrough: Callable[..., Any]) -> None:
 
 def test_routers_and_buffers_of_a_step_are_said(cutthrough: Callable[..., Any]) -> None:
     """Expected: buffers below the credit round trip make a step longer; catches options that are not passed on."""
-    asked = ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "identity", "--evaluate", "--json", "--delay", "1 us")
-    asked += ("--packet-size", "256 B")
+    network = ("--delay", "1 us", "--packet-size", "256 B")
+    asked = ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "identity", "--evaluate", "--json", *network)
     times = []
     for buffer in ("1 packets", "256 KiB"):
         ran = cutthrough(*asked, "--router", "input-queued", "--buffer", buffer)
