@@ -36,8 +36,9 @@ test: all $(VENV)/.dev
 	cargo test --workspace --locked
 	$(BIN)/python -m pytest
 
-# The Rust tests on fresh random inputs, with those that take long, of Rust and of Python (runs that are killed at twenty moments): thousands of random networks against the oracle, golden
-# cases in every division over threads and partitions, the whole product of kinds, more random mappings. Prints the seed; `make test-long CUTTHROUGH_TEST_SEED=...` repeats it.
+# The Rust tests on fresh random inputs, with those that take long, of Rust and of Python (runs that are killed at twenty
+# moments): thousands of random networks against the oracle, golden cases in every division over threads and partitions, the
+# whole product of kinds, more random mappings. Prints the seed; `make test-long CUTTHROUGH_TEST_SEED=...` repeats it.
 test-long: all $(VENV)/.dev
 	set -e; seed=$${CUTTHROUGH_TEST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "CUTTHROUGH_TEST_SEED=$$seed"; \
