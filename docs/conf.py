@@ -9,6 +9,7 @@ import generate
 from cutthrough import __version__
 
 generate.write(Path(__file__).parent / "reference" / "generated")
+generate.draw(Path(__file__).parent / "images" / "generated")
 
 project = "Cutthrough"
 author = "The Cutthrough authors"
