@@ -17,7 +17,7 @@ copyright = "the Cutthrough authors"
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
-exclude_patterns = ["_build", "reference/generated/*"]
+exclude_patterns = ["_build", "reference/generated/*", "validation/*"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
