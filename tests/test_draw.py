@@ -143,7 +143,9 @@ def test_svg_is_one_element_and_the_same_each_time() -> None:
     source = Machine.of(_core.Topology("dragonfly:h=2", "."))
     text = machine.svg(source, "A <dragonfly> & more")
     assert text == machine.svg(source, "A <dragonfly> & more")
-    assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314  (our own text)
+    root = ET.fromstring(text)  # noqa: S314  (our own text)
+    assert root.tag.endswith("svg")
+    assert "max-width" in root.attrib["style"]
 
 
 def test_draw_command(tmp_path: Path, small: Path, cutthrough: Callable[..., Any]) -> None:

@@ -60,24 +60,28 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
     whole = Graph.of(source, column)
     scene = arrange(whole)
     with style.context(STYLE):
-        return _figure(scene, title or str(whole.about["kind"]), _caption(whole, scene), column)
+        return _figure(scene, title or str(whole.about["kind"]), whole, column)
 
 
 def svg(source: Source, title: str = "", column: str | None = None) -> str:
-    """The same as the text of an SVG element, to stand in a page: without XML declaration, and scaling to its width."""
-    text = StringIO()
+    """The same as the text of an SVG element, to stand in a page: without XML declaration, never wider than its place.
+
+    The same machine gives the same text.
+    """
+    written = StringIO()
     with style.context(STYLE):
-        draw(source, title, column).savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+        draw(source, title, column).savefig(written, format="svg", metadata={"Date": None})
+    text = written.getvalue()
+    return text[text.index("<svg") :].replace("<svg", '<svg role="img" style="max-width: 100%; height: auto"', 1)
 
 
-def _figure(scene: Scene, title: str, caption: str, column: str | None) -> Figure:
+def _figure(scene: Scene, title: str, whole: Graph, column: str | None) -> Figure:
     low, high = _extent(scene)
     width, height = (high - low).tolist()
     tall = float(np.clip((WIDTH - 0.3) * height / width, 1.2, 7.2))
     wide = min(WIDTH - 0.3, tall * width / height)
     bar = 0.25 if scene.graph.has_loads else 0.0
-    caption = fill(caption, CAPTION)
+    caption = fill(_caption(whole, scene), CAPTION)
     size = (WIDTH, HEAD + 0.15 * caption.count("\n") + tall + FOOT + bar)
     figure = Figure(figsize=size)
     figure.set_layout_engine("none")
@@ -92,7 +96,7 @@ def _figure(scene: Scene, title: str, caption: str, column: str | None) -> Figur
     if scene.graph.has_loads:
         _scale(figure, scene, column, size)
     else:
-        _legend(figure, scene)
+        _legend(figure, scene.graph, whole)
     return figure
 
 
@@ -292,13 +296,15 @@ def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, 
     bar.outline.set_visible(False)
 
 
-def _legend(figure: Figure, scene: Scene) -> None:
+def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
     """The colours of classes, with the wires of each."""
-    graph = scene.graph
-    wires = np.bincount(graph.kind, weights=graph.count, minlength=len(graph.kinds)).astype(int)
-    drawn = [place for place in range(len(graph.kinds)) if wires[place]]
-    handles = [Line2D([], [], color=PALETTE[place % len(PALETTE)], linewidth=2) for place in drawn]
-    names = [f"{graph.kinds[place]}: {wires[place]:,} wires" for place in drawn]
+    drawn, there = (np.bincount(each.kind, each.count, len(graph.kinds)).astype(int) for each in (graph, whole))
+    shown = [place for place in range(len(graph.kinds)) if drawn[place]]
+    handles = [Line2D([], [], color=PALETTE[place % len(PALETTE)], linewidth=2) for place in shown]
+    names = []
+    for place in shown:
+        part = "" if drawn[place] == there[place] else f"{drawn[place]:,} of "
+        names.append(f"{graph.kinds[place]}: {part}{_several(there[place], 'wire')}")
     figure.legend(handles, names, loc="lower center", ncols=min(len(names), 4) or 1, fontsize=8.5)
 
 
