@@ -10,20 +10,12 @@ import platform
 import re
 import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from peer import Caminos, Cutthrough, Failed, Measured, Work, pinned, say, table
 
-HERE = Path(__file__).resolve().parent
-Settings = dict[str, str]
 TREE_16X2 = {"topology.k": "16", "topology.n": "2"}
 TREE_16X3 = {"topology.k": "16", "topology.n": "3"}
 INPUT_OUTPUT_QUEUED = {"router.kind": "input-output-queued", "router.output_buffer": "64 packets"}
@@ -49,20 +41,6 @@ VALIANT = {
 # As many virtual channels as CAMINOS: with one for global channels, 64 packets would not cover their round trip.
 H8 = {"topology.h": "8", "router.buffer": "64 packets", "router.vcs": "4"}
 FLITS_16 = {"workload.packet_size": "1024 B", "router.buffer": "4 packets"}
-
-
-@dataclass(frozen=True)
-class Work:
-    """An experiment, and the same work for CAMINOS if it can do it."""
-
-    name: str
-    file: str
-    cycles: tuple[int, int]  # of 1 ns: warm-up, measured
-    settings: Settings = field(default_factory=dict)
-    peer: str | None = None
-    target: str = ""
-    flits: int = 1  # in a packet; what is counted are flit-hops
-
 
 SPEED = (
     Work("8x8 mesh 0.3, output-queued", "mesh.toml", (10_000, 60_000), {}, "mesh.cfg", ">= 20 M/s, >= 15x"),
@@ -120,120 +98,6 @@ GROWTH = (
     (tree(4, 100_000), tree(8, 10_000), tree(16, 1_500), tree(25, 600)),
     (torus([3, 4, 6], 300_000), torus([8, 8, 8], 30_000), torus([16, 16, 16], 2_000), torus([16, 32, 32], 600)),
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What one run did, and what it took."""
-
-    flit_hops: float
-    seconds: float
-    peak_bytes: int
-    accepted_load: float
-    hops_mean: float
-
-    @property
-    def rate(self) -> float:
-        """Flit-hops a second."""
-        return self.flit_hops / self.seconds
-
-
-class Failed(Exception):
-    """A command that did not do its work."""
-
-
-@contextmanager
-def pinned(cores: int) -> Iterator[None]:
-    """Keeps this process, and so those that it starts, on so many cores, where the system can."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    # From the last: the first core is often the one that serves interrupts.
-    os.sched_setaffinity(0, sorted(before)[-cores:])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def execute(command: list[str], cwd: Path) -> tuple[str, float, int]:
-    """What a command prints, the seconds it takes, and its peak memory in bytes."""
-    start = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = subprocess.Popen(command, stdout=out, stderr=err, cwd=cwd)  # noqa: S603, the user names the command
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - start
-        out.seek(0)
-        err.seek(0)
-        if process.returncode != 0:
-            raise Failed(f"{' '.join(command)}\nended with status {process.returncode}:\n{err.read().strip()}")
-        return out.read(), seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-class Cutthrough:
-    """The command `cutthrough`."""
-
-    def __init__(self, command: str, scale: float):
-        self.command, self.scale = command, scale
-
-    def command_for(self, what: str, work: Work) -> list[str]:
-        """The command line of `run` or `check` for a work."""
-        warm_up, measured = (round(cycles * self.scale) for cycles in work.cycles)
-        times = {"warm_up": warm_up, "min_time": measured, "max_time": warm_up + measured}
-        settings = work.settings | {f"measure.{key}": f"{value} ns" for key, value in times.items()}
-        options = [option for key, value in settings.items() for option in ("--set", f"{key}={value}")]
-        return [self.command, what, str(HERE / work.file), "--json", *options]
-
-    def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
-        """Runs a work's only point; also returns the point as printed."""
-        command = [*self.command_for("run", work), "--jobs", "1", "--threads", str(threads)]
-        text, _, peak = execute(command, HERE)
-        point = json.loads(text)["points"][0]
-        figures = (point["packet_hops"] * work.flits, point["wall_s"], peak, point["accepted_load"], point["hops_mean"])
-        return Measured(*figures), point
-
-    def check(self, work: Work) -> dict[str, Any]:
-        """What is known of a work before it runs."""
-        checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE)[0])
-        return checked
-
-    def base(self) -> int:
-        """Peak memory in bytes of the command without a simulation: Python and its libraries."""
-        return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE)[2]
-
-
-class Caminos:
-    """The command `caminos`."""
-
-    def __init__(self, command: str, scale: float):
-        self.command, self.scale = command, scale
-
-    def run(self, work: Work) -> Measured:
-        """Runs the work's configuration."""
-        text = (HERE / str(work.peer)).read_text()
-        cycles = dict(zip(("warmup", "measured"), (round(c * self.scale) for c in work.cycles), strict=True))
-        for key, value in cycles.items():
-            text = re.sub(rf"^(\s*{key}:) *\d+", rf"\1 {value}", text, flags=re.MULTILINE)
-        text = re.sub(r"(message_size|maximum_packet_size): *1\b", rf"\1: {work.flits}", text)
-        if load := work.settings.get("workload.load"):
-            text = re.sub(r"\bload: *[\d.]+", f"load: {load}", text)
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory, "work.cfg")
-            path.write_text(text)
-            out, seconds, _ = execute([self.command, str(path)], Path(directory))
-        # The block's values stand alone on the line after their key.
-        result = dict(re.findall(r"^\s*(\w+):\n\s*([\d.]+),", out, flags=re.MULTILINE))
-        accepted = float(result["accepted_load"])
-        hops = float(result["average_packet_hops"]) + 1  # it counts links between routers
-        servers = re.search(r"servers: *(\d+)", text)
-        if servers is None:
-            raise Failed(f"{work.peer} does not say how many servers there are")
-        flits = accepted * int(servers[1]) * sum(cycles.values())
-        # Its own figure: what wait4 says of a small process is what this script took before it became CAMINOS.
-        peak = int(result["linux_high_water_mark"]) * 1024
-        return Measured(flits * hops, seconds, peak, accepted, hops)
 
 
 def typical(runs: list[Measured]) -> dict[str, float]:
@@ -312,13 +176,6 @@ def measure_growth(family: tuple[Work, ...], ours: Cutthrough, repeat: int) -> l
         {"work": name} | {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         for name, runs in rows.items()
     ]
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, its columns aligned."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = [head, ["-" * width for width in widths], *rows]
-    return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in lines)
 
 
 def mega(value: float, digits: int) -> str:
@@ -402,11 +259,6 @@ def parse() -> argparse.Namespace:
         parser.error("cutthrough is not on PATH: install it, or give --cutthrough PATH")
     args.repeat = args.repeat or (1 if args.quick else 3)
     return args
-
-
-def say(text: str) -> None:
-    """What a person wants to know while it goes on."""
-    sys.stderr.write(text + "\n")
 
 
 def main() -> int:

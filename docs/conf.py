@@ -9,6 +9,7 @@ import generate
 from cutthrough import __version__
 
 generate.write(Path(__file__).parent / "reference" / "generated")
+generate.draw(Path(__file__).parent / "images" / "generated")
 
 project = "Cutthrough"
 author = "The Cutthrough authors"
@@ -16,7 +17,7 @@ copyright = "the Cutthrough authors"
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
-exclude_patterns = ["_build", "reference/generated/*"]
+exclude_patterns = ["_build", "reference/generated/*", "validation/*"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"

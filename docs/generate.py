@@ -1,4 +1,4 @@
-"""Writes the reference pages that the program itself documents: keys of the experiment file, commands, catalogues."""
+"""Writes what the program itself documents: keys of the experiment file, commands, catalogues, pictures of machines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,34 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import _core, reference
+from cutthrough import _core, api, reference
+from cutthrough.channels import Machine
+from cutthrough.plots import machine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "merge", "check", "analyze", "plot", "map", "new", "explain", "list", "reproduce")
+COMMANDS = ("run", "merge", "check", "analyze", "draw", "plot", "map", "new", "explain", "list", "reproduce")
+
+#: Machines of the page on topologies.
+MACHINES = {
+    "single-switch": "single-switch:8",
+    "fat-tree": "fat-tree:k=4,n=3",
+    "fat-tree-4096": "fat-tree:k=16,n=3",
+    "mesh": "mesh:4x4x3",
+    "torus": "torus:6x5",
+    "torus-3d": "torus:4x4x4",
+    "dragonfly": "dragonfly:h=2",
+    "dragonfly-16512": "dragonfly:h=8",
+}
+#: The edge list of the page on topologies.
+EDGES = "link 0 1\nlink 0 1 x2\nlink 1 2 global\nnode 0\nnode 2 x8\n"
+#: The machine of the page on dragonflies, whose groups send to the next.
+LOADED = {
+    "topology": {"kind": "dragonfly", "h": 3},
+    "link": {"bandwidth": "100 Gb/s", "delay": "10 ns"},
+    "workload": {"kind": "traffic", "pattern": {"kind": "shift", "groups": 1}, "load": 0.05},
+}
 
 
 def write(directory: Path) -> None:
@@ -22,6 +44,20 @@ def write(directory: Path) -> None:
     (directory / "keys.md").write_text(keys(), encoding="utf-8")
     (directory / "catalogue.md").write_text(catalogue(), encoding="utf-8")
     (directory / "commands.md").write_text("\n".join(command(name) for name in COMMANDS), encoding="utf-8")
+
+
+def draw(directory: Path) -> None:
+    """Draws the machines of the pages on topologies and dragonflies."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "file.edges").write_text(EDGES, encoding="utf-8")
+    shapes = MACHINES | {"file": f"file:{directory / 'file.edges'}"}
+    for name, shape in shapes.items():
+        picture = machine.svg(Machine.of(_core.Topology(shape, ".")), "file" if name == "file" else shape)
+        (directory / f"{name}.svg").write_text(picture, encoding="utf-8")
+    for routing in ("minimal", "valiant-node"):
+        (loads,) = (found.channel_loads() for found in api.analyze(LOADED, set={"routing.kind": routing}))
+        picture = machine.svg(loads, f"Shift by a group, {routing}")
+        (directory / f"loads-{routing}.svg").write_text(picture, encoding="utf-8")
 
 
 def keys() -> str:

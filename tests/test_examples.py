@@ -66,18 +66,24 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_pages_do_what_they_show(page: Path, workplace: Path, cutthrough: Callable[..., Any]) -> None:
     """Catches a command, a program or a file in the documentation that does not work."""
     for number, text in enumerate(blocks(page, "toml")):
-        path = workplace / f"block{number}.toml"
+        named = re.match(r"# (\S+\.toml)\n", text)
+        path = workplace / (named[1] if named else f"block{number}.toml")
         path.write_text(text, encoding="utf-8")
         assert cutthrough("check", path).status == 0, text
-    for text in blocks(page, "console"):
+    # In their order, as in one session: a command may read what a program before it has written.
+    session: dict[str, Any] = {}
+    for language, text in re.findall(
+        r"^```(console|python)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), session)  # noqa: S102  (our own documentation)
+            continue
         for line in text.splitlines():
             if line.startswith("$ cutthrough "):
                 words = shlex.split(line.removeprefix("$ cutthrough "), comments=True)
                 short = [f"--set={key}={value}" for key, value in SHORT.items()] if words[0] == "run" else []
                 ran = cutthrough(*words, *short)
                 assert ran.status == 0, f"{line}\n{ran.err}"
-    for text in blocks(page, "python"):
-        exec(compile(text, str(page), "exec"), {})  # noqa: S102  (our own documentation)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "tutorial.md"], ids=lambda page: page.stem)

@@ -18,6 +18,8 @@ import cutthrough._core as _core
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.figure import Figure
+
 __all__ = ["Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"]
 
 
@@ -98,6 +100,13 @@ class Topology:
     def channels(self) -> list[tuple[int, int, str]]:
         """Every channel between routers: from, to, and its class."""
         return self._core.channels()
+
+    def draw(self, title: str = "") -> Figure:
+        """A picture of the machine: routers, nodes and wires, of a large one groups of routers and bundles of wires."""
+        import cutthrough.plots.machine as machine
+        from cutthrough.channels import Machine
+
+        return machine.draw(Machine.of(self._core), title)
 
 
 class SingleSwitch(Topology):

@@ -29,6 +29,7 @@ HOMES = {
     "merge": "merge",
     "check": "inspect",
     "analyze": "inspect",
+    "draw": "draw",
     "map": "mapping",
     "new": "explain",
     "explain": "explain",
@@ -93,6 +94,7 @@ def cutthrough(
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
+    - `cutthrough draw dragonfly:h=2` draws a machine
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
     - `cutthrough list` names every topology, router, routing and pattern, and `cutthrough explain NAME` explains it
     - `cutthrough reproduce --quick` repeats the experiments of published papers

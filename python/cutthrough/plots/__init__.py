@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib import style
@@ -10,11 +9,13 @@ from matplotlib import style
 from cutthrough.channels import Stored
 from cutthrough.plots import bars, curves, heat
 from cutthrough.plots import messages as message_times
+from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
 from cutthrough.series import label_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from cutthrough.points import PointTable
 
 __all__ = ["STYLE", "channels", "figure", "heat_maps", "save", "write"]
-
-#: The style file of every figure.
-STYLE = Path(__file__).with_name("cutthrough.mplstyle")
 
 FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "latency": curves.latency,

@@ -1,0 +1,188 @@
+"""The same work for two simulators, Cutthrough and CAMINOS: how each is set up, run and read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "HERE",
+    "Caminos",
+    "Cutthrough",
+    "Failed",
+    "Measured",
+    "Settings",
+    "Work",
+    "execute",
+    "pinned",
+    "say",
+    "table",
+]
+
+HERE = Path(__file__).resolve().parent
+Settings = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Work:
+    """An experiment, and the same work for CAMINOS if it can do it."""
+
+    name: str
+    file: str
+    cycles: tuple[int, int]  # of 1 ns: warm-up, measured
+    settings: Settings = field(default_factory=dict)
+    peer: str | None = None
+    target: str = ""
+    flits: int = 1  # in a packet; what is counted are flit-hops
+    peer_settings: Settings = field(default_factory=dict)  # keys of CAMINOS's configuration that are replaced or added
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run did, and what it took."""
+
+    flit_hops: float
+    seconds: float
+    peak_bytes: int
+    accepted_load: float
+    hops_mean: float
+
+    @property
+    def rate(self) -> float:
+        """Flit-hops a second."""
+        return self.flit_hops / self.seconds
+
+
+class Failed(Exception):
+    """A command that did not do its work."""
+
+
+@contextmanager
+def pinned(cores: int) -> Iterator[None]:
+    """Keeps this process, and so those that it starts, on so many cores, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    # From the last: the first core is often the one that serves interrupts.
+    os.sched_setaffinity(0, sorted(before)[-cores:])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def execute(command: list[str], cwd: Path) -> tuple[str, float, int]:
+    """What a command prints, the seconds it takes, and its peak memory in bytes."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err, cwd=cwd)  # noqa: S603, the user names the command
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - start
+        out.seek(0)
+        err.seek(0)
+        if process.returncode != 0:
+            raise Failed(f"{' '.join(command)}\nended with status {process.returncode}:\n{err.read().strip()}")
+        return out.read(), seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class Cutthrough:
+    """The command `cutthrough`."""
+
+    def __init__(self, command: str, scale: float):
+        self.command, self.scale = command, scale
+
+    def command_for(self, what: str, work: Work) -> list[str]:
+        """The command line of `run` or `check` for a work."""
+        warm_up, measured = (round(cycles * self.scale) for cycles in work.cycles)
+        times = {"warm_up": warm_up, "min_time": measured, "max_time": warm_up + measured}
+        settings = work.settings | {f"measure.{key}": f"{value} ns" for key, value in times.items()}
+        options = [option for key, value in settings.items() for option in ("--set", f"{key}={value}")]
+        return [self.command, what, str(HERE / work.file), "--json", *options]
+
+    def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
+        """Runs a work's only point; also returns the point as printed."""
+        command = [*self.command_for("run", work), "--jobs", "1", "--threads", str(threads)]
+        text, _, peak = execute(command, HERE)
+        point = json.loads(text)["points"][0]
+        figures = (point["packet_hops"] * work.flits, point["wall_s"], peak, point["accepted_load"], point["hops_mean"])
+        return Measured(*figures), point
+
+    def check(self, work: Work) -> dict[str, Any]:
+        """What is known of a work before it runs."""
+        checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE)[0])
+        return checked
+
+    def base(self) -> int:
+        """Peak memory in bytes of the command without a simulation: Python and its libraries."""
+        return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE)[2]
+
+
+class Caminos:
+    """The command `caminos`."""
+
+    def __init__(self, command: str, scale: float):
+        self.command, self.scale = command, scale
+
+    def configuration(self, work: Work) -> str:
+        """The work's configuration, with its cycles, packets and load."""
+        text = (HERE / str(work.peer)).read_text()
+        cycles = dict(zip(("warmup", "measured"), (round(c * self.scale) for c in work.cycles), strict=True))
+        for key, value in ({key: str(count) for key, count in cycles.items()} | work.peer_settings).items():
+            text, found = re.subn(rf"^(\s*{key}:).*,$", rf"\1 {value},", text, flags=re.MULTILINE)
+            if not found:
+                text = text.replace("{\n", f"{{\n\t{key}: {value},\n", 1)
+        text = re.sub(r"(message_size|maximum_packet_size): *1\b", rf"\1: {work.flits}", text)
+        if load := work.settings.get("workload.load"):
+            text = re.sub(r"\bload: *[\d.]+", f"load: {load}", text)
+        return text
+
+    def result(self, work: Work) -> tuple[dict[str, float], float]:
+        """What it prints of the measured cycles, by its own names, and the seconds it took."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, "work.cfg")
+            path.write_text(self.configuration(work))
+            out, seconds, _ = execute([self.command, str(path)], Path(directory))
+        # The block's values stand alone on the line after their key.
+        found = re.findall(r"^\s*(\w+):\n\s*([\d.]+),", out, flags=re.MULTILINE)
+        return {key: float(value) for key, value in found}, seconds
+
+    def run(self, work: Work) -> Measured:
+        """Runs the work's configuration."""
+        result, seconds = self.result(work)
+        text = self.configuration(work)
+        accepted = result["accepted_load"]
+        hops = result["average_packet_hops"] + 1  # it counts links between routers
+        servers = re.search(r"servers: *(\d+)", text)
+        if servers is None:
+            raise Failed(f"{work.peer} does not say how many servers there are")
+        cycles = sum(round(c * self.scale) for c in work.cycles)
+        flits = accepted * int(servers[1]) * cycles
+        # Its own figure: what wait4 says of a small process is what this script took before it became CAMINOS.
+        peak = int(result["linux_high_water_mark"]) * 1024
+        return Measured(flits * hops, seconds, peak, accepted, hops)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, its columns aligned."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = [head, ["-" * width for width in widths], *rows]
+    return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in lines)
+
+
+def say(text: str) -> None:
+    """Reports progress to the person who waits, on standard error."""
+    sys.stderr.write(text + "\n")
