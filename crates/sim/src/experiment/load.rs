@@ -160,6 +160,20 @@ impl Experiment {
         self.axes.iter().map(Axis::key).collect()
     }
 
+    /// What is written: the tables of the file, and the values that each swept key takes in turn. Options that override the file
+    /// are in their places.
+    pub fn written(&self) -> (serde_json::Value, Vec<(String, Vec<serde_json::Value>)>) {
+        let refined = |axis: &Axis, value: &Node| {
+            let mut value = value.clone();
+            for setting in self.settings.iter().filter(|setting| setting.refines(axis)) {
+                value.set(&setting.path[axis.path.len()..], setting.place, setting.node.clone());
+            }
+            value.to_json()
+        };
+        let values = |axis: &Axis| axis.values.iter().map(|value| refined(axis, value)).collect();
+        (self.tree.to_json(), self.axes.iter().map(|axis| (axis.key(), values(axis))).collect())
+    }
+
     /// A point's whole experiment as TOML, with every default filled in; it loads to an equal experiment.
     pub fn resolved(&self, point: &Point) -> String {
         toml::to_string(&point.spec).unwrap_or_else(|error| format!("# {error}\n"))
