@@ -18,10 +18,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.experiments as experiments
 import cutthrough.sweeps as sweeps
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
+from cutthrough.experiment import Experiment, built
 from cutthrough.keep.folder import Folder
 from cutthrough.keep.shares import points_of
 
@@ -41,7 +41,7 @@ __all__ = ["Analysis", "analyze", "check", "load", "run"]
 
 
 def run(  # noqa: PLR0913  (a keyword for each choice)
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,
@@ -56,7 +56,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     """Simulates every point of an experiment, after all of them have been validated.
 
     Args:
-        source: A file, or its content as nested mappings; without it, `sections` are the experiment.
+        source: A file, its content as nested mappings, or an `Experiment`; without it, `sections` are the experiment.
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
         jobs: Points to run at once; 0 for as many as there are cores.
         threads: Threads inside each point. The results are the same for any number.
@@ -68,7 +68,8 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         fresh: Whether those are run again.
         points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). All without it.
         watcher: Notified of the progress of the run about ten times a second.
-        sections: Top-level entries of the experiment, such as `topology={"kind": "fat-tree", "k": 4, "n": 4}`.
+        sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables
+            (`topology={"kind": "fat-tree", "k": 4, "n": 4}`).
 
     Returns:
         The points with what was measured.
@@ -79,7 +80,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         OSError: The directory cannot be written, or another run holds it.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
-    experiment = load(source, set=set, **sections)
+    experiment = built(source, set, **sections)
     effort = sweeps.Effort(jobs, threads, executor)
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
     if directory is None:
@@ -125,7 +126,7 @@ class Analysis(dict[str, Any]):
 
 
 def analyze(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
@@ -141,11 +142,11 @@ def analyze(
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return analyze_points(load(source, set=set, **sections))
+    return analyze_points(built(source, set, **sections))
 
 
 def check(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
@@ -158,21 +159,26 @@ def check(
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return check_points(load(source, set=set, **sections))
+    return check_points(built(source, set, **sections))
 
 
 def load(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
-) -> _core.Experiment:
-    """Reads an experiment without running it.
+) -> Experiment:
+    """Reads an experiment without running it: its sections are objects, which can be changed.
+
+    Args:
+        source: A file, its content as nested mappings or sections, or an experiment, of which this makes a copy.
+        set: Dotted keys and values that replace those of the source, such as `{"workload.load": 0.5}`.
+        sections: Top-level entries, which replace those of the source.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return experiments.load(source, set, **sections)
+    return Experiment.load(source, set, **sections)
 
 
 def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:

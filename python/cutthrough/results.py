@@ -1,6 +1,6 @@
 """Results of a run: a table of points, what they were made from, and how they are kept.
 
-A point is a flat mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
+A point is a typed object and a mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
 (`latency_mean_ns`). Loads are fractions of the bandwidth of a node's injection link.
 """
 
@@ -15,6 +15,7 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
 from cutthrough.packages import require
+from cutthrough.points import Point, as_point
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
-    from cutthrough.points import Point
 
 __all__ = ["Results"]
 
@@ -64,6 +64,10 @@ class Results:
     files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        # Whatever made them, points have their quantities as attributes.
+        object.__setattr__(self, "points", [as_point(point) for point in self.points])
+
     def __len__(self) -> int:
         return len(self.points)
 
@@ -88,14 +92,15 @@ class Results:
             return self
         known = set(network.places)
         points = [
-            network.loads(place).explain(point) if place in known else point for place, point in enumerate(self.points)
+            as_point(network.loads(place).explain(point)) if place in known else point
+            for place, point in enumerate(self.points)
         ]
         return replace(self, points=points)
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
-        own = ({name: value for name, value in point.items() if name != "jobs"} for point in self.points)
-        return self._table(list(own))
+        own = [{name: value for name, value in point.items() if name != "jobs"} for point in self.points]
+        return self._table(own)
 
     def jobs(self) -> pa.Table:
         """The jobs of all points as an Arrow table: a row for each job of each point, with the point's sweep keys.
@@ -116,10 +121,10 @@ class Results:
             keys = {name: point[name] for name in (*self.axes, "seed") if name in point}
             for job in point.get("jobs", ()):
                 own = {name: value for name, value in job.items() if name != "name"}
-                points.append({"point": number, **keys, "job": job["name"], **own})
+                points.append(Point({"point": number, **keys, "job": job["name"], **own}))
         return points
 
-    def _table(self, points: Sequence[Point]) -> pa.Table:
+    def _table(self, points: Sequence[Mapping[str, Any]]) -> pa.Table:
         import pyarrow as pa
 
         rows = [flatten(point) for point in points]
@@ -299,9 +304,9 @@ def _hottest(points: Sequence[Point], places: Sequence[int]) -> int:
     return next(place for place in places if heat(points[place]) >= AS_HOT * hottest)
 
 
-def flatten(point: Mapping[str, Any], prefix: str = "") -> Point:
+def flatten(point: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`, and so is `{"a": [{"class": "b", ...}]}` by class."""
-    flat: Point = {}
+    flat: dict[str, Any] = {}
     for name, value in point.items():
         group = _group(value)
         if group is None:

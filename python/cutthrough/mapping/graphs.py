@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cutthrough._core as _core
+from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import ExperimentError
-from cutthrough.mapping.arrays import whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

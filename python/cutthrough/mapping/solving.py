@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
+from cutthrough.arrays import whole_numbers
 from cutthrough.errors import ExperimentError
-from cutthrough.mapping.arrays import whole_numbers
+from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import TaskGraph
-from cutthrough.mapping.machines import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

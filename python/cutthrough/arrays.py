@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough.errors import ExperimentError
+from cutthrough.errors import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,8 +36,7 @@ def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np
     if wrong.any():
         value = held[wrong].flat[0]
         shown = value.item() if isinstance(value, np.generic) else value
-        message = f"error: {name}: {shown!r} is not allowed; whole numbers from 0 to {most} are"
-        raise ExperimentError(message)
+        raise refuse(name, f"{shown!r} is not allowed; whole numbers from 0 to {most} are")
     return held.astype(np.uint64)
 
 
@@ -48,8 +47,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
         ExperimentError: It is not; the message has the argument's name and the value.
     """
     if not (_is_index(value, most) and operator.index(value) >= least):
-        message = f"error: {name}: {value!r} is not allowed; it is a whole number from {least} to {most}"
-        raise ExperimentError(message)
+        raise refuse(name, f"{value!r} is not allowed; it is a whole number from {least} to {most}")
     return operator.index(value)
 
 
