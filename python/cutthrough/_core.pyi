@@ -66,7 +66,10 @@ class Experiment:
     def points(self) -> str:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
     def written(self) -> str:
-        """JSON: what is written, with overrides: `{"sections": {...}, "sweep": [[key, values], ...]}`."""
+        """JSON: what is written, with overrides.
+
+        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys that move together.
+        """
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
     def validate(self, point: int) -> None:

@@ -79,7 +79,7 @@ class Experiment(File):
         _, name, base, _ = core.parts()
         written = json.loads(core.written())
         experiment = cls(**written["sections"])
-        experiment.sweep = dict(written["sweep"])
+        experiment.sweep = _sweep(written["sweep"])
         experiment._name, experiment._base = name, Path(base)
         experiment._source, experiment._read_as = core, experiment.to_dict()
         return experiment
@@ -209,6 +209,19 @@ def built(
     if source is None or isinstance(source, str | Path | Mapping):
         return experiments.load(source, overrides, **sections)
     return source
+
+
+def _sweep(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The table of a sweep, of groups of keys that move together."""
+    table: dict[str, Any] = {}
+    for group in groups:
+        keys = dict(group["keys"])
+        if len(keys) == 1 and group["labels"] is None:
+            table |= keys
+        else:
+            labels = {} if group["labels"] is None else {"label": group["labels"]}
+            table.setdefault("zip", []).append({**labels, **keys})
+    return table
 
 
 def _absolute(value: Any, base: Path, key: str = "") -> Any:

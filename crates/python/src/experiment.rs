@@ -73,7 +73,8 @@ impl Experiment {
         Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
     }
 
-    /// JSON: what is written, with the options that override it: `{"sections": {...}, "sweep": [[key, values], ...]}`.
+    /// JSON: what is written, with the options that override it: `{"sections": {...}, "sweep": [{"keys":
+    /// [[key, values], ...], "labels": null}, ...]}`.
     fn written(&self) -> String {
         let (sections, sweep) = self.inner.written();
         json!({ "sections": sections, "sweep": sweep }).to_string()

@@ -160,11 +160,6 @@ impl Topology {
         self.inner.bisection_channels()
     }
 
-    /// Channels on a shortest path between two routers.
-    fn distance(&self, router: u32, other: u32) -> PyResult<u32> {
-        Ok(self.inner.distance(self.router(router)?, self.router(other)?))
-    }
-
     /// Channels on a shortest path, for pairs of routers: 32-bit numbers in and out.
     fn distances<'py>(&self, py: Python<'py>, routers: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let between = |one, other| self.inner.distance(RouterId(one), RouterId(other));
