@@ -18,6 +18,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.notebooks as notebooks
 import cutthrough.sweeps as sweeps
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
@@ -67,7 +68,8 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
             finished in it before are not run again.
         fresh: Whether those are run again.
         points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). All without it.
-        watcher: Notified of the progress of the run about ten times a second.
+        watcher: Notified of the progress of the run about ten times a second. Without it there is a bar in notebooks,
+            and nothing elsewhere.
         sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables
             (`topology={"kind": "fat-tree", "k": 4, "n": 4}`).
 
@@ -82,6 +84,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     """
     experiment = built(source, set, **sections)
     effort = sweeps.Effort(jobs, threads, executor)
+    watcher = watcher or notebooks.run_bar()
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
     if directory is None:
         return sweeps.run(experiment, effort, watcher, None, chosen)

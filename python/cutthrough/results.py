@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
+from cutthrough.joining import joined
 from cutthrough.packages import require
 from cutthrough.points import Point, as_point
 from cutthrough.series import pick_axis, split
@@ -80,6 +82,43 @@ class Results:
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"
         return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
+
+    def _repr_html_(self) -> str:
+        import cutthrough.notebooks as notebooks
+        import cutthrough.reports as reports
+
+        notes = reports.warnings_of(self.points)
+        if not self.complete:
+            notes.append("Points of the sweep are missing.")
+        return notebooks.table(reports.points_table(self).columns, self.title, notes)
+
+    def __add__(self, other: Results) -> Self:
+        """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
+
+        The points of two shares of one sweep are the sweep; a point that both have is kept once. Of different
+        experiments there is no `experiment` that would run again.
+        """
+        if not isinstance(other, Results):
+            return NotImplemented
+        return replace(self, **joined(self, other))
+
+    def __radd__(self, other: int) -> Self:
+        # `sum` starts from 0.
+        return self if other == 0 else NotImplemented
+
+    def compare(self, other: Results, **options: Any) -> Any:
+        """The differences from other results, point by point, with their significance: `cutthrough.comparison`.
+
+        Args:
+            other: The results to compare with.
+            options: As of `cutthrough.comparison.compare`: `names`, `confidence`.
+        """
+        return import_module("cutthrough.comparison").compare(self, other, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
+        table: Any = self.to_arrow()
+        return table.__arrow_c_stream__(requested_schema)
 
     def to_json(self) -> str:
         """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels."""
@@ -212,7 +251,11 @@ class Results:
         explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
         inputs.copy(self.files, directory)
-        atomic.write(directory / "experiment.toml", self._stamped_experiment())
+        if self.experiment:
+            atomic.write(directory / "experiment.toml", self._stamped_experiment())
+        else:
+            # The sum of results of different experiments has none; nor is one that was there the one of these.
+            (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
         explained._save_tables(directory)
         self._save_channels(directory)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
+import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_numbers
 from cutthrough.errors import ExperimentError
 from cutthrough.machines import Machine
@@ -165,7 +166,7 @@ def map_tasks(
         strategy: One of `cutthrough list strategies`.
         fixed: Tasks whose place is given: task to place (index into the machine's allocated nodes).
         current: The places of the tasks now, for strategies that move few of them.
-        watcher: Notified of the progress of the search.
+        watcher: Notified of the progress of the search. Without it there is a bar in notebooks, and nothing elsewhere.
         options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
 
     Raises:
@@ -186,7 +187,7 @@ def map_tasks(
     start = time.perf_counter()
     found = _solve(
         lambda progress: _core.map_tasks(graph._core, machine._core, json.dumps(spec), pinned, places, progress),
-        watcher,
+        watcher or notebooks.search_bar(),
     )
     return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
 
