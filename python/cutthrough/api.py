@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.notebooks as notebooks
 import cutthrough.sweeps as sweeps
+from cutthrough.arrays import whole_number
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
 from cutthrough.experiment import Experiment, built
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from cutthrough.sweeps import Watcher
 
 __all__ = ["Analysis", "analyze", "check", "load", "run"]
+
+#: The most points at once, and the most threads.
+MOST_WORKERS = 65_536
 
 
 def run(  # noqa: PLR0913  (a keyword for each choice)
@@ -83,7 +87,9 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
     experiment = built(source, set, **sections)
-    effort = sweeps.Effort(jobs, threads, executor)
+    effort = sweeps.Effort(
+        whole_number("jobs", jobs, 0, MOST_WORKERS), whole_number("threads", threads, 1, MOST_WORKERS), executor
+    )
     watcher = watcher or notebooks.run_bar()
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
     if directory is None:

@@ -12,7 +12,7 @@ from cutthrough.errors import refuse
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["whole_number", "whole_numbers"]
+__all__ = ["numbers", "whole_number", "whole_numbers"]
 
 
 def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np.uint64]:
@@ -38,6 +38,18 @@ def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np
         shown = value.item() if isinstance(value, np.generic) else value
         raise refuse(name, f"{shown!r} is not allowed; whole numbers from 0 to {most} are")
     return held.astype(np.uint64)
+
+
+def numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The values as an array of 64-bit floats.
+
+    Raises:
+        ExperimentError: A value is no number, or not a real one.
+    """
+    held = np.asarray(values)
+    if held.dtype.kind not in "iufb" and held.size:
+        raise refuse(name, f"an array of {held.dtype} is not allowed; real numbers are")
+    return held.astype(np.float64)
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:

@@ -177,7 +177,8 @@ class Experiment(File):
         """
         core = self.built()
         _, name, base, _ = core.parts()
-        return type(self).load(experiments.from_text(core.resolved_point(point), f"{name}, point {point}", base, []))
+        text = core.resolved_point(_index(core, point))
+        return type(self).load(experiments.from_text(text, f"{name}, point {point}", base, []))
 
     def machine(self, point: int = 0) -> Machine:
         """The network of a point, to query.
@@ -186,7 +187,8 @@ class Experiment(File):
             ExperimentError: The experiment is wrong.
             IndexError: There is no such point.
         """
-        return Machine(Topology._of(self.built().topology(point)))
+        core = self.built()
+        return Machine(Topology._of(core.topology(_index(core, point))))
 
 
 def built(
@@ -209,6 +211,15 @@ def built(
     if source is None or isinstance(source, str | Path | Mapping):
         return experiments.load(source, overrides, **sections)
     return source
+
+
+def _index(core: _core.Experiment, point: int) -> int:
+    """The number of a point, from 0; negative ones count from the end."""
+    count = len(json.loads(core.points()))
+    if not -count <= point < count:
+        message = f"no point {point}; there are {count}"
+        raise IndexError(message)
+    return point % count
 
 
 def _sweep(groups: list[dict[str, Any]]) -> dict[str, Any]:
