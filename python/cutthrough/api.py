@@ -86,10 +86,10 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         OSError: The directory cannot be written, or another run holds it.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
-    experiment = built(source, set, **sections)
     effort = sweeps.Effort(
         whole_number("jobs", jobs, 0, MOST_WORKERS), whole_number("threads", threads, 1, MOST_WORKERS), executor
     )
+    experiment = built(source, set, **sections)
     watcher = watcher or notebooks.run_bar()
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
     if directory is None:

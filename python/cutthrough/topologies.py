@@ -178,7 +178,7 @@ class Topology:
     def to_networkx(self, link: Mapping[str, Any] | None = None, *, nodes: bool = True) -> nx.MultiDiGraph[str]:
         """The machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
 
-        Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind`, `number` and, of routers,
+        Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind`, `id` and, of routers,
         their coordinates by name. Edges have `class` and, where it is known, `bandwidth_bit_per_s`.
 
         Args:
@@ -192,13 +192,13 @@ class Topology:
         graph = networkx.MultiDiGraph(kind=self.kind)
         names = self.coordinate_names
         for router, row in enumerate(self.coordinate_array().tolist()):
-            graph.add_node(f"r{router}", kind="router", number=router, **dict(zip(names, row, strict=True)))
+            graph.add_node(f"r{router}", kind="router", id=router, **dict(zip(names, row, strict=True)))
         edges = self.edges(link)
         graph.add_edges_from(_labelled(edges["source"], edges["target"], edges["class"], edges["bandwidth_bit_per_s"]))
         if nodes:
             speeds = dict(zip(self.classes, self._bandwidths(link).tolist(), strict=True))
             for node, router in enumerate(self.node_routers().tolist()):
-                graph.add_node(f"n{node}", kind="node", number=node)
+                graph.add_node(f"n{node}", kind="node", id=node)
                 graph.add_edge(f"n{node}", f"r{router}", **_attributes("injection", speeds["injection"]))
                 graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
         result: nx.MultiDiGraph[str] = graph
