@@ -224,6 +224,10 @@ def test_errors_have_their_parts(small: Path) -> None:
         (lambda: ct.Torus([1]), "topology.dims"),
         (lambda: ct.Topology("klein:3"), "topology.kind"),
         (lambda: ct.Machine("torus:4x4", cores=0), "cores"),
+        (lambda: ct.FatTree(k=4.7, n=2), "k"),  # type: ignore[arg-type]
+        (lambda: ct.Dragonfly(1 << 40), "h"),
+        (lambda: ct.map_tasks("stencil:4", "torus:4", "greedy", tasks_per_node=1.5), "tasks_per_node"),
+        (lambda: ct.TaskGraph.from_arcs(2, [0], [1], [8], [1 + 2j, 1]), "loads"),
         (lambda: ct.Machine("torus:4x4", rank_order="XY"), "rank_order"),
         (lambda: ct.Machine("torus:4x4", allocation="0-99"), "allocation"),
         (lambda: ct.Machine(ct.Torus([4, 4]), allocation="0-99"), "allocation"),

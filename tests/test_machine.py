@@ -96,6 +96,7 @@ def test_a_machine_is_a_topology(machine: ct.Machine) -> None:
     assert found["nodes"] == machine.nodes
     swept = ct.load(sweep={"topology": [machine, ct.Torus([2, 2])]}, **sections)
     assert swept.machine(0).nodes == machine.nodes
+    assert ct.Machine(swept.resolved(0).topology).nodes == machine.nodes  # type: ignore[arg-type]
     assert ct.Experiment(topology=machine, link=ct.Link(**LINK), workload=ct.workload.Traffic(load=0.1)).machine().nodes
 
 

@@ -12,12 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cutthrough.arrays import whole_number
 from cutthrough.machines import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"]
+
+#: The largest size of any family; what else is too large is an error of the family.
+MOST = 1 << 24
+
+
+def _size(name: str, size: int) -> int:
+    return whole_number(name, size, 0, MOST)
+
+
+def _grid(kind: str, dims: Sequence[int], nodes_per_router: int) -> dict[str, Any]:
+    sizes = [_size("dims", size) for size in dims]
+    return {"kind": kind, "dims": sizes, "nodes_per_router": _size("nodes_per_router", nodes_per_router)}
 
 
 class SingleSwitch(Machine):
@@ -28,7 +41,7 @@ class SingleSwitch(Machine):
     """
 
     def __init__(self, ports: int) -> None:
-        super().__init__({"kind": "single-switch", "ports": ports})
+        super().__init__({"kind": "single-switch", "ports": _size("ports", ports)})
 
 
 class FatTree(Machine):
@@ -40,7 +53,7 @@ class FatTree(Machine):
     """
 
     def __init__(self, k: int, n: int) -> None:
-        super().__init__({"kind": "fat-tree", "k": k, "n": n})
+        super().__init__({"kind": "fat-tree", "k": _size("k", k), "n": _size("n", n)})
 
 
 class Torus(Machine):
@@ -52,7 +65,7 @@ class Torus(Machine):
     """
 
     def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__({"kind": "torus", "dims": list(dims), "nodes_per_router": nodes_per_router})
+        super().__init__(_grid("torus", dims, nodes_per_router))
 
 
 class Mesh(Machine):
@@ -64,7 +77,7 @@ class Mesh(Machine):
     """
 
     def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__({"kind": "mesh", "dims": list(dims), "nodes_per_router": nodes_per_router})
+        super().__init__(_grid("mesh", dims, nodes_per_router))
 
 
 class Dragonfly(Machine):
@@ -81,5 +94,5 @@ class Dragonfly(Machine):
     def __init__(
         self, h: int, *, p: int | None = None, a: int | None = None, g: int | None = None, **keys: Any
     ) -> None:
-        sizes = {name: size for name, size in (("p", p), ("a", a), ("g", g)) if size is not None}
-        super().__init__({"kind": "dragonfly", "h": h, **sizes, **keys})
+        sizes = {name: _size(name, size) for name, size in (("p", p), ("a", a), ("g", g)) if size is not None}
+        super().__init__({"kind": "dragonfly", "h": _size("h", h), **sizes, **keys})

@@ -11,10 +11,10 @@ import cutthrough._core as core
 import cutthrough.files as files
 from cutthrough.arrays import whole_number
 from cutthrough.errors import refuse
-from cutthrough.topologies import Indices, Topology, for_pairs, shape_of
+from cutthrough.topologies import Indices, Table, Topology, for_pairs, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
@@ -50,7 +50,7 @@ class Machine(Topology):
 
     def __init__(
         self,
-        machine: str | Path | Mapping[str, Any] | Topology,
+        machine: str | Path | Table | Topology,
         *,
         cores: int | None = None,
         rank_order: str = "TXYZ",

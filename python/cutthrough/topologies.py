@@ -20,14 +20,17 @@ import numpy.typing as npt
 import cutthrough._core as _core
 from cutthrough.errors import refuse
 from cutthrough.packages import require
+from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Edges", "Indices", "Topology", "for_pairs", "shape_of"]
+__all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "shape_of"]
 
 #: Numbers of nodes or routers.
 Indices: TypeAlias = Sequence[int] | npt.NDArray[Any]
+#: A table of an experiment file, or its section.
+Table: TypeAlias = Mapping[str, Any] | Section
 #: The links of a topology: columns of NumPy arrays by name.
 Edges: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -37,13 +40,14 @@ class Topology:
 
     Args:
         shape: A shorthand such as `"torus:8x8x8"` or `"fat-tree:k=4,n=4"`, or a table as under `[topology]` in an
-            experiment file. Paths in it start from the working directory.
+            experiment file, or its section (`ct.topology.Torus(dims=[8, 8])`). Paths in it start from the working
+            directory.
 
     Raises:
         ExperimentError: There is no such topology.
     """
 
-    def __init__(self, shape: str | Mapping[str, Any]) -> None:
+    def __init__(self, shape: str | Table) -> None:
         self._shape = shape_of(shape)
 
     @classmethod
@@ -152,7 +156,7 @@ class Topology:
         """Every channel between routers: from, to, and its class."""
         return self._shape.channels()
 
-    def edges(self, link: Mapping[str, Any] | None = None) -> Edges:
+    def edges(self, link: Table | None = None) -> Edges:
         """Every channel between routers, as arrays of equal length.
 
         Args:
@@ -175,7 +179,7 @@ class Topology:
             "bandwidth_bit_per_s": self._bandwidths(link)[kinds],
         }
 
-    def to_networkx(self, link: Mapping[str, Any] | None = None, *, nodes: bool = True) -> nx.MultiDiGraph[str]:
+    def to_networkx(self, link: Table | None = None, *, nodes: bool = True) -> nx.MultiDiGraph[str]:
         """The machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
 
         Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind`, `id` and, of routers,
@@ -204,15 +208,15 @@ class Topology:
         result: nx.MultiDiGraph[str] = graph
         return result
 
-    def _bandwidths(self, link: Mapping[str, Any] | None) -> npt.NDArray[np.float64]:
+    def _bandwidths(self, link: Table | None) -> npt.NDArray[np.float64]:
         """The bandwidth of each class of channels in bits per second; NaN where it is not known."""
-        table = link.to_dict() if link is not None and hasattr(link, "to_dict") else dict(link or {})
+        table = plain(link or {})
         written = [table.get(name, {}).get("bandwidth", table.get("bandwidth")) for name in self.classes]
         return np.array([np.nan if text is None else float(_core.bits_per_second(text)) for text in written])
 
 
-def shape_of(shape: str | Mapping[str, Any]) -> _core.Topology:
-    """A topology from its shorthand or its table.
+def shape_of(shape: str | Table) -> _core.Topology:
+    """A topology from its shorthand, its table or its section.
 
     Raises:
         ExperimentError: There is no such topology.
@@ -220,7 +224,7 @@ def shape_of(shape: str | Mapping[str, Any]) -> _core.Topology:
     if isinstance(shape, str):
         return _core.Topology(shape, ".")
     try:
-        text = json.dumps(dict(shape))
+        text = json.dumps(plain(shape))
     except (TypeError, ValueError) as error:
         raise refuse("topology", f"the table cannot be read: {error}") from None
     return _core.Topology(text, ".")

@@ -16,10 +16,10 @@ import numpy as np
 
 import cutthrough._core as _core
 import cutthrough.notebooks as notebooks
-from cutthrough.arrays import whole_numbers
+from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import refuse
 from cutthrough.machines import Machine
-from cutthrough.mapping.graphs import TaskGraph
+from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain
 
 if TYPE_CHECKING:
@@ -183,6 +183,9 @@ def map_tasks(
         raise refuse("budget", message)
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
+    for key, least in (("tasks_per_node", 1), ("seed", 0)):
+        if options.get(key) is not None:
+            options[key] = whole_number(key, options[key], least, MOST_SEED)
     spec = {"strategy": strategy, **{key: plain(value) for key, value in options.items() if value is not None}}
     places = None if current is None else _places("current", current, graph, machine).tobytes()
     pinned = _pinned(fixed or {}, graph, machine)
