@@ -184,7 +184,7 @@ def test_copies_are_apart(small: Path) -> None:
     assert first.machine().nodes == 16
     assert second.machine().nodes == 4
     assert second != first
-    assert copy.copy(first) == first
+    assert copy.copy(first) == copy.deepcopy(first) == pickle.loads(pickle.dumps(first)) == first  # noqa: S301
     for kind in (first.topology, first.link, Open({"a": 1})):
         assert pickle.loads(pickle.dumps(kind)) == kind  # noqa: S301  (our own)
 

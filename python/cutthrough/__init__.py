@@ -5,6 +5,8 @@
     results = ct.run("examples/fat_tree.toml")
     results.to_pandas()                     # a table: one row a point
     results.plot().savefig("curve.png")     # the load-latency curve
+    experiment = ct.load("examples/fat_tree.toml")
+    experiment.routing = ct.routing.DModK() # sections are objects: change them, and run again
     ct.Torus([8, 8, 8]).hops(0, 5)          # what a topology knows
     ct.map_tasks(ct.TaskGraph("stencil:8x8x8"), ct.Machine("torus:8x8x8"))   # which task runs where
 

@@ -133,6 +133,10 @@ class Experiment(File):
         other._name, other._base, other._source, other._read_as = self._name, self._base, self._source, self._read_as
         return other
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What the compiled half holds cannot be pickled, and is made again when it is needed.
+        return (_restored, (type(self), self.to_dict(), self._name, str(self._base)))
+
     def save(self, path: str | Path) -> Path:
         """Validates the experiment and writes it to a file, whole or not at all.
 
@@ -211,6 +215,13 @@ def built(
     if source is None or isinstance(source, str | Path | Mapping):
         return experiments.load(source, overrides, **sections)
     return source
+
+
+def _restored(kind: type[Experiment], table: Mapping[str, Any], name: str, base: str) -> Experiment:
+    """An experiment from another process, or a deep copy."""
+    experiment = kind(**table)
+    experiment._name, experiment._base = name, Path(base)
+    return experiment
 
 
 def _index(core: _core.Experiment, point: int) -> int:

@@ -21,7 +21,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.errors import ExperimentError, refuse
+from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
 from cutthrough.mpi import locate, require_mpi
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import cutthrough._core as core
 import cutthrough.files as files
 from cutthrough.arrays import whole_number
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 from cutthrough.topologies import Indices, Table, Topology, for_pairs, shape_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 from cutthrough.reference import Section, sections, summary
 
 if TYPE_CHECKING:

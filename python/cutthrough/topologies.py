@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import cutthrough._core as _core
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 from cutthrough.packages import require
 from cutthrough.sections.base import Section, plain
 

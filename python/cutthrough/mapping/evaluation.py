@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

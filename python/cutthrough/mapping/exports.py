@@ -10,7 +10,7 @@ import difflib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.arrays import numbers, whole_number, whole_numbers
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ import numpy as np
 import cutthrough._core as _core
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutthrough.errors import refuse
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from types import ModuleType
