@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test test-long lint format docs wheel lock clean
+.PHONY: all demo test test-long lint format api docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -58,6 +58,10 @@ format: $(VENV)/.dev
 	cargo fmt --all
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Typed sections and points in Python, from the definitions in Rust.
+api: all $(VENV)/.dev
+	$(BIN)/python tools/generate_api.py
 
 docs: all $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

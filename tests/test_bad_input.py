@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough.cli.common import parse_sets
-from cutthrough.experiments import to_toml
+from cutthrough.experiments import from_text, to_toml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -149,7 +149,7 @@ def test_damaged_files_never_crash(data: st.DataObject) -> None:
     end = data.draw(st.integers(start, min(len(SMALL), start + 30)))
     text = SMALL[:start] + data.draw(st.text(max_size=10)) + SMALL[end:]
     try:
-        ct.Experiment.load(text, "damaged.toml", ".", [])
+        from_text(text, "damaged.toml", ".", [])
     except ct.ExperimentError as error:
         assert "damaged.toml" in str(error)
 

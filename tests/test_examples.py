@@ -101,7 +101,7 @@ def test_first_programs_need_no_optional_package(
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches an error that does not say what to install."""
-    results = ct.Results(points=[{"a": 1}])
+    results = ct.Results(points=[ct.Point(a=1)])
     for package, convert in (("pandas", results.to_pandas), ("polars", results.to_polars)):
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingPackage, match=rf"needs {package}: pip install {package} ") as raised:

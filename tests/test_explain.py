@@ -110,7 +110,7 @@ def test_a_topology_that_new_does_not_know_has_a_file_too(monkeypatch: pytest.Mo
     """Catches a new topology that would have to be added elsewhere: the examples of its keys are a machine."""
     monkeypatch.setattr(starts, "MACHINES", {})
     written = tomllib.loads(starts.text_of(kind))
-    assert ct.load(written).topology(0).kind == kind
+    assert ct.load(written).machine().kind == kind
 
 
 @pytest.mark.parametrize("name", starts.names())
@@ -123,7 +123,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     assert max(map(len, text.splitlines())) <= 120
     assert cutthrough("check", path).status == 0
     # Every default, written out: the same experiment.
-    plain = ct.load(path)
+    plain = ct.load(path).built()
     known = tomllib.loads(plain.resolved_point(0))
     for table in ("router", "nic", "placement", "measure"):
         if f"# [{table}]" in text:

@@ -309,7 +309,7 @@ def test_resolved_sweeps_of_a_kind_and_its_keys_have_the_same_points(sweep: Path
     """Catches points that are doubled or lost where a kind and a key of its section are swept."""
     values = {"router.kind": ["input-queued", "output-queued"], "router.vcs": [1, 2], "workload.load": [0.1, 0.2]}
     # The first point's routers have the keys that both kinds have.
-    experiment = ct.load(sweep, set={"sweep": {axis: values[axis] for axis in axes}})
+    experiment = ct.load(sweep, set={"sweep": {axis: values[axis] for axis in axes}}).built()
     from cutthrough.experiments import resolved
 
     again = _core.Experiment.load(resolved(experiment), "again", ".", [])
@@ -377,7 +377,7 @@ def test_a_worker_of_another_build_is_refused(sweep: Path, monkeypatch: pytest.M
     """Catches results of two builds in one table."""
     from cutthrough import remote
 
-    answer = remote.run_point(remote.parts_of(ct.load(sweep)), 0, 1)
+    answer = remote.run_point(remote.parts_of(ct.load(sweep).built()), 0, 1)
     assert json.loads(remote.accept(answer)[0])["packets"] > 0
     monkeypatch.setattr(identity, "build", lambda: "another")
     with pytest.raises(ct.RunError, match="another build"):

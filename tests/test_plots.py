@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cutthrough import Results, plots
 from cutthrough.plots.strokes import Stroke
+from cutthrough.points import Point
 from cutthrough.series import brief_labels, label_of, pick_axis, split
 from matplotlib import style
 
@@ -32,7 +33,7 @@ def point(load: float, **keys: Any) -> dict[str, Any]:
 
 
 def results(axes: list[str], points: list[dict[str, Any]]) -> Results:
-    return Results(points=points, axes=axes, title="a title")
+    return Results(points=[Point(point) for point in points], axes=axes, title="a title")
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -86,7 +87,7 @@ def test_confidence_band_is_the_interval() -> None:
 )
 def test_axis_is_the_load_or_the_first_number(axes: list[str], keys: dict[str, Any], expected: str) -> None:
     """Catches an x axis that hides what was swept."""
-    assert pick_axis([{"offered_load": 0.1, **keys}], axes).key == expected
+    assert pick_axis([Point({"offered_load": 0.1, **keys})], axes).key == expected
 
 
 def test_every_other_key_makes_a_line() -> None:
@@ -144,7 +145,7 @@ def test_axes_of_loads_end_where_the_loads_do() -> None:
 
 def test_a_long_title_is_broken() -> None:
     """Catches a title that is wider than its figure."""
-    found = Results(points=[point(0.2)], axes=["workload.load"], title="a title of many words " * 8)
+    found = Results(points=[Point(point(0.2))], axes=["workload.load"], title="a title of many words " * 8)
     title = plots.figure(found, "latency").axes[0].get_title(loc="left")
     assert max(map(len, title.splitlines())) < 70
     assert title.replace("\n", " ").endswith("many words : latency")

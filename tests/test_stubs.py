@@ -28,8 +28,10 @@ def test_stub_names_what_the_classes_have() -> None:
             continue
         held = getattr(_core, node.name)
         methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+        annotated = (part.target for part in node.body if isinstance(part, ast.AnnAssign))
+        attributes = [target.id for target in annotated if isinstance(target, ast.Name)]
         inherited = public(dir(held.__base__))
-        assert public(list(methods)) == public(dir(held)) - inherited, node.name
+        assert public([*methods, *attributes]) == public(dir(held)) - inherited, node.name
         for name, method in methods.items():
             signature = getattr(getattr(held, name), "__text_signature__", None)
             if signature and name != "__init__":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cutthrough import Results, reports
+from cutthrough.points import Point
 from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
@@ -33,7 +34,7 @@ def measured(load: float, **keys: Any) -> dict[str, Any]:
 def results() -> Results:
     kinds = ("adaptive-up-down", "random-up-down")
     points = [
-        measured(load, **{"workload.pattern": {"kind": "shift", "offset": offset}, "routing.kind": kind})
+        Point(measured(load, **{"workload.pattern": {"kind": "shift", "offset": offset}, "routing.kind": kind}))
         for offset in (1, 1024)
         for kind in kinds
         for load in (0.1234, 0.5678)
@@ -68,7 +69,7 @@ def test_many_phases_have_a_table_of_their_own() -> None:
     """Catches a table of 126 columns, and one that hides the slowest phase."""
     phases: list[dict[str, Any]] = [{"dimension": None, "time_ns": 1000.0 + number % 50} for number in range(126)]
     point = {"time_ns": 130_000.0, "phases": phases, "accepted_load": 0.5, "hops_mean": 2.0, "bandwidth_B_per_s": 1e9}
-    text = shown(reports.points_table(Results(points=[point])), 80)
+    text = shown(reports.points_table(Results(points=[Point(point)])), 80)
     assert "phase 0" not in text
     assert "126" in text
     assert "1,049.0" in text

@@ -5,6 +5,8 @@
     results = ct.run("examples/fat_tree.toml")
     results.to_pandas()                     # a table: one row a point
     results.plot().savefig("curve.png")     # the load-latency curve
+    experiment = ct.load("examples/fat_tree.toml")
+    experiment.routing = ct.routing.DModK() # sections are objects: change them, and run again
     ct.Torus([8, 8, 8]).hops(0, 5)          # what a topology knows
     ct.map_tasks(ct.TaskGraph("stencil:8x8x8"), ct.Machine("torus:8x8x8"))   # which task runs where
 
@@ -16,12 +18,18 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cutthrough._core import Experiment, __version__
+    from cutthrough._core import __version__
     from cutthrough.api import Analysis, analyze, check, load, run
     from cutthrough.errors import ExperimentError, Interrupted, RunError
-    from cutthrough.mapping import Machine, MappingResult, TaskGraph, evaluate_places, map_tasks
+    from cutthrough.experiment import Experiment
+    from cutthrough.families import Dragonfly, FatTree, Mesh, SingleSwitch, Torus
+    from cutthrough.machines import Machine
+    from cutthrough.mapping import MappingResult, TaskGraph, evaluate_places, map_tasks
+    from cutthrough.points import Point
     from cutthrough.results import Results
-    from cutthrough.topologies import Dragonfly, FatTree, Mesh, SingleSwitch, Topology, Torus
+    from cutthrough.sections import benchmark, nic, pacer, pattern, placement, router, routing, topology, workload
+    from cutthrough.sections.plain import Job, Link, LinkClass, Measure, Node, Range
+    from cutthrough.topologies import Topology
 
 __all__ = [
     "Analysis",
@@ -30,9 +38,16 @@ __all__ = [
     "ExperimentError",
     "FatTree",
     "Interrupted",
+    "Job",
+    "Link",
+    "LinkClass",
     "Machine",
     "MappingResult",
+    "Measure",
     "Mesh",
+    "Node",
+    "Point",
+    "Range",
     "Results",
     "RunError",
     "SingleSwitch",
@@ -41,23 +56,39 @@ __all__ = [
     "Torus",
     "__version__",
     "analyze",
+    "benchmark",
     "check",
     "evaluate_places",
     "load",
     "map_tasks",
+    "nic",
+    "pacer",
+    "pattern",
+    "placement",
+    "router",
+    "routing",
     "run",
+    "topology",
+    "workload",
 ]
 
 #: Where each name is defined. A module is imported when a name of it is used: most of what is imported otherwise takes
 #: longer than many commands.
 _HOMES = {
-    "_core": ("Experiment", "__version__"),
+    "_core": ("__version__",),
     "api": ("Analysis", "analyze", "check", "load", "run"),
     "errors": ("ExperimentError", "Interrupted", "RunError"),
-    "mapping": ("Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
+    "experiment": ("Experiment",),
+    "families": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"),
+    "machines": ("Machine",),
+    "mapping": ("MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
+    "points": ("Point",),
     "results": ("Results",),
-    "topologies": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"),
+    "sections.plain": ("Job", "Link", "LinkClass", "Measure", "Node", "Range"),
+    "topologies": ("Topology",),
 }
+#: Modules whose classes are the kinds of a section.
+_SECTIONS = ("benchmark", "nic", "pacer", "pattern", "placement", "router", "routing", "topology", "workload")
 
 
 if not TYPE_CHECKING:  # to a type checker a name that is not imported above is a mistake
@@ -68,6 +99,8 @@ if not TYPE_CHECKING:  # to a type checker a name that is not imported above is 
             if name in names:
                 value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
                 return value
+        if name in _SECTIONS:
+            return import_module(f"{__name__}.sections.{name}")
         if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
         message = f"module {__name__!r} has no attribute {name!r}"

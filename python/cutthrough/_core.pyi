@@ -9,6 +9,21 @@ __version__: str
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
 
+    message: str
+    """What is wrong, without its place."""
+    key: str
+    """The path of the key at fault, such as `router.buffer`, or the argument; empty if none is."""
+    file: str | None
+    """The file at fault, or the option that overrides it."""
+    line: int | None
+    """The line in the file, from 1."""
+    column: int | None
+    """The column in the file, from 1."""
+    allowed: tuple[str, ...]
+    """What would be right, if it is one of a list."""
+    help: str | None
+    """What to do, such as the nearest name."""
+
 class RunError(RuntimeError):
     """A simulation ended without a result, such as in a deadlock; `str()` says what was seen."""
 
@@ -50,6 +65,11 @@ class Experiment:
     def seed(self) -> int: ...
     def points(self) -> str:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
+    def written(self) -> str:
+        """JSON: what is written, with overrides.
+
+        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys that move together.
+        """
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
     def validate(self, point: int) -> None:
@@ -87,8 +107,12 @@ class Topology:
     def bisection_channels(self) -> int | None: ...
     def spec(self) -> str:
         """JSON: the table of `[topology]`; null for a machine read from a file of another kind."""
-    def distance(self, router: int, other: int) -> int: ...
-    def hops(self, node: int, other: int) -> int: ...
+    def distances(self, routers: bytes, others: bytes) -> bytes:
+        """Channels on a shortest path, for pairs of routers: 32-bit numbers in and out."""
+    def hops(self, nodes: bytes, others: bytes) -> bytes:
+        """Hops as mappings count them, for pairs of nodes: 32-bit numbers in and out."""
+    def attachments(self) -> bytes:
+        """The router of every node, as 32-bit numbers."""
     def router_of(self, node: int) -> int: ...
     def coordinates(self, router: int) -> list[int]: ...
     def coordinate_names(self) -> list[str]: ...
@@ -153,6 +177,16 @@ class Machine:
         node: str | None,
         base_dir: str,
     ) -> None: ...
+    @staticmethod
+    def of_topology(
+        topology: Topology,
+        name: str,
+        cores: int | None,
+        rank_order: str,
+        allocation: str | None,
+        node: str | None,
+    ) -> Machine:
+        """A machine of a topology that is built. Raises ExperimentError."""
     @property
     def places(self) -> int: ...
     @property
@@ -175,7 +209,8 @@ class Machine:
         """JSON: the table of `[topology]`; null if the machine was named by a preset or by a file of another kind."""
     def about(self) -> str:
         """JSON: the name, what is in a node, links, and what is assumed."""
-    def hops(self, place: int, other: int) -> int: ...
+    def hops(self, places: bytes, others: bytes) -> bytes:
+        """Hops for pairs of places: 32-bit numbers in and out."""
     def place_of_rank(self, rank: int) -> tuple[int, int]: ...
     def rank_to_coordinates(self, rank: int) -> tuple[list[int], int]: ...
     def coordinates_to_rank(self, coordinates: list[int], core: int) -> int: ...
@@ -216,6 +251,12 @@ def catalogue() -> str:
 
 def message_latency(flit: int, bytes_per_s: int, links: int, length: int) -> tuple[float, float] | None:
     """The two terms of equation 1 of Bhatele in nanoseconds, for sizes in bytes; None if a time is too long."""
+
+def bits_per_second(text: str) -> int:
+    """Bits per second of a bandwidth as experiment files write it. Raises ExperimentError."""
+
+def result_schema() -> str:
+    """The JSON Schema of what a point measures."""
 
 def schema() -> str:
     """The JSON Schema of the experiment file."""

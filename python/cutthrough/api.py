@@ -18,10 +18,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.experiments as experiments
+import cutthrough.notebooks as notebooks
 import cutthrough.sweeps as sweeps
+from cutthrough.arrays import whole_number
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
+from cutthrough.experiment import Experiment, built
 from cutthrough.keep.folder import Folder
 from cutthrough.keep.shares import points_of
 
@@ -39,9 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "analyze", "check", "load", "run"]
 
+#: The most points at once, and the most threads.
+MOST_WORKERS = 65_536
+
 
 def run(  # noqa: PLR0913  (a keyword for each choice)
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,
@@ -56,7 +61,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     """Simulates every point of an experiment, after all of them have been validated.
 
     Args:
-        source: A file, or its content as nested mappings; without it, `sections` are the experiment.
+        source: A file, its content as nested mappings, or an `Experiment`; without it, `sections` are the experiment.
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
         jobs: Points to run at once; 0 for as many as there are cores.
         threads: Threads inside each point. The results are the same for any number.
@@ -67,8 +72,10 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
             finished in it before are not run again.
         fresh: Whether those are run again.
         points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). All without it.
-        watcher: Notified of the progress of the run about ten times a second.
-        sections: Top-level entries of the experiment, such as `topology={"kind": "fat-tree", "k": 4, "n": 4}`.
+        watcher: Notified of the progress of the run about ten times a second. Without it there is a bar in notebooks,
+            and nothing elsewhere.
+        sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables
+            (`topology={"kind": "fat-tree", "k": 4, "n": 4}`).
 
     Returns:
         The points with what was measured.
@@ -79,8 +86,11 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         OSError: The directory cannot be written, or another run holds it.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
-    experiment = load(source, set=set, **sections)
-    effort = sweeps.Effort(jobs, threads, executor)
+    effort = sweeps.Effort(
+        whole_number("jobs", jobs, 0, MOST_WORKERS), whole_number("threads", threads, 1, MOST_WORKERS), executor
+    )
+    experiment = built(source, set, **sections)
+    watcher = watcher or notebooks.run_bar()
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
     if directory is None:
         return sweeps.run(experiment, effort, watcher, None, chosen)
@@ -125,7 +135,7 @@ class Analysis(dict[str, Any]):
 
 
 def analyze(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
@@ -141,11 +151,11 @@ def analyze(
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return analyze_points(load(source, set=set, **sections))
+    return analyze_points(built(source, set, **sections))
 
 
 def check(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
@@ -158,21 +168,26 @@ def check(
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return check_points(load(source, set=set, **sections))
+    return check_points(built(source, set, **sections))
 
 
 def load(
-    source: Source | None = None,
+    source: Source | Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     **sections: Any,
-) -> _core.Experiment:
-    """Reads an experiment without running it.
+) -> Experiment:
+    """Reads an experiment without running it: its sections are objects, which can be changed.
+
+    Args:
+        source: A file, its content as nested mappings or sections, or an experiment, of which this makes a copy.
+        set: Dotted keys and values that replace those of the source, such as `{"workload.load": 0.5}`.
+        sections: Top-level entries, which replace those of the source.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
     """
-    return experiments.load(source, set, **sections)
+    return Experiment.load(source, set, **sections)
 
 
 def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:

@@ -13,11 +13,13 @@ import tomli_w
 
 import cutthrough._core as _core
 from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
+from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Source", "load", "read_file", "resolved", "to_toml", "to_value"]
+__all__ = ["Source", "from_text", "load", "read_file", "resolved", "to_toml", "to_value"]
 
 #: The path that means standard input.
 STANDARD_INPUT = Path("-")
@@ -31,7 +33,7 @@ def load(
     """Reads and checks an experiment.
 
     Args:
-        source: A file, or its content as nested mappings.
+        source: A file, or its content as nested mappings or sections.
         overrides: Dotted keys and their values, which replace those of the file (`{"workload.load": 0.5}`).
         sections: The experiment file's top-level entries, which replace those of `source` if there is one.
 
@@ -60,6 +62,15 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
     return _core.Experiment.read(path, overrides)
 
 
+def from_text(text: str, name: str, base: str | Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
+    """An experiment from the text of a file: `name` stands in messages, and paths start from `base`.
+
+    Raises:
+        ExperimentError: The experiment is wrong.
+    """
+    return _core.Experiment.load(text, name, str(base), overrides)
+
+
 def _standard_input() -> str:
     """All of standard input, as text.
 
@@ -69,8 +80,7 @@ def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"error: standard input is not UTF-8 text (byte {error.start})"
-        raise ExperimentError(message) from None
+        raise refuse("", f"standard input is not UTF-8 text (byte {error.start})", file="standard input") from None
 
 
 def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | None = None) -> str:
@@ -120,17 +130,18 @@ def _key(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def to_toml(table: Mapping[str, Any]) -> str:
-    """A table as TOML. Topologies become their tables, NumPy's numbers and arrays those of Python.
+def to_toml(table: Mapping[str, Any] | Section) -> str:
+    """A table as TOML. Sections and topologies become their tables, NumPy's numbers and arrays those of Python.
 
     Raises:
         ExperimentError: A value cannot be written in TOML.
     """
     try:
-        return tomli_w.dumps(_plain(table))
+        return tomli_w.dumps(plain(table))
+    except ExperimentError:
+        raise
     except (TypeError, ValueError, AttributeError) as error:
-        message = f"error: the experiment cannot be written as TOML: {error}"
-        raise ExperimentError(message) from None
+        raise refuse("", f"the experiment cannot be written as TOML: {error}") from None
 
 
 def to_value(value: Any) -> str:
@@ -139,20 +150,7 @@ def to_value(value: Any) -> str:
     Raises:
         ExperimentError: The value cannot be written in TOML.
     """
-    return _inline(_plain(value))
-
-
-def _plain(value: Any) -> Any:
-    """A value made of Python's own types."""
-    if hasattr(value, "spec"):
-        value = value.spec
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
+    return _inline(plain(value))
 
 
 def _inline(value: Any) -> str:

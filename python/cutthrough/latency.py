@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
 from cutthrough.mpi import locate, require_mpi
 
@@ -126,10 +127,10 @@ def _pairs(options: argparse.Namespace, machine: Machine | None, places: list[in
     else:
         pairs = near_pairs(places, machine)
     if not pairs:
-        message = f"error: {options.benchmark} needs processes on at least two nodes; all are on one"
+        message = f"{options.benchmark} needs processes on at least two nodes; all are on one"
         if options.pairs == "random" and options.benchmark == "wicon":
-            message = "error: wicon needs at least two processes"
-        raise ExperimentError(message)
+            message = "wicon needs at least two processes"
+        raise refuse("", message)
     return pairs
 
 

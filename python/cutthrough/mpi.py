@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, TaskGraph, map_tasks
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def require_mpi() -> Any:
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        message = f"error: mpi4py is needed for communicators (pip install 'cutthrough[mpi]'): {error}"
-        raise ExperimentError(message) from None
+        message = f"mpi4py is needed for communicators (pip install 'cutthrough[mpi]'): {error}"
+        raise refuse("", message) from None
     return MPI
 
 
@@ -117,8 +118,8 @@ def plan(
     """
     tasks = prod(dims)
     if not dims or min(dims) < 1 or tasks > len(hosts):
-        message = f"error: dims: a grid of {list(dims)} has {tasks} processes; the communicator has {len(hosts)}"
-        raise ExperimentError(message)
+        message = f"a grid of {list(dims)} has {tasks} processes; the communicator has {len(hosts)}"
+        raise refuse("dims", message)
     where, places = _part(machine, hosts)
     slots: dict[int, list[int]] = defaultdict(list)
     for rank, place in enumerate(places):
@@ -158,16 +159,16 @@ def locate(hosts: Sequence[str], machine: Machine) -> list[int]:
     names = machine.node_names()
     if all(name.isdigit() for name in names):
         if len(hosts) > machine.ranks:
-            message = f"error: machine: there are {len(hosts)} processes and {machine.ranks} cores (cores=...)"
-            raise ExperimentError(message)
+            message = f"there are {len(hosts)} processes and {machine.ranks} cores (cores=...)"
+            raise refuse("machine", message)
         return [machine.place_of_rank(rank)[0] for rank in range(len(hosts))]
     place_of = {name.split(" ", 1)[0].split(".", 1)[0]: place for place, name in enumerate(names)}
     found = []
     for rank, host in enumerate(hosts):
         place = place_of.get(host.split(".", 1)[0])
         if place is None:
-            message = f"error: machine: process {rank} runs on {host}, which is not a node of {machine.name}"
-            raise ExperimentError(message)
+            message = f"process {rank} runs on {host}, which is not a node of {machine.name}"
+            raise refuse("machine", message)
         found.append(place)
     return found
 
@@ -233,6 +234,6 @@ def _each(value: Any, count: int, key: str) -> list[Any]:
     """One value for each dimension."""
     given = [value] * count if isinstance(value, (bool, int)) else list(value)
     if len(given) != count:
-        message = f"error: {key}: there are {len(given)} for {count} dimensions"
-        raise ExperimentError(message)
+        message = f"there are {len(given)} for {count} dimensions"
+        raise refuse(key, message)
     return given

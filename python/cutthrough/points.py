@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import difflib
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
 
-__all__ = ["MANY_PHASES", "Point", "PointTable", "is_saturated", "is_unconverged", "phase_times"]
+__all__ = ["MANY_PHASES", "Point", "PointTable", "as_point", "is_saturated", "is_unconverged", "phase_times"]
 
 #: More phases than this have neither a column nor a colour each.
 MANY_PHASES = 8
 
-#: One point of a run: its sweep keys, its seed, and what was measured.
-Point = dict[str, Any]
+
+class Point(Quantities):
+    """One point of a run: its sweep keys, its seed, and what was measured.
+
+    What was measured are attributes, with units in their names (`point.latency_mean_ns`); a quantity that the workload
+    does not have is None. It is a mapping as well, which has the keys of the sweep too: `point["workload.load"]`.
+    """
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the random streams."""
+        value: int | None = self.get("seed")
+        return value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The point as a plain dictionary, as JSON has it; another one than this, but for nested tables."""
+        return dict(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        near = difflib.get_close_matches(name, [key for key in dir(type(self)) if not key.startswith("_")], 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        if name in self:
+            hint = f'; it is a key: point["{name}"]'
+        message = f"a point has no attribute {name!r}{hint}"
+        raise AttributeError(message, name=name, obj=self)
+
+    def __repr__(self) -> str:
+        return f"Point({dict.__repr__(self)})"
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:
@@ -31,6 +60,11 @@ def is_unconverged(point: Mapping[str, Any]) -> bool:
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:
     """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
     return [phase["time_ns"] for phase in point.get("phases", ())]
+
+
+def as_point(point: Mapping[str, Any]) -> Point:
+    """A point of a mapping; the mapping itself if it is a point."""
+    return point if isinstance(point, Point) else Point(point)
 
 
 class PointTable(Protocol):

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-from cutthrough.errors import ExperimentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -219,7 +218,7 @@ def explain(name: str) -> list[Topic]:
             whole.append(topic)
     if whole:
         return whole
-    raise ExperimentError(_unknown(asked))
+    raise _core.ExperimentError(_unknown(asked))
 
 
 def _readings(asked: str) -> list[str]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
+    from cutthrough.points import PointTable
     from cutthrough.reference import Key
-    from cutthrough.reproduce import Claim
-    from cutthrough.results import Results
+    from cutthrough.reproduce.claims import Claim
 
 __all__ = [
     "analysis_table",
@@ -129,7 +129,7 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Fitted:
     return Fitted(columns, elsewhere="`--json` has them.")
 
 
-def points_table(results: Results) -> Fitted:
+def points_table(results: PointTable) -> Fitted:
     """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads.
 
     Of several jobs, one line for each job of each point.
@@ -150,7 +150,7 @@ def points_table(results: Results) -> Fitted:
     return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
 
 
-def _phase_columns(results: Results) -> list[Column]:
+def _phase_columns(results: PointTable) -> list[Column]:
     """A column for each phase; of many phases, how many they are and how long the slowest takes."""
     times = [phase_times(point) for point in results]
     most = max(map(len, times), default=0)
@@ -326,7 +326,7 @@ def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
     return Fitted(columns, "\nUnder other choices")
 
 
-def _shown(results: Results) -> tuple[tuple[str, str, str], ...]:
+def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:
     """The quantities that suit what was run."""
     keys = {key for point in results for key in point}
     if "job" in results.axes:

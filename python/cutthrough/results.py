@@ -1,6 +1,6 @@
 """Results of a run: a table of points, what they were made from, and how they are kept.
 
-A point is a flat mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
+A point is a typed object and a mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
 (`latency_mean_ns`). Loads are fractions of the bandwidth of a node's injection link.
 """
 
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
+from cutthrough.joining import joined
 from cutthrough.packages import require
+from cutthrough.points import Point, as_point
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
-    from cutthrough.points import Point
 
 __all__ = ["Results"]
 
@@ -64,6 +66,10 @@ class Results:
     files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        # Whatever made them, points have their quantities as attributes.
+        object.__setattr__(self, "points", [as_point(point) for point in self.points])
+
     def __len__(self) -> int:
         return len(self.points)
 
@@ -77,6 +83,43 @@ class Results:
         state = "" if self.complete else ", interrupted"
         return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
 
+    def _repr_html_(self) -> str:
+        import cutthrough.notebooks as notebooks
+        import cutthrough.reports as reports
+
+        notes = reports.warnings_of(self.points)
+        if not self.complete:
+            notes.append("Points of the sweep are missing.")
+        return notebooks.table(reports.points_table(self).columns, self.title, notes)
+
+    def __add__(self, other: Results) -> Self:
+        """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
+
+        The points of two shares of one sweep are the sweep; a point that both have is kept once. Of different
+        experiments there is no `experiment` that would run again.
+        """
+        if not isinstance(other, Results):
+            return NotImplemented
+        return replace(self, **joined(self, other))
+
+    def __radd__(self, other: int) -> Self:
+        # `sum` starts from 0.
+        return self if other == 0 else NotImplemented
+
+    def compare(self, other: Results, **options: Any) -> Any:
+        """The differences from other results, point by point, with their significance: `cutthrough.comparison`.
+
+        Args:
+            other: The results to compare with.
+            options: As of `cutthrough.comparison.compare`: `names`, `confidence`.
+        """
+        return import_module("cutthrough.comparison").compare(self, other, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
+        table: Any = self.to_arrow()
+        return table.__arrow_c_stream__(requested_schema)
+
     def to_json(self) -> str:
         """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels."""
         return json.dumps({"version": self.version, "points": self.explained().points}, allow_nan=False)
@@ -88,14 +131,15 @@ class Results:
             return self
         known = set(network.places)
         points = [
-            network.loads(place).explain(point) if place in known else point for place, point in enumerate(self.points)
+            as_point(network.loads(place).explain(point)) if place in known else point
+            for place, point in enumerate(self.points)
         ]
         return replace(self, points=points)
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
-        own = ({name: value for name, value in point.items() if name != "jobs"} for point in self.points)
-        return self._table(list(own))
+        own = [{name: value for name, value in point.items() if name != "jobs"} for point in self.points]
+        return self._table(own)
 
     def jobs(self) -> pa.Table:
         """The jobs of all points as an Arrow table: a row for each job of each point, with the point's sweep keys.
@@ -116,10 +160,10 @@ class Results:
             keys = {name: point[name] for name in (*self.axes, "seed") if name in point}
             for job in point.get("jobs", ()):
                 own = {name: value for name, value in job.items() if name != "name"}
-                points.append({"point": number, **keys, "job": job["name"], **own})
+                points.append(Point({"point": number, **keys, "job": job["name"], **own}))
         return points
 
-    def _table(self, points: Sequence[Point]) -> pa.Table:
+    def _table(self, points: Sequence[Mapping[str, Any]]) -> pa.Table:
         import pyarrow as pa
 
         rows = [flatten(point) for point in points]
@@ -207,7 +251,11 @@ class Results:
         explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
         inputs.copy(self.files, directory)
-        atomic.write(directory / "experiment.toml", self._stamped_experiment())
+        if self.experiment:
+            atomic.write(directory / "experiment.toml", self._stamped_experiment())
+        else:
+            # The sum of results of different experiments has none; nor is one that was there the one of these.
+            (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
         explained._save_tables(directory)
         self._save_channels(directory)
@@ -299,9 +347,9 @@ def _hottest(points: Sequence[Point], places: Sequence[int]) -> int:
     return next(place for place in places if heat(points[place]) >= AS_HOT * hottest)
 
 
-def flatten(point: Mapping[str, Any], prefix: str = "") -> Point:
+def flatten(point: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`, and so is `{"a": [{"class": "b", ...}]}` by class."""
-    flat: Point = {}
+    flat: dict[str, Any] = {}
     for name, value in point.items():
         group = _group(value)
         if group is None:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
-from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 from cutthrough.reference import Section, sections, summary
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def text_of(name: str) -> str:
     """
     if name not in names():
         near = difflib.get_close_matches(name, names(), 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: no experiment to start from is called `{name}`{hint}\n   = allowed: {', '.join(names())}"
-        raise ExperimentError(message)
+        hint = f"did you mean `{near[0]}`?" if near else None
+        message = f"no experiment to start from is called `{name}`"
+        raise refuse("", message, allowed=names(), help=hint)
     written = _experiment(name)
     resolved = _resolved(written)
     blocks = [_head(name, written)]

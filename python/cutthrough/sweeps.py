@@ -17,6 +17,7 @@ import cutthrough.remote as remote
 from cutthrough.channels import Network, Outcome, doubles
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.keep.bundles import bundle
+from cutthrough.points import as_point
 from cutthrough.results import Results
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, comple
     described: list[dict[str, Any]] = json.loads(experiment.points())
     held = bundle(experiment)
     return Results(
-        points=[outcome.point for outcome in outcomes],
+        points=[as_point(outcome.point) for outcome in outcomes],
         axes=list(described[0]["keys"]) if described else [],
         title=experiment.title,
         seed=experiment.seed,

@@ -1,26 +1,40 @@
-"""Shapes of machines, to ask and to build experiments from.
+"""Shapes of machines, to query and to build experiments from.
 
->>> from cutthrough import Torus
->>> torus = Torus([8, 8, 8])
+>>> from cutthrough import Topology
+>>> torus = Topology("torus:8x8x8")
 >>> torus.routers, torus.diameter
 (512, 12)
->>> torus.hops(0, 5)
-3
+>>> torus.hops(0, [1, 5, 511]).tolist()
+[1, 3, 3]
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
 
 import cutthrough._core as _core
+from cutthrough.faults import refuse
+from cutthrough.packages import require
+from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import networkx as nx
 
     from matplotlib.figure import Figure
 
-__all__ = ["Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"]
+__all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "shape_of"]
+
+#: Numbers of nodes or routers.
+Indices: TypeAlias = Sequence[int] | npt.NDArray[Any]
+#: A table of an experiment file, or its section.
+Table: TypeAlias = Mapping[str, Any] | Section
+#: The links of a topology: columns of NumPy arrays by name.
+Edges: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 class Topology:
@@ -28,14 +42,22 @@ class Topology:
 
     Args:
         shape: A shorthand such as `"torus:8x8x8"` or `"fat-tree:k=4,n=4"`, or a table as under `[topology]` in an
-            experiment file. Paths in it start from the working directory.
+            experiment file, or its section (`ct.topology.Torus(dims=[8, 8])`). Paths in it start from the working
+            directory.
 
     Raises:
         ExperimentError: There is no such topology.
     """
 
-    def __init__(self, shape: str | Mapping[str, Any]) -> None:
-        self._core = _core.Topology(shape if isinstance(shape, str) else json.dumps(dict(shape)), ".")
+    def __init__(self, shape: str | Table) -> None:
+        self._shape = shape_of(shape)
+
+    @classmethod
+    def _of(cls, shape: _core.Topology) -> Topology:
+        """A topology that is built."""
+        topology = Topology.__new__(Topology)
+        topology._shape = shape
+        return topology
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {self.nodes} nodes, {self.routers} routers>"
@@ -43,132 +65,209 @@ class Topology:
     @property
     def kind(self) -> str:
         """The family's name, as in `topology.kind`."""
-        return self._core.kind
+        return self._shape.kind
 
     @property
     def spec(self) -> dict[str, Any]:
         """The table for `[topology]` of an experiment file."""
-        spec: dict[str, Any] = json.loads(self._core.spec())
+        spec: dict[str, Any] = json.loads(self._shape.spec())
         return spec
 
     @property
     def routers(self) -> int:
         """The number of routers."""
-        return self._core.routers
+        return self._shape.routers
 
     @property
     def nodes(self) -> int:
         """The number of nodes."""
-        return self._core.nodes
+        return self._shape.nodes
 
     @property
     def diameter(self) -> int:
         """The largest distance between two routers that have nodes, in channels."""
-        return self._core.diameter
+        return self._shape.diameter
 
     @property
     def bisection_channels(self) -> int | None:
         """Directed channels that cross the natural bisection in one direction; None where there is no closed form."""
-        return self._core.bisection_channels
+        return self._shape.bisection_channels
 
     @property
     def groups(self) -> int | None:
         """The number of groups, if the machine consists of equal groups of routers; None otherwise."""
-        return self._core.groups
+        return self._shape.groups
 
-    def distance(self, router: int, other: int) -> int:
-        """Channels on a shortest path between two routers."""
-        return self._core.distance(router, other)
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes of channels, by which `[link.CLASS]` tables are called."""
+        return tuple(self._shape.class_names())
 
-    def hops(self, node: int, other: int) -> int:
-        """Channels between routers on a shortest path between two nodes: 0 if they are attached to the same router."""
-        return self._core.hops(node, other)
+    @overload
+    def distance(self, router: int, other: int) -> int: ...
+
+    @overload
+    def distance(self, router: Indices, other: Indices | int) -> npt.NDArray[np.uint32]: ...
+
+    @overload
+    def distance(self, router: int, other: Indices) -> npt.NDArray[np.uint32]: ...
+
+    def distance(self, router: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
+        """Channels on a shortest path between two routers; of arrays, between those of each pair (broadcast)."""
+        return for_pairs("router", self.routers, self._shape.distances, router, other)
+
+    @overload
+    def hops(self, node: int, other: int) -> int: ...
+
+    @overload
+    def hops(self, node: Indices, other: Indices | int) -> npt.NDArray[np.uint32]: ...
+
+    @overload
+    def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
+
+    def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
+        """Channels that a message crosses between two nodes under the default routing, as hop-bytes count them.
+
+        On a torus or mesh whose routers have one node each these are the channels between routers; elsewhere the
+        channels into the network and out of it count too. Of arrays, the hops of each pair (broadcast).
+        """
+        return for_pairs("node", self.nodes, self._shape.hops, node, other)
 
     def coordinates(self, router: int) -> tuple[int, ...]:
         """A router's coordinates, named by `coordinate_names`."""
-        return tuple(self._core.coordinates(router))
+        return tuple(self._shape.coordinates(router))
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """What a router's coordinates are called."""
-        return tuple(self._core.coordinate_names())
+        return tuple(self._shape.coordinate_names())
+
+    def coordinate_array(self) -> npt.NDArray[np.int32]:
+        """The coordinates of every router: a row for each."""
+        return np.frombuffer(self._shape.coordinate_table(), np.int32).reshape(self.routers, -1)
 
     def router_of(self, node: int) -> int:
         """The router that a node is attached to."""
-        return self._core.router_of(node)
+        return self._shape.router_of(node)
+
+    def node_routers(self) -> npt.NDArray[np.uint32]:
+        """The router of every node of the topology."""
+        return np.frombuffer(self._shape.attachments(), np.uint32)
 
     def channels(self) -> list[tuple[int, int, str]]:
         """Every channel between routers: from, to, and its class."""
-        return self._core.channels()
+        return self._shape.channels()
+
+    def edges(self, link: Table | None = None) -> Edges:
+        """Every channel between routers, as arrays of equal length.
+
+        Args:
+            link: The table of `[link]`, with tables for classes of channels where they differ; it gives the bandwidths.
+
+        Returns:
+            `source` and `target`, numbers of routers; `class`, names; and `bandwidth_bit_per_s`, NaN where it is not
+            known.
+
+        Raises:
+            ExperimentError: A bandwidth is none.
+        """
+        table = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
+        inner = (table["source_router"] >= 0) & (table["target_router"] >= 0)
+        kinds = table["class"][inner]
+        return {
+            "source": table["source_router"][inner],
+            "target": table["target_router"][inner],
+            "class": np.array(self.classes)[kinds],
+            "bandwidth_bit_per_s": self._bandwidths(link)[kinds],
+        }
+
+    def to_networkx(self, link: Table | None = None, *, nodes: bool = True) -> nx.MultiDiGraph[str]:
+        """The machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
+
+        Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind`, `id` and, of routers,
+        their coordinates by name. Edges have `class` and, where it is known, `bandwidth_bit_per_s`.
+
+        Args:
+            link: As of `edges`.
+            nodes: Whether nodes are vertices too.
+
+        Raises:
+            MissingPackage: networkx is not installed.
+        """
+        networkx = require("networkx", f"{type(self).__name__}.to_networkx")
+        graph = networkx.MultiDiGraph(kind=self.kind)
+        names = self.coordinate_names
+        for router, row in enumerate(self.coordinate_array().tolist()):
+            graph.add_node(f"r{router}", kind="router", id=router, **dict(zip(names, row, strict=True)))
+        edges = self.edges(link)
+        graph.add_edges_from(_labelled(edges["source"], edges["target"], edges["class"], edges["bandwidth_bit_per_s"]))
+        if nodes:
+            speeds = dict(zip(self.classes, self._bandwidths(link).tolist(), strict=True))
+            for node, router in enumerate(self.node_routers().tolist()):
+                graph.add_node(f"n{node}", kind="node", id=node)
+                graph.add_edge(f"n{node}", f"r{router}", **_attributes("injection", speeds["injection"]))
+                graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
+        result: nx.MultiDiGraph[str] = graph
+        return result
+
+    def _bandwidths(self, link: Table | None) -> npt.NDArray[np.float64]:
+        """The bandwidth of each class of channels in bits per second; NaN where it is not known."""
+        table = plain(link or {})
+        written = [table.get(name, {}).get("bandwidth", table.get("bandwidth")) for name in self.classes]
+        return np.array([np.nan if text is None else float(_core.bits_per_second(text)) for text in written])
 
     def draw(self, title: str = "") -> Figure:
         """A picture of the machine: routers, nodes and wires, of a large one groups of routers and bundles of wires."""
         import cutthrough.plots.machine as machine
         from cutthrough.channels import Machine
 
-        return machine.draw(Machine.of(self._core), title)
+        return machine.draw(Machine.of(self._shape), title)
 
 
-class SingleSwitch(Topology):
-    """One router with a node on every port.
+def shape_of(shape: str | Table) -> _core.Topology:
+    """A topology from its shorthand, its table or its section.
 
-    Args:
-        ports: The number of ports, and of nodes.
+    Raises:
+        ExperimentError: There is no such topology.
     """
-
-    def __init__(self, ports: int) -> None:
-        super().__init__({"kind": "single-switch", "ports": ports})
-
-
-class FatTree(Topology):
-    """A k-ary n-tree: k^n nodes under n levels of routers with 2k ports.
-
-    Args:
-        k: Downward ports of a router.
-        n: Levels.
-    """
-
-    def __init__(self, k: int, n: int) -> None:
-        super().__init__({"kind": "fat-tree", "k": k, "n": n})
+    if isinstance(shape, str):
+        return _core.Topology(shape, ".")
+    try:
+        text = json.dumps(plain(shape))
+    except (TypeError, ValueError) as error:
+        raise refuse("topology", f"the table cannot be read: {error}") from None
+    return _core.Topology(text, ".")
 
 
-class Torus(Topology):
-    """A k-ary n-cube: a grid whose every dimension closes into a ring.
-
-    Args:
-        dims: Routers along each dimension; they are numbered first dimension fastest.
-        nodes_per_router: Nodes on each router.
-    """
-
-    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__({"kind": "torus", "dims": list(dims), "nodes_per_router": nodes_per_router})
-
-
-class Mesh(Topology):
-    """A grid of any dimensions, open at its edges.
-
-    Args:
-        dims: Routers along each dimension; they are numbered first dimension fastest.
-        nodes_per_router: Nodes on each router.
-    """
-
-    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__({"kind": "mesh", "dims": list(dims), "nodes_per_router": nodes_per_router})
+def _numbers(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
+    """Numbers below a count, checked."""
+    held = np.asarray(values)
+    if held.dtype.kind not in "iu" and held.size:
+        message = f"{what}s are numbered by whole numbers, not by {held.dtype}"
+        raise TypeError(message)
+    wrong = (held < 0) | (held >= count)
+    if wrong.any():
+        message = f"no {what} {held[wrong].flat[0]}; there are {count}"
+        raise IndexError(message)
+    return held
 
 
-class Dragonfly(Topology):
-    """Groups of routers, each wired to the other groups by global channels.
+def for_pairs(
+    what: str, count: int, query: Any, one: Indices | int, other: Indices | int
+) -> npt.NDArray[np.uint32] | int:
+    """The answer to a query for two numbers, or for each pair of two arrays."""
+    pairs = np.broadcast_arrays(_numbers(what, one, count), _numbers(what, other, count))
+    asked = [part.astype(np.uint32).tobytes() for part in pairs]
+    found = np.frombuffer(query(*asked), np.uint32).reshape(pairs[0].shape)
+    return found if found.ndim else int(found)
 
-    Args:
-        h: Global ports of a router.
-        p: Nodes on each router; without it, h.
-        a: Routers of a group; without it, 2h.
-        g: Groups; without it, ah + 1.
-        keys: Other keys of the experiment file, such as `arrangement="absolute"`.
-    """
 
-    def __init__(
-        self, h: int, *, p: int | None = None, a: int | None = None, g: int | None = None, **keys: Any
-    ) -> None:
-        sizes = {name: size for name, size in (("p", p), ("a", a), ("g", g)) if size is not None}
-        super().__init__({"kind": "dragonfly", "h": h, **sizes, **keys})
+def _labelled(*columns: npt.NDArray[Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """The edges of a graph between routers."""
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [(f"r{source}", f"r{target}", _attributes(name, speed)) for source, target, name, speed in rows]
+
+
+def _attributes(name: str, bandwidth: float) -> dict[str, Any]:
+    """The attributes of an edge."""
+    return {"class": name} | ({} if np.isnan(bandwidth) else {"bandwidth_bit_per_s": bandwidth})

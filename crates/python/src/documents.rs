@@ -3,6 +3,8 @@
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
+use crate::errors::Parts;
+
 /// The lists of `cutthrough list`, and the sections whose kinds they name.
 const KINDS: [(&str, &str); 7] = [
     ("topologies", "topology"),
@@ -43,10 +45,27 @@ pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> 
     Some((latency.distance.as_ns(), latency.length.as_ns()))
 }
 
+/// Bits per second of a bandwidth as experiment files write it, such as `400 Gb/s`.
+#[pyfunction]
+pub fn bits_per_second(text: &str) -> PyResult<u64> {
+    let parsed = text.parse::<units::Bandwidth>();
+    parsed.map(|bandwidth| bandwidth.0).map_err(|error| {
+        let message = error.to_string();
+        Parts { message: &message, key: "link.bandwidth", ..Parts::default() }
+            .raise(format!("error: bandwidth: {message}"))
+    })
+}
+
 /// JSON: the documentation of every section of the experiment file and of its keys.
 #[pyfunction]
 pub fn reference() -> String {
     json!(sim::reference()).to_string()
+}
+
+/// The JSON Schema of what a point measures.
+#[pyfunction]
+pub fn result_schema() -> String {
+    sim::result_schema().to_string()
 }
 
 /// The JSON Schema of the experiment file.

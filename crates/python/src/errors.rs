@@ -3,13 +3,15 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use sim::PointError;
 
 create_exception!(
     cutthrough._core,
     ExperimentError,
     PyValueError,
-    "The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."
+    "The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed, which are attributes as \
+     well."
 );
 create_exception!(
     cutthrough._core,
@@ -19,14 +21,74 @@ create_exception!(
 );
 create_exception!(cutthrough._core, Cancelled, PyException, "A run was cancelled through its `Progress`.");
 
-/// An error of the experiment, as Python raises it.
-pub fn wrong(error: &sim::ExperimentError) -> PyErr {
-    ExperimentError::new_err(error.to_string())
+/// The parts of an error, which are attributes of the exception: what is not known is empty or none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts<'a> {
+    /// What is wrong, without its place.
+    pub message: &'a str,
+    /// The path of the key at fault, or the option.
+    pub key: &'a str,
+    /// The file at fault, or the option that overrides it.
+    pub file: Option<&'a str>,
+    /// The line in it, from 1.
+    pub line: Option<u64>,
+    /// The column in it, from 1.
+    pub column: Option<u64>,
+    /// What would be right, if it is one of a list.
+    pub allowed: &'a [String],
+    /// What to do.
+    pub help: Option<&'a str>,
 }
 
-/// A topology that cannot be built, as Python raises it.
-pub fn wrong_topology(error: &dyn std::fmt::Display) -> PyErr {
-    ExperimentError::new_err(format!("error: topology: {error}"))
+impl Parts<'_> {
+    /// Sets the attributes of an exception, or those that a class of exceptions has by default.
+    fn set_on(&self, py: Python<'_>, target: &Bound<'_, PyAny>) -> PyResult<()> {
+        target.setattr("message", self.message)?;
+        target.setattr("key", self.key)?;
+        target.setattr("file", self.file)?;
+        target.setattr("line", self.line)?;
+        target.setattr("column", self.column)?;
+        target.setattr("allowed", PyTuple::new(py, self.allowed)?)?;
+        target.setattr("help", self.help)
+    }
+
+    /// The exception with a text and these attributes.
+    pub fn raise(&self, text: String) -> PyErr {
+        Python::attach(|py| {
+            let error = ExperimentError::new_err(text);
+            match self.set_on(py, error.value(py)) {
+                Ok(()) => error,
+                Err(failure) => failure,
+            }
+        })
+    }
+}
+
+/// Gives the class `ExperimentError` the attributes of an error of which nothing but the text is known.
+pub fn set_defaults(py: Python<'_>) -> PyResult<()> {
+    Parts::default().set_on(py, &py.get_type::<ExperimentError>())
+}
+
+/// An error of the experiment, as Python raises it.
+pub fn wrong(error: &sim::ExperimentError) -> PyErr {
+    let position = error.position.as_ref();
+    let parts = Parts {
+        message: &error.message,
+        key: &error.key,
+        file: (!error.file.is_empty()).then_some(&*error.file),
+        line: position.map(|position| position.line as u64),
+        column: position.map(|position| position.column as u64),
+        allowed: &error.allowed,
+        help: error.help.as_deref(),
+    };
+    parts.raise(error.to_string())
+}
+
+/// A topology that cannot be built, as Python raises it; `key` is the one under `[topology]`, if one is at fault.
+pub fn wrong_topology(key: &str, error: &dyn std::fmt::Display) -> PyErr {
+    let (message, key) = (error.to_string(), format!("topology.{key}"));
+    Parts { message: &message, key: key.trim_end_matches('.'), ..Parts::default() }
+        .raise(format!("error: topology: {message}"))
 }
 
 /// Why a point has no result, as Python raises it.

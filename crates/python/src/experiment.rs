@@ -73,6 +73,13 @@ impl Experiment {
         Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
     }
 
+    /// JSON: what is written, with the options that override it: `{"sections": {...}, "sweep": [{"keys":
+    /// [[key, values], ...], "labels": null}, ...]}`.
+    fn written(&self) -> String {
+        let (sections, sweep) = self.inner.written();
+        json!({ "sections": sections, "sweep": sweep }).to_string()
+    }
+
     /// One point as TOML, with every default written out.
     fn resolved_point(&self, point: usize) -> PyResult<String> {
         Ok(self.inner.resolved(self.point(point)?))
@@ -95,7 +102,7 @@ impl Experiment {
     fn topology(&self, py: Python<'_>, point: usize) -> PyResult<Topology> {
         let point = self.point(point)?;
         let base = self.inner.base_dir();
-        let built = py.detach(|| point.spec.topology.build(base)).map_err(|error| wrong_topology(&error))?;
+        let built = py.detach(|| point.spec.topology.build(base)).map_err(|error| wrong_topology(error.key, &error))?;
         Ok(Topology::of(point.spec.topology.clone(), built))
     }
 

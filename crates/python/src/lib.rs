@@ -13,7 +13,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::documents::{catalogue, message_latency, reference, schema};
+    use crate::documents::{bits_per_second, catalogue, message_latency, reference, result_schema, schema};
     #[pymodule_export]
     use crate::errors::{Cancelled, ExperimentError, RunError};
     #[pymodule_export]
@@ -27,6 +27,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::errors::set_defaults(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -15,8 +15,8 @@ use crate::errors::wrong_topology;
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Topology {
     /// None for a machine that was read from a file of another kind.
-    spec: Option<TopologySpec>,
-    inner: Arc<dyn topology::Topology>,
+    pub spec: Option<TopologySpec>,
+    pub inner: Arc<dyn topology::Topology>,
 }
 
 /// Floats as bytes in the machine's order, which NumPy takes over without a copy.
@@ -29,6 +29,36 @@ pub fn doubles<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyBytes> {
 fn integers<'py>(py: Python<'py>, values: impl Iterator<Item = i32>) -> Bound<'py, PyBytes> {
     let bytes: Vec<u8> = values.flat_map(i32::to_ne_bytes).collect();
     PyBytes::new(py, &bytes)
+}
+
+/// 32-bit numbers from bytes in the machine's order.
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
+}
+
+/// For each pair of numbers below a limit, what a function gives for it: 32-bit numbers.
+pub fn for_pairs<'py>(
+    py: Python<'py>,
+    (one, other): (&[u8], &[u8]),
+    limit: u32,
+    between: impl Fn(u32, u32) -> u32 + Send + Sync,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (one, other) = (words(one), words(other));
+    if let Some(number) = one.iter().chain(&other).find(|&&number| number >= limit) {
+        return Err(PyIndexError::new_err(format!(
+            "there is no {number}; numbers are 0 to {}",
+            limit.saturating_sub(1)
+        )));
+    }
+    let found: Vec<u8> =
+        py.detach(|| one.iter().zip(&other).flat_map(|(&one, &other)| between(one, other).to_ne_bytes()).collect());
+    Ok(PyBytes::new(py, &found))
+}
+
+/// An error of a table, without its place in the text that Python has written.
+pub fn unplaced(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
 /// What stands for nothing in a table of numbers.
@@ -87,11 +117,11 @@ impl Topology {
     #[new]
     fn new(shape: &str, base_dir: &str) -> PyResult<Self> {
         let spec: TopologySpec = if shape.starts_with('{') {
-            serde_json::from_str(shape).map_err(|error| wrong_topology(&error))?
+            serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
         } else {
-            shape.parse().map_err(|error: topology::TopologyError| wrong_topology(&error))?
+            shape.parse().map_err(|error: topology::TopologyError| wrong_topology(error.key, &error))?
         };
-        let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong_topology(&error))?;
+        let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong_topology(error.key, &error))?;
         Ok(Self { spec: Some(spec), inner })
     }
 
@@ -130,18 +160,27 @@ impl Topology {
         self.inner.bisection_channels()
     }
 
-    /// Channels on a shortest path between two routers.
-    fn distance(&self, router: u32, other: u32) -> PyResult<u32> {
-        Ok(self.inner.distance(self.router(router)?, self.router(other)?))
+    /// Channels on a shortest path, for pairs of routers: 32-bit numbers in and out.
+    fn distances<'py>(&self, py: Python<'py>, routers: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let between = |one, other| self.inner.distance(RouterId(one), RouterId(other));
+        for_pairs(py, (routers, others), self.inner.routers(), between)
     }
 
-    /// Channels between routers on a shortest path between two nodes.
-    fn hops(&self, node: u32, other: u32) -> PyResult<u32> {
-        let router = |node: u32| Ok::<_, PyErr>(self.inner.attachment(self.node(node)?).0);
-        Ok(self.inner.distance(router(node)?, router(other)?))
+    /// Hops, as `mapping::Hops` counts them, for pairs of nodes: 32-bit numbers in and out.
+    fn hops<'py>(&self, py: Python<'py>, nodes: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let hops = mapping::NodeHops::new(&*self.inner)
+            .map_err(|error| wrong_topology(error.key.unwrap_or_default(), &error))?;
+        let between = |one, other| hops.between(NodeId(one), NodeId(other));
+        for_pairs(py, (nodes, others), self.inner.nodes(), between)
     }
 
-    /// The router that a node hangs on.
+    /// The router of every node, as 32-bit numbers.
+    fn attachments<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let nodes = (0..self.inner.nodes()).map(NodeId);
+        integers(py, nodes.map(|node| self.inner.attachment(node).0.0 as i32))
+    }
+
+    /// The router that a node is attached to.
     fn router_of(&self, node: u32) -> PyResult<u32> {
         Ok(self.inner.attachment(self.node(node)?).0.0)
     }

@@ -39,7 +39,7 @@ pub use point::{PointError, analyze_point, check_point, run_point, validate_poin
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,
-    PairResult, PhaseResult, PointResult, Warning,
+    PairResult, PhaseResult, PointResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use run::outcome::{RunError, RunOptions};

@@ -12,6 +12,7 @@ import cutthrough.keep.identity as identity
 from cutthrough.channels import Network, Outcome
 from cutthrough.keep.bundles import bundle
 from cutthrough.keep.folder import Folder, Manifest, recall
+from cutthrough.points import as_point
 from cutthrough.results import Results
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _experiment(directory: Path, manifest: Manifest) -> tuple[_core.Experiment, 
 
 def _results(experiment: _core.Experiment, manifest: Manifest, outcomes: Sequence[Outcome]) -> Results:
     return Results(
-        points=[outcome.point for outcome in outcomes],
+        points=[as_point(outcome.point) for outcome in outcomes],
         axes=manifest.axes,
         title=experiment.title,
         seed=experiment.seed,

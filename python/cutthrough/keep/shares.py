@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,5 +60,5 @@ def ranges(points: Sequence[int]) -> str:
 
 
 def _refuse(wanted: str, why: str) -> NoReturn:
-    message = f"error: points {wanted}: {why}"
-    raise ExperimentError(message)
+    message = f"points {wanted}: {why}"
+    raise refuse("", message)

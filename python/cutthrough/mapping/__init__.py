@@ -6,8 +6,8 @@
 1.0
 """
 
+from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import TaskGraph
-from cutthrough.mapping.machines import Machine
 from cutthrough.mapping.solving import MappingResult, evaluate_places, map_tasks
 
 __all__ = ["Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"]

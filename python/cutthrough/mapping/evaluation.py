@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
-from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,10 +112,10 @@ def _write(graph: TaskGraph, directory: Path) -> str:
     phases = graph.about["phases"]
     if len(phases) > 1 or any(phase["groups"] for phase in phases):
         message = (
-            "error: a graph of several phases or with multicasts can be simulated only where it is named, by "
+            "a graph of several phases or with multicasts can be simulated only where it is named, by "
             "generators or files, and numbered anew once at most"
         )
-        raise ExperimentError(message)
+        raise refuse("", message)
     arcs = graph.arcs()
     rows = zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True)
     lines = [f"{one},{other},{size}\n" for one, other, size in rows]

@@ -10,7 +10,7 @@ import difflib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,13 +37,13 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
     """
     if form not in FORMATS:
         near = difflib.get_close_matches(form, FORMATS, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: format: there is no `{form}`{hint}\n   = allowed: {', '.join(FORMATS)}"
-        raise ExperimentError(message)
+        hint = f"did you mean `{near[0]}`?" if near else None
+        message = f"there is no `{form}`"
+        raise refuse("format", message, allowed=list(FORMATS), help=hint)
     names = mapping.machine.node_names() if hosts is None else list(hosts)
     if len(names) < mapping.machine.nodes:
-        message = f"error: hosts: {len(names)} hosts are given for {mapping.machine.nodes} nodes"
-        raise ExperimentError(message)
+        message = f"{len(names)} hosts are given for {mapping.machine.nodes} nodes"
+        raise refuse("hosts", message)
     return FORMATS[form](mapping, names)
 
 
@@ -75,10 +75,8 @@ def _own_cores(mapping: Mapped, form: str) -> list[int]:
     found = cores(mapping)
     most, limit = max(found) + 1, mapping.machine.cores_per_node
     if most > limit:
-        message = (
-            f"error: format: {form} gives every task a core; a node has {most} tasks, and cores: {limit} (--cores)"
-        )
-        raise ExperimentError(message)
+        message = f"{form} gives every task a core; a node has {most} tasks, and cores: {limit} (--cores)"
+        raise refuse("format", message)
     return found
 
 
@@ -108,16 +106,16 @@ def cray_rank_order(mapping: Mapped, names: Sequence[str]) -> str:
     if max(on_node) >= len(on_node):
         idle = next(place for place in range(max(on_node)) if place not in on_node)
         message = (
-            "error: format: cray-rank-order fills nodes one after the other; this mapping leaves node "
+            "cray-rank-order fills nodes one after the other; this mapping leaves node "
             f"{names[idle]} empty before others (allocate no more nodes than needed)"
         )
-        raise ExperimentError(message)
+        raise refuse("format", message)
     if len(set(counts[:-1])) > 1 or counts[-1] > counts[0]:
         message = (
-            "error: format: cray-rank-order fills nodes one after the other with as many ranks each; this mapping has "
+            "cray-rank-order fills nodes one after the other with as many ranks each; this mapping has "
             f"from {min(counts)} to {max(counts)} (set --tasks-per-node)"
         )
-        raise ExperimentError(message)
+        raise refuse("format", message)
     return _lines([",".join(map(str, on_node[place])) for place in sorted(on_node)])
 
 

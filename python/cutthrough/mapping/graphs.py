@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cutthrough._core as _core
-from cutthrough.errors import ExperimentError
-from cutthrough.mapping.arrays import whole_number, whole_numbers
+from cutthrough.arrays import numbers, whole_number, whole_numbers
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ __all__ = ["TaskGraph"]
 
 #: The most tasks of a graph, and the most bytes of a step.
 MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
+#: The largest seed.
+MOST_SEED = (1 << 63) - 1
 
 
 class TaskGraph:
@@ -37,6 +39,7 @@ class TaskGraph:
     """
 
     def __init__(self, graph: str | Path, seed: int = 1) -> None:
+        seed = whole_number("seed", seed, 0, MOST_SEED)
         self._core = _core.TaskGraph.read(str(graph), ".", seed)
         self._source: dict[str, Any] | None = {"graph": str(graph), "seed": seed}
 
@@ -75,12 +78,12 @@ class TaskGraph:
             whole_numbers("sizes", sizes, MOST_BYTES),
         ]
         if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
-            message = "error: sources, targets and sizes are arrays of one dimension and of the same length"
-            raise ExperimentError(message)
+            message = "sources, targets and sizes are arrays of one dimension and of the same length"
+            raise refuse("", message)
         if float(columns[2].sum(dtype=np.float64)) > MOST_BYTES:
-            message = "error: the graph sends more than 2^50 bytes a step"
-            raise ExperimentError(message)
-        given = b"" if loads is None else np.asarray(loads, np.float64).tobytes()
+            message = "the graph sends more than 2^50 bytes a step"
+            raise refuse("", message)
+        given = b"" if loads is None else numbers("loads", loads).tobytes()
         one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
         return cls._of(_core.TaskGraph.of_arcs(count, one, other, columns[2].tobytes(), given))
 
@@ -93,8 +96,8 @@ class TaskGraph:
         """
         held = np.array(matrix)
         if held.ndim != 2 or held.shape[0] != held.shape[1]:
-            message = f"error: a matrix of bytes between tasks is square, not of shape {held.shape}"
-            raise ExperimentError(message)
+            message = f"a matrix of bytes between tasks is square, not of shape {held.shape}"
+            raise refuse("", message)
         np.fill_diagonal(held, 0)
         sources, targets = np.nonzero(held)
         return cls.from_arcs(len(held), sources, targets, held[sources, targets])
@@ -158,7 +161,12 @@ class TaskGraph:
         return {name: np.frombuffer(data, kinds[name]) for name, data in self._core.arcs().items()}
 
     def shuffled(self, seed: int) -> TaskGraph:
-        """The same graph with its tasks numbered at random."""
+        """The same graph with its tasks numbered at random, by a seed from 0.
+
+        Raises:
+            ExperimentError: The seed is no such number.
+        """
+        seed = whole_number("seed", seed, 0, MOST_SEED)
         named = self._source if self._source and "shuffle" not in self._source else None
         return TaskGraph._of(self._core.shuffled(seed), named and {**named, "shuffle": seed})
 

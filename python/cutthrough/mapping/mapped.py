@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from cutthrough.machines import Machine
     from cutthrough.mapping.graphs import TaskGraph
-    from cutthrough.mapping.machines import Machine
 
 __all__ = ["Mapped"]
 

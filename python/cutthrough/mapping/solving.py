@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
-from cutthrough.errors import ExperimentError
-from cutthrough.mapping.arrays import whole_numbers
-from cutthrough.mapping.graphs import TaskGraph
-from cutthrough.mapping.machines import Machine
+import cutthrough.notebooks as notebooks
+from cutthrough.arrays import whole_number, whole_numbers
+from cutthrough.faults import refuse
+from cutthrough.machines import Machine
+from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
+from cutthrough.sections.base import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.results import Results
+    from cutthrough.topologies import Topology
 
     Integers = npt.NDArray[np.uint32]
 
@@ -112,8 +115,8 @@ class MappingResult:
         """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i."""
         target = Path(path)
         if not target.name or target.is_dir():
-            message = f"error: {path}: the mapping goes to a file, and this is a folder"
-            raise ExperimentError(message)
+            message = f"{path}: the mapping goes to a file, and this is a folder"
+            raise refuse("", message)
         text = self.export(form, hosts)
         unfinished = target.with_name(f".{target.name}.part")
         unfinished.write_text(text, encoding="utf-8")
@@ -149,7 +152,7 @@ class MappingResult:
 
 def map_tasks(
     graph: TaskGraph | str,
-    machine: Machine | str,
+    machine: Machine | Topology | str,
     strategy: str = "auto",
     *,
     fixed: Mapping[int, int] | None = None,
@@ -161,11 +164,11 @@ def map_tasks(
 
     Args:
         graph: The tasks, or an argument of `TaskGraph`.
-        machine: Where they may run, or an argument of `Machine`.
+        machine: Where they may run, or an argument of `Machine`, such as `ct.Torus([8, 8, 8])`.
         strategy: One of `cutthrough list strategies`.
         fixed: Tasks whose place is given: task to place (index into the machine's allocated nodes).
         current: The places of the tasks now, for strategies that move few of them.
-        watcher: Notified of the progress of the search.
+        watcher: Notified of the progress of the search. Without it there is a bar in notebooks, and nothing elsewhere.
         options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
 
     Raises:
@@ -173,20 +176,23 @@ def map_tasks(
         KeyboardInterrupt: Ctrl-C was pressed; the search has stopped.
     """
     graph = TaskGraph(graph) if isinstance(graph, str) else graph
-    machine = Machine(machine) if isinstance(machine, str) else machine
+    machine = machine if isinstance(machine, Machine) else Machine(machine)
     budget = options.get("budget") or 0.0
     if not (math.isfinite(budget) and budget >= 0.0):
-        message = f"error: budget: {budget} is no number of seconds from 0 that is not infinite"
-        raise ExperimentError(message)
+        message = f"{budget} is no number of seconds from 0 that is not infinite"
+        raise refuse("budget", message)
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
-    spec = {"strategy": strategy, **{key: value for key, value in options.items() if value is not None}}
+    for key, least in (("tasks_per_node", 1), ("seed", 0)):
+        if options.get(key) is not None:
+            options[key] = whole_number(key, options[key], least, MOST_SEED)
+    spec = {"strategy": strategy, **{key: plain(value) for key, value in options.items() if value is not None}}
     places = None if current is None else _places("current", current, graph, machine).tobytes()
     pinned = _pinned(fixed or {}, graph, machine)
     start = time.perf_counter()
     found = _solve(
         lambda progress: _core.map_tasks(graph._core, machine._core, json.dumps(spec), pinned, places, progress),
-        watcher,
+        watcher or notebooks.search_bar(),
     )
     return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
 
@@ -195,9 +201,9 @@ def _check(key: str, value: str, known: Sequence[str]) -> None:
     """Refuses an unknown word and names the nearest known one."""
     if value not in known:
         near = difflib.get_close_matches(value, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: {key}: there is no `{value}`{hint}\n   = allowed: {', '.join(known)}"
-        raise ExperimentError(message)
+        hint = f"did you mean `{near[0]}`?" if near else None
+        message = f"there is no `{value}`"
+        raise refuse(key, message, allowed=list(known), help=hint)
 
 
 def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:
@@ -214,10 +220,10 @@ def _places(name: str, places: npt.ArrayLike, graph: TaskGraph, machine: Machine
     held = whole_numbers(name, places, machine.nodes - 1)
     if held.shape != (graph.tasks,):
         message = (
-            f"error: {name}: its shape is {held.shape}; a mapping has a place from 0 to {machine.nodes - 1} for each "
+            f"its shape is {held.shape}; a mapping has a place from 0 to {machine.nodes - 1} for each "
             f"of the {graph.tasks} tasks"
         )
-        raise ExperimentError(message)
+        raise refuse(name, message)
     return held.astype(np.uint32)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from cutthrough.points import Point
     from cutthrough.reproduce.claims import Claim
     from cutthrough.reproduce.papers import Paper
     from cutthrough.results import Results
@@ -199,19 +198,19 @@ class _KeptJob(sweeps.Job):
         return self.experiment.topology(self.index).nodes
 
 
-def _keep(store: Path | None, name: str, measured: Point) -> None:
+def _keep(store: Path | None, name: str, measured: Mapping[str, Any]) -> None:
     if store is None:
         return
     store.mkdir(parents=True, exist_ok=True)
     atomic.write(store / f"{name}.json", json.dumps(measured))
 
 
-def _recall(store: Path | None, name: str) -> Point | None:
+def _recall(store: Path | None, name: str) -> dict[str, Any] | None:
     """A kept point; None if there is none that can be read."""
     if store is None:
         return None
     try:
-        point: Point = json.loads((store / f"{name}.json").read_text(encoding="utf-8"))
+        point: dict[str, Any] = json.loads((store / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return point

@@ -45,7 +45,24 @@ impl MachineSource {
     /// # Errors
     /// If the machine is of no known form, or an option does not fit it. An error names the file and the line, or the key.
     pub fn read(&self, base: &Path) -> Result<Machine, MachineError> {
-        let mut found = self.find(base)?;
+        self.complete(self.find(base)?, base)
+    }
+
+    /// The machine of a topology that is built, under the name `machine`; `spec` is how experiment files name it.
+    ///
+    /// # Errors
+    /// If an option does not fit it.
+    pub fn of_topology(
+        &self,
+        topology: Arc<dyn Topology>,
+        spec: Option<TopologySpec>,
+        base: &Path,
+    ) -> Result<Machine, MachineError> {
+        let about = About { name: self.machine.clone(), topology: spec, ..About::default() };
+        self.complete(Found { topology, about, cores: None, used: None }, base)
+    }
+
+    fn complete(&self, mut found: Found, base: &Path) -> Result<Machine, MachineError> {
         if let Some(file) = &self.node {
             found.about.node = Some(read_node(file, base)?);
         }

@@ -7,7 +7,8 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
 use workload::tasks::{self, ArcList, GraphError, GraphSpec};
 
-use super::{numbers, words, wrong, wrong_at};
+use super::{numbers, wrong, wrong_in};
+use crate::topology::words;
 
 /// What the tasks of an application send to one another in a step.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -16,7 +17,7 @@ pub struct TaskGraph {
 }
 
 fn raise(error: &GraphError) -> PyErr {
-    wrong_at(error.key.filter(|_| error.file.is_none()), error)
+    wrong_in(error.file.as_deref(), error.line, error.key, (&error.message, error.to_string()))
 }
 
 fn copies(graphs: &[PyRef<'_, TaskGraph>]) -> Vec<tasks::TaskGraph> {

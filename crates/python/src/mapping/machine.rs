@@ -5,10 +5,11 @@ use std::path::Path;
 use mapping::{MachineError, MachineSource, RankOrder};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::json;
 
-use super::{wrong, wrong_at};
-use crate::topology::Topology;
+use super::{wrong_at, wrong_in};
+use crate::topology::{Topology, for_pairs};
 
 /// A topology with cores and an allocation.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -17,13 +18,39 @@ pub struct Machine {
 }
 
 fn raise(error: &MachineError) -> PyErr {
-    wrong_at(error.key.filter(|_| error.file.is_none()), error)
+    wrong_in(error.file.as_deref(), error.line, error.key, (&error.message, error.to_string()))
 }
 
 impl Machine {
     fn no_rank(&self) -> PyErr {
         PyIndexError::new_err(format!("no such rank; there are {}", self.inner.ranks()))
     }
+}
+
+/// The options of a machine, besides what it is.
+fn source(
+    machine: &str,
+    cores: Option<u32>,
+    rank_order: &str,
+    allocation: Option<&str>,
+    node: Option<&str>,
+) -> PyResult<MachineSource> {
+    let rank_order = match rank_order {
+        "TXYZ" => RankOrder::CoresFirst,
+        "XYZT" => RankOrder::NodesFirst,
+        other => {
+            let message = format!("`{}` is not TXYZ or XYZT", other.escape_debug());
+            return Err(wrong_at(Some("rank_order"), &message));
+        }
+    };
+    let machine = machine.to_owned();
+    Ok(MachineSource {
+        machine,
+        cores,
+        rank_order,
+        allocation: allocation.map(str::to_owned),
+        node: node.map(str::to_owned),
+    })
 }
 
 #[pymethods]
@@ -38,20 +65,26 @@ impl Machine {
         node: Option<&str>,
         base_dir: &str,
     ) -> PyResult<Self> {
-        let rank_order = match rank_order {
-            "TXYZ" => RankOrder::CoresFirst,
-            "XYZT" => RankOrder::NodesFirst,
-            other => return Err(wrong(&format!("rank-order: `{}` is not TXYZ or XYZT", other.escape_debug()))),
-        };
-        let source = MachineSource {
-            machine: machine.to_owned(),
-            cores,
-            rank_order,
-            allocation: allocation.map(str::to_owned),
-            node: node.map(str::to_owned),
-        };
+        let source = source(machine, cores, rank_order, allocation, node)?;
         let read = py.detach(|| source.read(Path::new(base_dir)));
         read.map(|inner| Self { inner }).map_err(|error| raise(&error))
+    }
+
+    /// A machine of a topology that is built.
+    #[staticmethod]
+    fn of_topology(
+        py: Python<'_>,
+        topology: &Topology,
+        name: &str,
+        cores: Option<u32>,
+        rank_order: &str,
+        allocation: Option<&str>,
+        node: Option<&str>,
+    ) -> PyResult<Self> {
+        let source = source(name, cores, rank_order, allocation, node)?;
+        let (shape, spec) = (topology.inner.clone(), topology.spec.clone());
+        let made = py.detach(|| source.of_topology(shape, spec, Path::new(".")));
+        made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
     /// The number of allocated nodes.
@@ -120,12 +153,10 @@ impl Machine {
         json!({ "name": about.name, "node": node, "link": link, "notes": about.notes }).to_string()
     }
 
-    /// Hops between two places.
-    fn hops(&self, place: u32, other: u32) -> PyResult<u32> {
-        if place.max(other) >= self.inner.places() {
-            return Err(PyIndexError::new_err(format!("no such place; there are {}", self.inner.places())));
-        }
-        Ok(self.inner.hops().hops(place, other))
+    /// Hops, for pairs of places: 32-bit numbers in and out.
+    fn hops<'py>(&self, py: Python<'py>, places: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let hops = self.inner.hops();
+        for_pairs(py, (places, others), self.inner.places(), |one, other| hops.hops(one, other))
     }
 
     /// The place and the core of a rank.

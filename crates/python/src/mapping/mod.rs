@@ -10,7 +10,7 @@ pub use solve::{MapProgress, map_tasks, mapping_catalogue, measure_mapping};
 
 use pyo3::prelude::*;
 
-use crate::errors::ExperimentError;
+use crate::errors::Parts;
 
 /// Whole numbers as bytes in the machine's order.
 fn numbers<'py, const N: usize, T>(
@@ -22,19 +22,26 @@ fn numbers<'py, const N: usize, T>(
     pyo3::types::PyBytes::new(py, &bytes)
 }
 
-/// 32-bit numbers from bytes in the machine's order.
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
-}
-
+/// An error without a key, as Python raises it.
 fn wrong(message: &dyn std::fmt::Display) -> PyErr {
-    ExperimentError::new_err(format!("error: {message}"))
+    wrong_at(None, message)
 }
 
 /// An error with the option that is at fault before it.
 fn wrong_at(key: Option<&'static str>, message: &dyn std::fmt::Display) -> PyErr {
-    match key {
-        Some(key) => ExperimentError::new_err(format!("error: {}: {message}", key.replace('_', "-"))),
-        None => wrong(message),
-    }
+    let message = message.to_string();
+    let parts = Parts { message: &message, key: key.unwrap_or_default(), ..Parts::default() };
+    parts.raise(text_of(key, &message))
+}
+
+/// An error of a file, or of an option where no file is at fault.
+fn wrong_in(file: Option<&str>, line: Option<u64>, key: Option<&'static str>, message: (&str, String)) -> PyErr {
+    let (bare, whole) = message;
+    let parts = Parts { message: bare, key: key.unwrap_or_default(), file, line, ..Parts::default() };
+    parts.raise(text_of(key.filter(|_| file.is_none()), &whole))
+}
+
+/// The text of an error, with the option that is at fault before it.
+fn text_of(key: Option<&'static str>, message: &str) -> String {
+    key.map_or_else(|| format!("error: {message}"), |key| format!("error: {}: {message}", key.replace('_', "-")))
 }

@@ -10,9 +10,9 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use workload::tasks::GraphSpec;
 
-use super::{Machine, TaskGraph, numbers, words, wrong, wrong_at};
+use super::{Machine, TaskGraph, numbers, wrong, wrong_at};
 use crate::errors::Cancelled;
-use crate::topology::doubles;
+use crate::topology::{doubles, unplaced, words};
 
 /// How far a mapping is, and a way to end it early.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -78,11 +78,7 @@ pub fn map_tasks<'py>(
     current: Option<&[u8]>,
     progress: &MapProgress,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let spec: MapSpec = serde_json::from_str(spec).map_err(|error| {
-        // Where in the text that Python has written is of no use.
-        let text = error.to_string();
-        wrong(&text.split(" at line ").next().unwrap_or(&text))
-    })?;
+    let spec: MapSpec = serde_json::from_str(spec).map_err(|error| wrong(&unplaced(&error)))?;
     let current = current.map(|bytes| Mapping { place_of: words(bytes) });
     if let Some(current) = &current {
         check(current, graph, machine)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ExperimentError};
@@ -47,6 +48,15 @@ impl Point {
     pub fn seed(&self) -> u64 {
         self.spec.seed
     }
+}
+
+/// Keys of a sweep that move together, with the values that they take; mostly one key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Swept {
+    /// The paths of the keys, and for each its values in turn.
+    pub keys: Vec<(String, Vec<serde_json::Value>)>,
+    /// The names of the steps, if they have any.
+    pub labels: Option<Vec<String>>,
 }
 
 /// A key that an option sets.
@@ -158,6 +168,20 @@ impl Experiment {
     /// The keys that the sweep changes, in order.
     pub fn swept_keys(&self) -> Vec<String> {
         self.axes.iter().map(Axis::key).collect()
+    }
+
+    /// What is written: the tables of the file, and the sweep. Options that override the file are in their places.
+    pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
+        let refined = |axis: &Axis, value: &Node| {
+            let mut value = value.clone();
+            for setting in self.settings.iter().filter(|setting| setting.refines(axis)) {
+                value.set(&setting.path[axis.path.len()..], setting.place, setting.node.clone());
+            }
+            value.to_json()
+        };
+        let values = |axis: &Axis| axis.values.iter().map(|value| refined(axis, value)).collect();
+        let swept = |axis: &Axis| Swept { keys: vec![(axis.key(), values(axis))], labels: None };
+        (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
 
     /// A point's whole experiment as TOML, with every default filled in; it loads to an equal experiment.

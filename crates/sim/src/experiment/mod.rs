@@ -21,7 +21,7 @@ mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use jobs::JobSpec;
-pub use load::{Experiment, MAX_FILE, Point};
+pub use load::{Experiment, MAX_FILE, Point, Swept};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;

@@ -74,7 +74,7 @@ impl Table {
 
 impl Node {
     /// Sets the value at a path below this one.
-    fn set(&mut self, path: &[String], key_place: Place, node: Self) {
+    pub fn set(&mut self, path: &[String], key_place: Place, node: Self) {
         if path.is_empty() {
             *self = node;
             return;

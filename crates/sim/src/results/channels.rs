@@ -1,5 +1,6 @@
 //! How much channels are used.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
@@ -7,7 +8,7 @@ use units::ChannelId;
 use crate::network::Network;
 
 /// How much the channels of a class are used, as a share of their bandwidth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClassUtilization {
     /// The class's name.
     pub class: String,
@@ -20,7 +21,7 @@ pub struct ClassUtilization {
 }
 
 /// How much a channel is used, as a share of its bandwidth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChannelUtilization {
     /// Its number in the table of channels.
     pub id: u32,

@@ -1,11 +1,12 @@
 //! What workloads that end measure besides.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ranks::BenchmarkResult;
 
 /// One phase of a closed workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseResult {
     /// The dimension, from 0, in which tasks exchange; of an application, the number of the phase.
     pub dimension: u32,
@@ -21,11 +22,11 @@ pub struct PhaseResult {
 }
 
 /// What a closed workload has, and open traffic has not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClosedResult {
     /// From the begin to the last arrival of the last phase; null if the run ended before.
     pub time_ns: Option<f64>,
-    /// Bytes delivered over that time, of all nodes together; null if the run ended before anything arrived.
+    /// Bytes delivered over the time of the workload, of all nodes together; null if the run ended before anything arrived.
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
@@ -42,7 +43,7 @@ pub struct ClosedResult {
 }
 
 /// What an application has besides, of one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ApplicationResult {
     /// Computation before the first phase: that of the node with most of it.
     pub compute_ns: f64,
@@ -52,7 +53,7 @@ pub struct ApplicationResult {
 }
 
 /// The figures of a mapping. None where the machine has too many routers for a table of hops.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MappingFigures {
     /// Bytes times links, summed over messages; of a multicast or reduction once for each member.
     pub hop_bytes: f64,

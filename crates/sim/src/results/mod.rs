@@ -13,3 +13,8 @@ pub(crate) use latencies::Latencies;
 pub use point::{JobResult, PointResult};
 pub use ranks::{BenchmarkResult, PairResult};
 pub use warning::Warning;
+
+/// The JSON Schema of a point's result: what it measures, with units in the names.
+pub fn result_schema() -> serde_json::Value {
+    schemars::schema_for!(PointResult).to_value()
+}

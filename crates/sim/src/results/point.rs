@@ -1,5 +1,6 @@
 //! What a point measures, as a whole and by job: a point has its jobs' results, and each of them is that of a point.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::channels::{self, ChannelUtilization, ClassUtilization};
@@ -9,14 +10,15 @@ use crate::network::Network;
 
 /// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
 /// interfaces apart; a value that nothing was measured for is null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
     /// Load that every source offers, as a share of its injection link's bandwidth.
     pub offered_load: f64,
     /// Load delivered, as a mean over the sources that send (each for its weight). Not a number, which is null in JSON, if
     /// nothing could have arrived: the measured interval was shorter than the longest path.
+    #[schemars(with = "Option<f64>")]
     pub accepted_load: f64,
-    /// Half-width of its confidence interval.
+    /// Half-width of the confidence interval of the accepted load.
     pub accepted_load_ci: Option<f64>,
     /// Load delivered of the source that is served worst.
     pub accepted_load_min: Option<f64>,
@@ -96,7 +98,7 @@ impl PointResult {
 }
 
 /// The result of one of several jobs that run at once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JobResult {
     /// The job's name.
     pub name: String,

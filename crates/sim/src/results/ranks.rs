@@ -1,19 +1,20 @@
 //! What benchmarks of message latency measure besides.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the path and the
 /// message's length. Null if the run ended before a round trip had.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BenchmarkResult {
     /// Bytes of a message.
     #[serde(rename = "message_size_B")]
     pub message_size_bytes: u64,
     /// Time of a message: the mean over pairs. Here and below, of those on different nodes.
     pub message_time_mean_ns: Option<f64>,
-    /// That of the fastest pair, by its mean.
+    /// Time of a message of the fastest pair, by its mean.
     pub message_time_min_ns: Option<f64>,
-    /// That of the slowest pair, by its mean.
+    /// Time of a message of the slowest pair, by its mean.
     pub message_time_max_ns: Option<f64>,
     /// How far the slowest pair is above the fastest, as a share of that.
     pub message_time_spread: Option<f64>,
@@ -24,7 +25,7 @@ pub struct BenchmarkResult {
 }
 
 /// Two ranks that have exchanged messages.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PairResult {
     /// The rank that begins.
     pub rank: u32,
@@ -36,8 +37,8 @@ pub struct PairResult {
     pub messages: u32,
     /// Time of a message, on average.
     pub time_mean_ns: Option<f64>,
-    /// That of the fastest.
+    /// Time of the fastest message.
     pub time_min_ns: Option<f64>,
-    /// That of the slowest.
+    /// Time of the slowest message.
     pub time_max_ns: Option<f64>,
 }

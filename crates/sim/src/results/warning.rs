@@ -1,9 +1,10 @@
 //! What may mislead in a result.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Something that will mislead in a result although nothing is wrong with the experiment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// What it is of: `credits`, `memory`, `head-of-line`, `short-run` or `starvation`.
     pub kind: &'static str,

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-import cutthrough._core as _core
-from cutthrough.errors import ExperimentError
+import cutthrough._core as core
+import cutthrough.files as files
+from cutthrough.arrays import whole_number
+from cutthrough.faults import refuse
+from cutthrough.topologies import Indices, Table, Topology, for_pairs, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Machine"]
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Machine", "shorthand"]
+
+#: The most cores of a node.
+MOST_CORES = 65_536
+#: The options of a machine that has all nodes of its topology, with a core each.
+DEFAULTS = (None, "TXYZ", None, None)
 
 
-class Machine:
+class Machine(Topology):
     """A topology, the cores of its nodes, and the nodes that a job has been given.
 
     Ranks fill the cores of the allocation's nodes. Coordinates count from the allocation's corner, and a dimension is a
-    torus if the allocation spans all of a dimension that wraps around.
+    torus if the allocation spans all of a dimension that wraps around. A machine stands wherever a topology does:
+    `ct.run(topology=machine, ...)`, a section of an experiment, a value of a sweep.
 
     Args:
         machine: A shorthand such as `"torus:16x16x16"`, a preset such as `"bluegene-p:512"`, or a file: the output of
-            ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, hwloc's XML, an edge list.
+            ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, hwloc's XML, an edge list; or a
+            topology, or the table of one.
         cores: Cores of a node; without it the preset's, those of `node`, or 1.
         rank_order: `"TXYZ"` fills node after node; `"XYZT"` the first core of every node, then the second.
         allocation: The job's nodes: a box `"0:8,0:8,4:12"`, numbers `"0-63,100"`, or hosts `"node[001-064]"`.
@@ -38,15 +50,28 @@ class Machine:
 
     def __init__(
         self,
-        machine: str | Path,
+        machine: str | Path | Table | Topology,
         *,
         cores: int | None = None,
         rank_order: str = "TXYZ",
         allocation: str | None = None,
         node: str | Path | None = None,
     ) -> None:
-        inside = None if node is None else str(node)
-        self._core = _core.Machine(str(machine), cores, rank_order, allocation, inside, ".")
+        count = None if cores is None else whole_number("cores", cores, 1, MOST_CORES)
+        self._options = (count, rank_order, allocation, None if node is None else str(node))
+        if isinstance(machine, str) or hasattr(machine, "__fspath__"):
+            self._core = core.Machine(str(machine), *self._options, ".")
+            self._shape = self._core.topology()
+        else:
+            self._shape = machine._shape if isinstance(machine, Topology) else shape_of(machine)
+            if self._options != DEFAULTS:
+                # What is wrong with an option is an error of this call, not of the first query.
+                self._core.places  # noqa: B018  (the machine is built)
+
+    @cached_property
+    def _core(self) -> core.Machine:
+        """The machine with its table of hops, which takes time where there are many routers."""
+        return core.Machine.of_topology(self._shape, shorthand(self._shape), *self._options)
 
     @classmethod
     def from_job(cls, machine: str | Path, **options: Any) -> Machine:
@@ -61,37 +86,56 @@ class Machine:
         """
         hosts = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST")
         if not hosts:
-            message = "error: there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
-            raise ExperimentError(message)
+            message = "there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
+            raise refuse("allocation", message)
         return cls(machine, allocation=hosts, **options)
 
     def edge_list(self) -> str:
         """The whole machine as an edge list, which `[topology] kind = "file"` reads; nodes keep their numbers."""
-        topology = self._core.topology()
-        columns = {name: np.frombuffer(data, np.int32) for name, data in topology.channel_table().items()}
-        links = (columns["source_router"] >= 0) & (columns["target_router"] > columns["source_router"])
-        names = topology.class_names()
-        kinds = [names[place] for place in columns["class"][links].tolist()]
-        ends = zip(
-            columns["source_router"][links].tolist(), columns["target_router"][links].tolist(), kinds, strict=True
-        )
-        lines = [f"link {one} {other} {kind}" for one, other, kind in ends]
-        lines += [f"node {topology.router_of(node)}" for node in range(topology.nodes)]
+        edges = self.edges()
+        once = edges["target"] > edges["source"]
+        columns = (edges[name][once].tolist() for name in ("source", "target", "class"))
+        lines = [f"link {one} {other} {kind}" for one, other, kind in zip(*columns, strict=True)]
+        lines += [f"node {router}" for router in self.node_routers().tolist()]
         return "".join(f"{line}\n" for line in lines)
 
     @property
     def topology(self) -> dict[str, Any] | None:
         """The table for `[topology]` of an experiment file; None if only an edge list can say it."""
-        topology = self._core.topology()
-        if topology.kind in ("torus", "mesh"):
-            grid = topology.grid or []
-            per_router = topology.nodes // topology.routers
-            return {"kind": topology.kind, "dims": grid, "nodes_per_router": per_router}
-        spec: dict[str, Any] | None = json.loads(self._core.topology_spec())
+        shape = self._shape
+        if shape.kind in ("torus", "mesh"):
+            return {"kind": shape.kind, "dims": shape.grid or [], "nodes_per_router": shape.nodes // shape.routers}
+        described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
+        spec: dict[str, Any] | None = json.loads(described)
         return spec
 
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The table for `[topology]` of an experiment file.
+
+        A machine that was read from a file of another kind is written as an edge list, to a file that lasts as long as
+        this process; results keep a copy of it.
+
+        Raises:
+            ExperimentError: The machine has an allocation of a part of its nodes.
+        """
+        if self.nodes != self._shape.nodes:
+            message = (
+                f"the machine's allocation is {self.nodes} of its {self._shape.nodes} nodes, and an experiment has a "
+                "whole network; give the `whole` of the machine, and the nodes of jobs by [[job]] tables"
+            )
+            raise refuse("topology", message)
+        return self.topology or {"kind": "file", "path": str(files.keep(self.edge_list(), ".edges"))}
+
+    @property
+    def whole(self) -> Machine:
+        """The same machine with all nodes of its topology."""
+        cores, order, _, node = self._options
+        return Machine(Topology._of(self._shape), cores=cores or self.cores_per_node, rank_order=order, node=node)
+
     def __repr__(self) -> str:
-        return f"<{self.name}: {self.nodes} nodes of {self.cores_per_node} cores>"
+        cores = self.cores_per_node
+        return f"<{self.name}: {self.nodes} nodes of {cores} core{'s' if cores != 1 else ''}, {self.routers} routers>"
 
     @property
     def about(self) -> dict[str, Any]:
@@ -107,8 +151,8 @@ class Machine:
 
     @property
     def nodes(self) -> int:
-        """The number of allocated nodes."""
-        return self._core.places
+        """The number of nodes: of those that are allocated, if not all of the topology are."""
+        return self._core.places if "_core" in self.__dict__ else self._shape.nodes
 
     @property
     def ranks(self) -> int:
@@ -143,9 +187,22 @@ class Machine:
         """The numbers of the allocated nodes in the topology."""
         return self._core.nodes()
 
-    def hops(self, place: int, other: int) -> int:
-        """Hops (channels crossed) between two allocated nodes, which are counted from 0."""
-        return self._core.hops(place, other)
+    @overload
+    def hops(self, node: int, other: int) -> int: ...
+
+    @overload
+    def hops(self, node: Indices, other: Indices | int) -> npt.NDArray[np.uint32]: ...
+
+    @overload
+    def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
+
+    def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
+        """Channels that a message crosses between two nodes under the default routing, as hop-bytes count them.
+
+        Nodes are places, counted from 0 in the order of the allocation. Of arrays, the hops of each pair (broadcast).
+        """
+        query = self._core.hops if "_core" in self.__dict__ else self._shape.hops
+        return for_pairs("node", self.nodes, query, node, other)
 
     def place_of_rank(self, rank: int) -> tuple[int, int]:
         """The allocated node (counted from 0) and the core of a rank."""
@@ -207,3 +264,13 @@ class Machine:
     getHopsBetweenRanks = hops_between_ranks  # noqa: N815
     pickClosestRank = closest_rank  # noqa: N815
     sortRanksByHops = ranks_by_hops  # noqa: N815
+
+
+def shorthand(shape: core.Topology) -> str:
+    """A topology in few words, such as `torus:8x8x8` or `dragonfly:h=4`."""
+    spec: dict[str, Any] = json.loads(shape.spec()) or {}
+    keys = {key: value for key, value in spec.items() if key != "kind" and value is not None and value != 1}
+    dims = "x".join(map(str, keys.pop("dims", ())))
+    numbers = [f"{key}={value}" for key, value in keys.items() if isinstance(value, int)]
+    rest = ",".join(filter(None, [dims, *numbers]))
+    return f"{shape.kind}:{rest}" if rest else shape.kind

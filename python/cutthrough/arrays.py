@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["whole_number", "whole_numbers"]
+__all__ = ["numbers", "whole_number", "whole_numbers"]
 
 
 def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np.uint64]:
@@ -36,9 +36,20 @@ def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np
     if wrong.any():
         value = held[wrong].flat[0]
         shown = value.item() if isinstance(value, np.generic) else value
-        message = f"error: {name}: {shown!r} is not allowed; whole numbers from 0 to {most} are"
-        raise ExperimentError(message)
+        raise refuse(name, f"{shown!r} is not allowed; whole numbers from 0 to {most} are")
     return held.astype(np.uint64)
+
+
+def numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The values as an array of 64-bit floats.
+
+    Raises:
+        ExperimentError: A value is no number, or not a real one.
+    """
+    held = np.asarray(values)
+    if held.dtype.kind not in "iufb" and held.size:
+        raise refuse(name, f"an array of {held.dtype} is not allowed; real numbers are")
+    return held.astype(np.float64)
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
@@ -48,8 +59,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
         ExperimentError: It is not; the message has the argument's name and the value.
     """
     if not (_is_index(value, most) and operator.index(value) >= least):
-        message = f"error: {name}: {value!r} is not allowed; it is a whole number from {least} to {most}"
-        raise ExperimentError(message)
+        raise refuse(name, f"{value!r} is not allowed; it is a whole number from {least} to {most}")
     return operator.index(value)
 
 

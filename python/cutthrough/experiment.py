@@ -1,0 +1,259 @@
+"""Experiments as objects: sections to read, to change and to run.
+
+>>> import cutthrough as ct
+>>> experiment = ct.Experiment(
+...     topology=ct.topology.Dragonfly(h=2),
+...     link=ct.Link(bandwidth="100 Gb/s", delay="20 ns"),
+...     routing=ct.routing.ValiantGroup(),
+...     workload=ct.workload.Traffic(pattern="uniform", load=0.4),
+... )
+>>> experiment.routing = ct.routing.Minimal()
+>>> print(experiment.routing.to_dict(), len(experiment.points))
+{'kind': 'minimal'} 1
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
+from cutthrough.keep.inputs import FILE_KEYS, PREFIX
+from cutthrough.machines import Machine
+from cutthrough.sections.base import plain
+from cutthrough.sections.file import File
+from cutthrough.topologies import Topology
+
+if TYPE_CHECKING:
+    import cutthrough._core as _core
+    from cutthrough.experiments import Source
+
+__all__ = ["Experiment"]
+
+
+class Experiment(File):
+    """An experiment: its sections as attributes, as an experiment file has them.
+
+    `ct.load` makes one from a file; the constructor takes sections by their names.
+
+    A section is an object of its kind, such as `ct.topology.Torus(dims=[8, 8])`, or a table as a mapping. A key that is
+    None is not written. Nothing is validated until the experiment is used: by `points`, `validate`, `save`, `ct.check`,
+    `ct.analyze` or `ct.run`, which validate it as they do a file.
+    """
+
+    __slots__ = ("_base", "_name", "_read_as", "_source")
+
+    def __post_init__(self) -> None:
+        for name, value in self._entries():
+            setattr(self, name, File._read(name, value))
+        #: The name in messages, and the folder that relative paths start from.
+        self._name, self._base = "experiment", Path()
+        #: The experiment as it was read, and what it held as tables: valid as long as nothing has changed.
+        self._source: _core.Experiment | None = None
+        self._read_as: dict[str, Any] | None = None
+
+    @classmethod
+    def load(
+        cls,
+        source: Source | Experiment | _core.Experiment | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        /,
+        **sections: Any,
+    ) -> Self:
+        """An experiment from a file, from nested mappings, from another experiment, or from sections.
+
+        Args:
+            source: A file, its content as nested mappings or sections, or an experiment, of which this is a copy.
+            overrides: Dotted keys and their values, which replace those of the source (`{"workload.load": 0.5}`).
+            sections: Top-level entries, which replace those of the source.
+
+        Raises:
+            ExperimentError: The experiment is wrong.
+        """
+        core = built(source, overrides, **sections)
+        _, name, base, _ = core.parts()
+        written = json.loads(core.written())
+        experiment = cls(**written["sections"])
+        experiment.sweep = _sweep(written["sweep"])
+        experiment._name, experiment._base = name, Path(base)
+        experiment._source, experiment._read_as = core, experiment.to_dict()
+        return experiment
+
+    def built(self, overrides: Mapping[str, Any] | None = None) -> _core.Experiment:
+        """The experiment, validated, as the simulator has it.
+
+        Raises:
+            ExperimentError: It is wrong. If nothing has been changed since it was read, the message shows the file.
+        """
+        changes = [(key, experiments.to_value(value)) for key, value in (overrides or {}).items()]
+        if self._source is not None and self.to_dict() == self._read_as:
+            if not changes:
+                return self._source
+            text, name, base, before = self._source.parts()
+            return experiments.from_text(text, name, base, [*before, *changes])
+        name = self._name if self._source is None else f"{self._name} (changed)"
+        return experiments.from_text(self.to_toml(), name, self._base, changes)
+
+    def to_toml(self) -> str:
+        """The experiment as the text of a file: what is written, without defaults. `resolved` has these too.
+
+        Raises:
+            ExperimentError: A value cannot be written in TOML.
+        """
+        return experiments.to_toml(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The experiment as nested mappings of Python's own types, without the keys that are None."""
+        return {key: value for key, value in super().to_dict().items() if value not in ({}, [])}
+
+    def __str__(self) -> str:
+        return self.to_toml()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experiment) and (self.to_dict(), self._base) == (other.to_dict(), other._base)
+
+    __hash__ = None  # type: ignore[assignment]  # it can change
+
+    def copy(self) -> Self:
+        """A copy that can be changed alone."""
+        other = copy.copy(self)
+        for name, value in self._entries():
+            setattr(other, name, value if isinstance(value, Topology) else copy.deepcopy(value))
+        return other
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        for name, value in self._entries():
+            setattr(other, name, value)
+        other._name, other._base, other._source, other._read_as = self._name, self._base, self._source, self._read_as
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What the compiled half holds cannot be pickled, and is made again when it is needed.
+        return (_restored, (type(self), self.to_dict(), self._name, str(self._base)))
+
+    def save(self, path: str | Path) -> Path:
+        """Validates the experiment and writes it to a file, whole or not at all.
+
+        Files that it reads are named by their whole paths if the file goes to another folder than they start from.
+
+        Raises:
+            ExperimentError: It is wrong.
+            OSError: The file cannot be written.
+        """
+        self.built()
+        target = Path(path)
+        here = target.absolute().parent == self._base.absolute()
+        text = self.to_toml() if here else experiments.to_toml(_absolute(self.to_dict(), self._base))
+        atomic.write(target, text)
+        return target
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The points of the sweep in their order: for each the swept keys with their values, and `seed`.
+
+        Raises:
+            ExperimentError: The experiment is wrong.
+        """
+        return [{**point["keys"], "seed": point["seed"]} for point in json.loads(self.built().points())]
+
+    def validate(self) -> None:
+        """Builds the network of every point and proves it free of deadlock, without simulating it.
+
+        Raises:
+            ExperimentError: The experiment is wrong.
+        """
+        core = self.built()
+        for index in range(len(json.loads(core.points()))):
+            core.validate(index)
+
+    def resolved(self, point: int = 0) -> Self:
+        """One point as an experiment of its own, with every default written out and without a sweep.
+
+        Raises:
+            ExperimentError: The experiment is wrong.
+            IndexError: There is no such point.
+        """
+        core = self.built()
+        _, name, base, _ = core.parts()
+        text = core.resolved_point(_index(core, point))
+        return type(self).load(experiments.from_text(text, f"{name}, point {point}", base, []))
+
+    def machine(self, point: int = 0) -> Machine:
+        """The network of a point, to query.
+
+        Raises:
+            ExperimentError: The experiment is wrong.
+            IndexError: There is no such point.
+        """
+        core = self.built()
+        return Machine(Topology._of(core.topology(_index(core, point))))
+
+
+def built(
+    source: Source | Experiment | _core.Experiment | None,
+    overrides: Mapping[str, Any] | None = None,
+    /,
+    **sections: Any,
+) -> _core.Experiment:
+    """An experiment as the simulator has it, from whatever describes one; see `Experiment.load`.
+
+    Raises:
+        ExperimentError: The experiment is wrong.
+    """
+    if isinstance(source, Experiment):
+        if sections:
+            source = source.copy()
+            for name, value in sections.items():
+                setattr(source, name, File._read(name, value))
+        return source.built(overrides)
+    if source is None or isinstance(source, str | Path | Mapping):
+        return experiments.load(source, overrides, **sections)
+    return source
+
+
+def _restored(kind: type[Experiment], table: Mapping[str, Any], name: str, base: str) -> Experiment:
+    """An experiment from another process, or a deep copy."""
+    experiment = kind(**table)
+    experiment._name, experiment._base = name, Path(base)
+    return experiment
+
+
+def _index(core: _core.Experiment, point: int) -> int:
+    """The number of a point, from 0; negative ones count from the end."""
+    count = len(json.loads(core.points()))
+    if not -count <= point < count:
+        message = f"no point {point}; there are {count}"
+        raise IndexError(message)
+    return point % count
+
+
+def _sweep(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The table of a sweep, of groups of keys that move together."""
+    table: dict[str, Any] = {}
+    for group in groups:
+        keys = dict(group["keys"])
+        if len(keys) == 1 and group["labels"] is None:
+            table |= keys
+        else:
+            labels = {} if group["labels"] is None else {"label": group["labels"]}
+            table.setdefault("zip", []).append({**labels, **keys})
+    return table
+
+
+def _absolute(value: Any, base: Path, key: str = "") -> Any:
+    """A value in which files are named by their whole paths."""
+    if isinstance(value, dict):
+        return {name: _absolute(item, base, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_absolute(item, base, key) for item in value]
+    if not isinstance(value, str) or key not in FILE_KEYS:
+        return plain(value)
+    prefix = PREFIX if value.startswith(PREFIX) and not (base / value).is_file() else ""
+    path = base / value.removeprefix(prefix)
+    return prefix + os.path.abspath(path) if path.is_file() else value

@@ -1,0 +1,149 @@
+"""What all sections have in common: they are read from tables, and written as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Bandwidth", "Choice", "Depth", "Open", "Section", "Size", "Time", "plain"]
+
+#: A bandwidth with its unit, such as `"400 Gb/s"` (b is a bit, B a byte, k 1000, Ki 1024).
+Bandwidth: TypeAlias = str
+#: A time with its unit, such as `"20 ns"`: ps, ns, us, ms or s.
+Time: TypeAlias = str
+#: A size with its unit, such as `"4 KiB"`.
+Size: TypeAlias = str
+#: The depth of a buffer: packets or a size, such as `"4 packets"` or `"16 KiB"`.
+Depth: TypeAlias = str
+
+
+class Section:
+    """A table of an experiment. A key that is None is not written: it has its default, or is swept."""
+
+    __slots__ = ()
+
+    #: The key that picks the kind, and the kind; None where there are no kinds.
+    TAG: ClassVar[tuple[str, str] | None] = None
+    #: Attributes that hold tables, or lists of them.
+    TABLES: ClassVar[Mapping[str, Choice]] = {}
+    #: Keys that are no names in Python, by their attributes.
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+    #: The attribute whose entries are written as keys of this table: tables under names of the user's choice.
+    OTHERS: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        """For sections that have more than their keys."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as nested mappings of Python's own types, without the keys that are None."""
+        table: dict[str, Any] = {} if self.TAG is None else {self.TAG[0]: self.TAG[1]}
+        for name, value in self._entries():
+            if name == self.OTHERS:
+                table |= plain(value)
+            elif value is not None:
+                table[self.RENAMED.get(name, name)] = plain(value)
+        return table
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in self._entries() if value is not None and value not in ({}, []))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        """The attributes with their values."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
+        return ((name, getattr(self, name)) for name in names)
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> Self | None:
+        """The section that a table is; None if it has a key that the section has not."""
+        names = {cls.RENAMED.get(field.name, field.name): field.name for field in fields(cls)}  # type: ignore[arg-type]
+        rest = {key: value for key, value in table.items() if cls.TAG is None or key != cls.TAG[0]}
+        others = {key: rest.pop(key) for key in list(rest) if key not in names or key == cls.OTHERS}
+        if others and cls.OTHERS is None:
+            return None
+        held = {names[key]: cls._read(names[key], value) for key, value in rest.items()}
+        if cls.OTHERS is not None and others:
+            held[cls.OTHERS] = {key: cls._read(cls.OTHERS, value) for key, value in others.items()}
+        return cls(**held)
+
+    @classmethod
+    def _read(cls, name: str, value: Any) -> Any:
+        choice = cls.TABLES.get(name)
+        if choice is None:
+            return value
+        return [choice.read(item) for item in value] if isinstance(value, list) else choice.read(value)
+
+
+class Open(Section):
+    """A table whose kind is not written, such as one whose kind is swept: its keys are attributes."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_table", dict(table))
+
+    def __getattr__(self, name: str) -> Any:
+        table: dict[str, Any] = object.__getattribute__(self, "_table")
+        if name not in table:
+            message = f"the table has no key {name!r}; it has {', '.join(table) or 'none'}"
+            raise AttributeError(message)
+        return table[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._table[name] = value
+
+    def __repr__(self) -> str:
+        return f"Open({self._table!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Open) and other._table == self._table
+
+    __hash__ = None  # type: ignore[assignment]  # it can change
+
+    def __reduce__(self) -> tuple[type[Open], tuple[dict[str, Any]]]:
+        return (Open, (self._table,))
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._table.items())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The sections that a key takes.
+
+    Attributes:
+        tag: The key that picks the kind; None if there is one kind only.
+        kinds: The sections by the names of the kinds, aliases included.
+    """
+
+    tag: str | None
+    kinds: Mapping[str, type[Section]]
+
+    def read(self, value: Any) -> Any:
+        """The section that a table or the name of a kind stands for; whatever else is given stays as it is."""
+        if isinstance(value, str) and value in self.kinds:
+            return self.kinds[value]()
+        if not isinstance(value, Mapping):
+            return value
+        kind = value.get(self.tag) if self.tag else next(iter(self.kinds))
+        section = self.kinds[kind].read(value) if isinstance(kind, str) and kind in self.kinds else None
+        return section or Open(value)
+
+
+def plain(value: Any) -> Any:
+    """A value made of Python's own types: of a section its table, of NumPy's numbers and arrays those of Python."""
+    if isinstance(value, Section):
+        return value.to_dict()
+    if hasattr(value, "spec"):
+        value = value.spec
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
+    return str(value) if hasattr(value, "__fspath__") else value

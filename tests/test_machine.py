@@ -1,0 +1,161 @@
+"""Machines: usable as topologies, with arrays and graphs."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import networkx as nx
+import numpy as np
+import pytest
+from cutthrough import families, topologies
+from cutthrough.packages import MissingPackage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINK: dict[str, Any] = {"bandwidth": "10 Gb/s", "delay": "20 ns"}
+WORKLOAD: dict[str, Any] = {"kind": "traffic", "load": 0.1}
+MACHINES = [
+    ct.SingleSwitch(5),
+    ct.FatTree(k=3, n=3),
+    ct.Torus([5, 3]),
+    ct.Mesh([4, 2], nodes_per_router=2),
+    ct.Dragonfly(2),
+    ct.Machine("bluegene-p:512"),
+    ct.Machine({"kind": "torus", "dims": [4, 4]}, cores=2, allocation="0:2,0:4"),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=repr)
+def test_arrays_of_hops_are_those_of_pairs(machine: ct.Machine) -> None:
+    """Expected: for all pairs what single queries give; symmetric, 0 on the diagonal."""
+    some = np.arange(min(machine.nodes, 40))
+    table = machine.hops(some[:, None], some[None, :])
+    assert table.shape == (len(some), len(some))
+    assert (np.diag(table) == 0).all()
+    for one, other in ((0, 0), (0, len(some) - 1), (len(some) // 2, 1)):
+        assert table[one, other] == machine.hops(one, other)
+    assert machine.hops(0, some).tolist() == table[0].tolist()
+    assert machine.hops([], []).tolist() == []
+
+
+@pytest.mark.parametrize("machine", MACHINES[:-1], ids=repr)
+def test_both_ways_to_count_hops_agree(machine: ct.Machine) -> None:
+    """Expected: the table that mapping uses, and the routing itself, count the same. One meaning of hops."""
+    mapped = ct.Machine(machine, cores=1)
+    nodes = np.arange(min(machine.nodes, 60))
+    assert (mapped.hops(nodes[:, None], nodes) == ct.Topology(machine.spec).hops(nodes[:, None], nodes)).all()
+
+
+@pytest.mark.parametrize("machine", MACHINES[:-1], ids=repr)
+def test_edges_give_the_distances(machine: ct.Machine) -> None:
+    """Expected: breadth-first search over the edges, in networkx, finds the distances of the topology."""
+    graph = machine.to_networkx(nodes=False)
+    edges = machine.edges()
+    assert graph.number_of_edges() == len(edges["source"]) == len(machine.channels())
+    lengths = nx.single_source_shortest_path_length(graph, "r0")
+    routers = np.arange(machine.routers)
+    expected = [lengths[f"r{router}"] for router in routers]
+    assert machine.distance(0, routers).tolist() == expected
+    assert set(edges["class"]) <= set(machine.classes)
+    assert np.isnan(edges["bandwidth_bit_per_s"]).all()
+
+
+def test_graphs_have_nodes_coordinates_and_bandwidths() -> None:
+    """Expected by hand: a ring of three routers with two nodes each has 6 channels, and 12 to and from nodes."""
+    torus = ct.Torus([3], nodes_per_router=2)
+    link = {"bandwidth": "10 Gb/s", "delay": "1 ns", "injection": {"bandwidth": "40 Gb/s"}}
+    graph = torus.to_networkx(link)
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (3 + 6, 6 + 12)
+    assert graph.nodes["r2"] == {"kind": "router", "id": 2, torus.coordinate_names[0]: 2}
+    assert graph.edges["n0", "r0", 0] == {"class": "injection", "bandwidth_bit_per_s": 40e9}
+    assert graph.edges["r0", "n1", 0] == {"class": "ejection", "bandwidth_bit_per_s": 10e9}
+    assert torus.edges(ct.Link(bandwidth="8 Gb/s").to_dict())["bandwidth_bit_per_s"].tolist() == [8e9] * 6
+    with pytest.raises(ct.ExperimentError, match="bandwidth"):
+        torus.edges({"bandwidth": "8 apples"})
+
+
+def test_networkx_is_one_line_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback where a package is not installed."""
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(MissingPackage, match="pip install networkx") as raised:
+        ct.Torus([3]).to_networkx()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("machine", MACHINES[:-1], ids=repr)
+def test_a_machine_is_a_topology(machine: ct.Machine) -> None:
+    """Expected: a machine stands for the table of its topology wherever one may."""
+    sections: dict[str, Any] = {"link": LINK, "workload": WORKLOAD}
+    (found,) = ct.check(topology=machine, **sections)
+    (expected,) = ct.check(topology=machine.spec, **sections)
+    assert found == expected
+    assert found["nodes"] == machine.nodes
+    swept = ct.load(sweep={"topology": [machine, ct.Torus([2, 2])]}, **sections)
+    assert swept.machine(0).nodes == machine.nodes
+    assert ct.Machine(swept.resolved(0).topology).nodes == machine.nodes  # type: ignore[arg-type]
+    assert ct.Experiment(topology=machine, link=ct.Link(**LINK), workload=ct.workload.Traffic(load=0.1)).machine().nodes
+
+
+def test_an_allocated_part_is_no_topology() -> None:
+    """Catches an experiment that runs on other nodes than the machine has."""
+    part = ct.Machine("torus:4x4", allocation="0-3", cores=2)
+    with pytest.raises(ct.ExperimentError, match="4 of its 16 nodes") as raised:
+        ct.check(topology=part, link=LINK, workload=WORKLOAD)
+    assert raised.value.key == "topology"
+    whole = part.whole
+    assert (whole.nodes, whole.cores_per_node, part.nodes) == (16, 2, 4)
+    assert ct.check(topology=whole, link=LINK, workload=WORKLOAD)[0]["nodes"] == 16
+
+
+def test_a_topology_is_a_machine() -> None:
+    """Expected: tasks are placed on a family's machine as on its shorthand."""
+    graph = ct.TaskGraph("stencil:4x4").shuffled(1)
+    mapped = ct.map_tasks(graph, ct.Torus([4, 4]), "greedy")
+    assert mapped.places.tolist() == ct.map_tasks(graph, "torus:4x4", "greedy").places.tolist()
+    assert mapped.machine.name == "torus:4x4"
+    assert (
+        ct.map_tasks(graph, ct.Topology("torus:4x4"), np.str_("identity"), seed=np.int64(3)).measures["hop_bytes"] > 0
+    )
+
+
+def test_a_machine_read_from_another_format_is_simulated(tmp_path: Path) -> None:
+    """Catches machines that mapping knows and experiments do not, and results that do not keep them."""
+    conf = tmp_path / "topology.conf"
+    conf.write_text("SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top Switches=s[0-1]\n")
+    machine = ct.Machine(conf)
+    results = ct.run(topology=machine, link=LINK, workload=WORKLOAD, measure={"precision": 0.3})
+    assert results[0].packets > 0
+    results.save(tmp_path / "kept")
+    assert ct.load(tmp_path / "kept" / "experiment.toml").machine().nodes == machine.nodes == 8
+    assert machine.hops(0, [1, 7]).tolist() == [2, 4]
+
+
+def test_long_chains_are_counted(tmp_path: Path) -> None:
+    """Expected: 799 wires between the ends of a chain of 800 routers, and two to the nodes."""
+    path = tmp_path / "chain.edges"
+    path.write_text("".join(f"link {n} {n + 1}\n" for n in range(799)) + "node 0\nnode 799\n")
+    chain = ct.Machine(path)
+    assert chain.hops(0, 1) == 801
+    assert ct.Topology({"kind": "file", "path": str(path)}).hops([0], [1]).tolist() == [801]
+
+
+@pytest.mark.parametrize("wrong", [-1, 16, 1 << 32, [0, 99]])
+def test_numbers_out_of_range_are_refused(wrong: int | list[int]) -> None:
+    """Catches numbers that are cut to 32 bits."""
+    for machine in (ct.Torus([4, 4]), ct.Machine("torus:4x4")):
+        with pytest.raises(IndexError, match="there are 16"):
+            machine.hops(0, wrong)
+        with pytest.raises(IndexError, match="there are 16"):
+            machine.distance(wrong, 0)
+        with pytest.raises(TypeError, match="whole numbers"):
+            machine.hops(0, [0.5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("module", [topologies, families])
+def test_examples_in_docstrings(module: object) -> None:
+    """Catches a docstring that no longer does what it shows."""
+    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+"""Points as objects, results that add up, and what notebooks show."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import polars as pl
+import pytest
+from cutthrough import _core, notebooks
+from cutthrough.points import Point
+
+from .conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = {"measure.precision": 0.3}
+
+
+@pytest.fixture(scope="module")
+def kinds() -> list[ct.Results]:
+    """A run of each kind of workload."""
+    names = ("application", "jobs", "wicon", "saturation", "single_switch")
+    return [ct.run(ROOT / "examples" / f"{name}.toml", set={**QUICK, "measure.resolution": 0.2}) for name in names]
+
+
+def test_what_is_measured_are_attributes(kinds: list[ct.Results]) -> None:
+    """Expected: every quantity of every kind of workload is an attribute of the same value, of jobs and phases too."""
+    for results in kinds:
+        for point in results:
+            assert isinstance(point, ct.Point)
+            swept = {*results.axes, "seed"}
+            check(point, {key: value for key, value in point.items() if key not in swept})
+            assert json.loads(json.dumps(point)) == point.to_dict() == dict(point)
+            assert type(point.to_dict()) is dict
+
+
+def check(held: Any, quantities: dict[str, Any]) -> None:
+    for key, value in quantities.items():
+        name = f"{key}_" if key == "class" else key
+        assert getattr(held, name) == value, key
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            for own, each in zip(getattr(held, name), value, strict=True):
+                check(own, each)
+
+
+def test_what_was_not_measured_is_none(kinds: list[ct.Results]) -> None:
+    """Catches a quantity of another kind of workload that is 0, and a wrong name that passes in silence."""
+    traffic = kinds[-1][0]
+    assert (traffic.time_ns, traffic.message_size_B, traffic.phases, traffic.jobs) == (None, None, [], [])
+    with pytest.raises(AttributeError, match="did you mean `latency_mean_ns`"):
+        _ = traffic.latency_mean
+    with pytest.raises(AttributeError, match=r'point\["workload.load"\]'):
+        getattr(Point({"workload.load": 0.5}), "workload.load")
+    assert pickle.loads(pickle.dumps(traffic)) == traffic  # noqa: S301  (our own)
+    assert type(copy.deepcopy(traffic)) is Point
+
+
+def test_documented_quantities_have_units_or_are_plain() -> None:
+    """Catches a quantity without a description, which the attribute's documentation is made of."""
+    properties = json.loads(_core.result_schema())["properties"]
+    assert all(held.get("description") for held in properties.values())
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[ct.Results, ct.Results]:
+    """The same loads with two routings."""
+    path = ROOT / "examples" / "fat_tree.toml"
+    loads = {"sweep": {"workload.load": [0.1, 0.2]}, **QUICK}
+    return ct.run(path, set=loads), ct.run(path, set={**loads, "routing.kind": "d-mod-k"})
+
+
+def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> None:
+    """Expected: the points of both, told apart by the key in which the experiments differ, channels and files kept."""
+    one, other = pair
+    both = one + other
+    assert both.axes == ["workload.load", "routing.kind"]
+    kinds = [(point["routing.kind"], point.offered_load) for point in both]
+    assert kinds == [("adaptive-up-down", 0.1), ("adaptive-up-down", 0.2), ("d-mod-k", 0.1), ("d-mod-k", 0.2)]
+    assert [point.latency_mean_ns for point in both] == [point.latency_mean_ns for point in [*one, *other]]
+    assert both.channels(3).equals(other.channels(1))
+    assert both.experiment == ""
+    read = ct.Results.read(both.save(tmp_path / "both"))
+    assert read.points == both.explained().points
+    assert not (tmp_path / "both" / "experiment.toml").exists()
+    assert len(both.plot().axes[0].get_lines()) >= 2
+    assert sum(pair).points == both.points  # type: ignore[union-attr]
+
+
+def test_shares_of_a_sweep_are_the_sweep(small: Path, tmp_path: Path) -> None:
+    """Expected: the whole run, whichever the shares; a point that both have is kept once."""
+    whole = ct.run(small)
+    first, second = (ct.run(small, points=share) for share in ("0", "1"))
+    both = first + second
+    assert (first.complete, second.complete, both.complete) == (False, False, True)
+    assert without_wall(both) == without_wall(whole)
+    assert both.experiment == whole.experiment
+    assert len(both + first) == 2
+    assert (first + first).complete is False
+    assert ct.Results.read(both.save(tmp_path / "both")).complete
+
+
+def without_wall(results: ct.Results) -> list[dict[str, Any]]:
+    return [{key: value for key, value in point.items() if key != "wall_s"} for point in results]
+
+
+def test_titles_and_seeds_tell_points_apart(small: Path) -> None:
+    """Catches points of two runs that differ in nothing that the table shows."""
+    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"seed": 2})
+    assert (one + other).axes == ["workload.load", "seed"]
+    with pytest.raises(TypeError):
+        _ = one + 3  # type: ignore[operator]
+
+
+def test_arrow_readers_take_results(pair: tuple[ct.Results, ct.Results]) -> None:
+    """Catches a table that other libraries cannot read directly."""
+    frame = pl.DataFrame(pair[0])
+    assert frame["latency_mean_ns"].to_list() == [point.latency_mean_ns for point in pair[0]]
+
+
+def test_results_show_themselves_as_html(pair: tuple[ct.Results, ct.Results]) -> None:
+    """Expected: a row a point, marked where it has not converged, and no markup from titles."""
+    html = pair[0]._repr_html_()
+    assert html.count("<tr>") == 1 + len(pair[0])
+    assert "offered" in html
+    wild = ct.Results(points=[Point(offered_load=0.1, converged=False)], title="<script>", complete=False)
+    html = wild._repr_html_()
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert "not converged" in html
+    assert "missing" in html
+    many = ct.Results(points=[Point(offered_load=n / 1000) for n in range(200)])
+    html = many._repr_html_()
+    assert html.count("<tr>") == 1 + 50 + 1
+    assert "150 more points" in html
+
+
+class Kernel:
+    """A notebook: what is displayed, and what becomes of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kernel: object | None) -> None:
+        self.outputs: list[list[str]] = []
+        ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
+        ipython.get_ipython = lambda: SimpleNamespace(kernel=kernel)  # type: ignore[attr-defined]
+        display.display = self.display  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "IPython", ipython)
+        monkeypatch.setitem(sys.modules, "IPython.display", display)
+        monkeypatch.setattr(notebooks, "PAUSE_S", 0.0)
+
+    def display(self, shown: Any, *, display_id: bool) -> Any:
+        assert display_id
+        output = [shown._repr_html_()]
+        self.outputs.append(output)
+        return SimpleNamespace(update=lambda again: output.append(again._repr_html_()))
+
+
+def test_notebooks_have_a_bar(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: one output that is updated, whose share never falls and ends at 1; of runs and of searches."""
+    kernel = Kernel(monkeypatch, object())
+    ct.run(small)
+    (output,) = kernel.outputs
+    shares = [float(found) for text in output for found in re.findall(r'value="([\d.]+)"', text)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert "2/2 points" in output[-1]
+    search = notebooks.search_bar()
+    assert search is not None
+    search.update(0.25, "annealing")
+    assert "annealing" in kernel.outputs[1][0]
+
+
+def test_a_watcher_of_ones_own_replaces_the_bar(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches two displays of one run."""
+    kernel = Kernel(monkeypatch, object())
+    seen: list[float] = []
+    ct.run(small, watcher=SimpleNamespace(update=lambda done, total, phase: seen.append(done)))
+    assert seen
+    assert kernel.outputs == []
+
+
+def test_terminals_and_scripts_have_no_bar(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches output of a script, and of IPython's shell in a terminal, which has no kernel."""
+    assert notebooks.run_bar() is None
+    kernel = Kernel(monkeypatch, None)
+    ct.run(small)
+    assert kernel.outputs == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.7, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
+)
+def test_durations_are_words(seconds: float, words: str) -> None:
+    """Expected by hand."""
+    assert notebooks._duration(seconds) == words
