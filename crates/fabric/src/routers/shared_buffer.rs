@@ -26,7 +26,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Requests, Turn, in_turn};
+use crate::routers::arbiter::{Candidates, Requests, Turn, in_turn};
 
 /// All shared-buffer routers of a partition.
 #[derive(Debug)]
@@ -185,18 +185,9 @@ impl SharedBuffer {
         if free_at > now {
             return fabric.wake_at(output, free_at);
         }
-        let (queues, first) = (&self.queues, output << self.class_shift);
-        let head = |class: usize| queues[first | class].queue.head();
-        let picked = self.requests.pick(
-            fabric,
-            Turn { rule: self.arbitration, router, output },
-            |fabric, class| {
-                let packet = head(class);
-                let bytes = fabric.pool[packet].bytes;
-                fabric.ready_vc(output, packet, (class as u8, bytes))
-            },
-            |fabric, class| fabric.pool[head(class)].generated_at,
-        );
+        let heads = Heads { queues: &self.queues[output << self.class_shift..][..1 << self.class_shift], output };
+        let turn = Turn { rule: self.arbitration, router, output };
+        let picked = self.requests.pick(fabric, turn, &heads);
         match picked {
             Some((class, vc)) => self.depart::<PLAIN>(fabric, (router, output), (class, vc), now),
             None => fabric.block(output),
@@ -226,6 +217,26 @@ impl SharedBuffer {
         }
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         self.admit_waiting(fabric, router, now);
+    }
+}
+
+/// The queues of an output, by class.
+struct Heads<'a> {
+    queues: &'a [SharedQueue],
+    output: usize,
+}
+
+impl Candidates for Heads<'_> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, class: usize) -> Option<u8> {
+        let packet = self.queues[class].queue.head();
+        let bytes = fabric.pool[packet].bytes;
+        fabric.ready_vc(self.output, packet, (class as u8, bytes))
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, class: usize) -> u64 {
+        fabric.pool[self.queues[class].queue.head()].generated_at
     }
 }
 
@@ -285,7 +296,7 @@ impl Routers for SharedBuffer {
         }
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
