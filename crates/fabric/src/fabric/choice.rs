@@ -112,9 +112,9 @@ impl Fabric {
         let (mut least, mut best) = (u64::MAX, 0_u64);
         for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
             let load = output.congestion(now, full);
-            let others = if load < least { 0 } else { best };
+            best = if load < least { 0 } else { best };
+            best |= u64::from(load <= least) << offset;
             least = least.min(load);
-            best = if load == least { others | 1 << offset } else { others };
         }
         if best & (best - 1) != 0 {
             for _ in 0..self.streams[router].below(best.count_ones()) {

@@ -71,7 +71,7 @@ impl OutputQueued {
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
-    #[inline(never)]
+    #[inline(always)]
     fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
         let output = base + out;
         let port = &fabric.outputs[output];
@@ -230,7 +230,7 @@ impl Routers for OutputQueued {
 
     fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
-    #[inline(always)]
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         for word in 0..if PLAIN { 1 } else { fabric.words } {

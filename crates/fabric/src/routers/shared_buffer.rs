@@ -148,8 +148,17 @@ impl SharedBuffer {
     }
 
     /// Admits packets from reserved space as far as the memory of their router allows it now.
+    #[inline(always)]
     fn admit_waiting(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let words = router * self.words..(router + 1) * self.words;
+        if self.waiting[words.clone()].iter().any(|&word| word != 0) {
+            self.admit_in_turn(fabric, router, words, now);
+        }
+    }
+
+    /// The same where packets are in reserved space.
+    #[inline(never)]
+    fn admit_in_turn(&mut self, fabric: &mut Fabric, router: usize, words: std::ops::Range<usize>, now: u64) {
         while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
             let bytes = fabric.pool[packet].bytes;
             let space = self.claims[packet as usize].space;
@@ -177,6 +186,7 @@ impl SharedBuffer {
     }
 
     /// Sends the next packet of an output, if the link is free and a class has credit.
+    #[inline(always)]
     fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
         if !self.requests.any(output) {
             return;
@@ -195,6 +205,7 @@ impl SharedBuffer {
     }
 
     /// Takes the first packet out of the queue of a class and sends it off.
+    #[inline(always)]
     fn depart<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
@@ -253,6 +264,7 @@ impl Buffers for SharedBuffer {
         Space { input: 0, part: (number & !SHARED) + 1 }
     }
 
+    #[inline(always)]
     fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
         if space.part == RESERVED {
             self.reserved[space.input as usize] -= bytes;
@@ -298,9 +310,10 @@ impl Routers for SharedBuffer {
 
     fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..fabric.words {
+        for word in 0..if PLAIN { 1 } else { fabric.words } {
             for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
                 self.send::<PLAIN>(fabric, router, base + word * 64 + bit, now);
             }

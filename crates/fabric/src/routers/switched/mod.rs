@@ -114,7 +114,7 @@ impl Routers for Switched {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         // The turn to pick first goes round; it matters only where an input has several virtual channels.
         let first = self.first[router];
