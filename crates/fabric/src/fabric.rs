@@ -40,7 +40,7 @@ pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
 pub(crate) use links::{Outgoing, QUEUED, Sent};
-pub(crate) use wakes::{Woken, wake};
+pub(crate) use wakes::notify;
 
 /// What all channels of a class have in common, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +49,8 @@ pub(crate) struct Class {
     pub delay: u64,
     /// Serialization of the largest packet.
     pub full: u64,
+    /// The time of the largest packet over a crossbar whose speed-up is the architecture's.
+    pub crossing: u64,
     /// Virtual channels of a class of them.
     pub vcs_per_class: u8,
 }
@@ -191,12 +193,6 @@ impl Fabric {
     #[inline(always)]
     fn now(&self) -> u64 {
         self.wheel.now()
-    }
-
-    /// The time that a packet takes on an output's channel, in ticks.
-    #[inline(always)]
-    pub(crate) fn time_out(&self, output: usize, bytes: u32) -> u64 {
-        self.time_on(self.outputs[output].class, bytes)
     }
 
     /// The time that a packet takes on a class of channels, in ticks.

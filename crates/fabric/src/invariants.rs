@@ -7,7 +7,7 @@
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
 use crate::event_kind;
-use crate::fabric::{Fabric, Space, wake};
+use crate::fabric::{Fabric, Space, notify};
 use crate::packet::{NONE, Packet};
 use crate::partition::Partition;
 use crate::port::NO_PARTITION;
@@ -74,7 +74,7 @@ impl Fabric {
         for (kind, event) in self.wheel.events() {
             if kind == event_kind::CREDIT {
                 ledger.add(part, event.target, i64::from(event.arg));
-            } else if kind == event_kind::WAKE && event.arg == wake::REPORTED {
+            } else if kind == event_kind::TRAFFIC && event.arg == notify::REPORTED {
                 // Delivered, and kept until its tail has come.
                 ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {

@@ -3,7 +3,7 @@
 use engine::Wheel;
 
 use crate::event_kind;
-use crate::fabric::wake;
+use crate::fabric::notify;
 use crate::traffic::Notice;
 
 /// The notices of a partition. A place that is freed is the next to be used.
@@ -26,7 +26,7 @@ impl Notices {
                 (self.places.len() - 1) as u32
             }
         };
-        wheel.insert(at, event_kind::WAKE, place, wake::NOTICE);
+        wheel.insert(at, event_kind::TRAFFIC, place, notify::NOTICE);
     }
 
     /// Takes out the notice at a place, whose time has come.

@@ -6,7 +6,7 @@ use engine::{Bits, Event, Instant};
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
-use crate::fabric::{Arrival, Fabric, Outgoing, Woken, event_kind, wake};
+use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, notify};
 use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
@@ -25,8 +25,6 @@ pub struct Partition<R, T> {
     instant: Instant<{ event_kind::COUNT }>,
     /// The arrivals at some routers, kept for its memory.
     arrivals: Vec<Arrival>,
-    /// Whom the wake-ups of an instant concern, kept for its memory.
-    woken: Woken,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -52,7 +50,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             heads: vec![Head::NONE; nodes],
             instant: Instant::default(),
             arrivals: Vec::new(),
-            woken: Woken::default(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
             notices: Notices::default(),
@@ -101,13 +98,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.instant = instant;
     }
 
-    /// One instant: credits, space that falls free, arrivals and wake-ups; then arbitration and departures.
+    /// One instant: credits, space that falls free, arrivals and wake-ups; then arbitration and departures. Each step is a function
+    /// of its own, and not compiled into this one, so that what it works with stays in registers.
     #[inline]
     fn handle<const PLAIN: bool>(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
-        for event in &instant.kinds[event_kind::CREDIT] {
-            self.fabric.take_credit::<PLAIN>(event.target, event.arg);
-        }
+        self.fabric.take_credits::<PLAIN>(&instant.kinds[event_kind::CREDIT]);
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
             self.fabric.free(&mut self.routers, space, event.arg, now);
@@ -117,8 +113,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
         }
-        self.take_arrivals::<PLAIN>(&instant.kinds[event_kind::ARRIVAL]);
-        self.take_wakes::<PLAIN>(&instant.kinds[event_kind::WAKE]);
+        self.fabric.mark_arrivals::<PLAIN>(&instant.kinds[event_kind::ARRIVAL]);
+        self.take_wakes::<PLAIN>(&instant.kinds);
+        self.take_notifications(&instant.kinds[event_kind::TRAFFIC]);
         if !self.traffic_events.is_empty() {
             self.notify_traffic(now);
         }
@@ -126,52 +123,41 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.visit_nodes::<PLAIN>(now);
     }
 
-    /// Packets are through pipelines: their routers are marked, and take them out when they are visited. (Queueing them at once
-    /// where their order cannot matter saves some instructions and misses the cache half as often again: a visit goes through the
-    /// state of routers in the order of memory.)
-    #[inline(always)]
-    fn take_arrivals<const PLAIN: bool>(&mut self, events: &[Event]) {
-        for &event in events {
-            if self.fabric.exceeds_cache {
-                // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
-                self.fabric.before_arrival(event.arg);
+    /// Links and sides of crossbars have fallen free for which somebody waits.
+    #[inline(never)]
+    fn take_wakes<const PLAIN: bool>(&mut self, events: &[Vec<Event>; event_kind::COUNT]) {
+        let Self { fabric, routers, .. } = self;
+        for event in &events[event_kind::LINK] {
+            fabric.link_woken::<PLAIN>(event.target as usize);
+        }
+        for side in [event_kind::OUTPUT_SIDE, event_kind::INPUT_SIDE] {
+            if fabric.exceeds_cache {
+                for event in &events[side] {
+                    routers.before_side(fabric, event.target as usize);
+                }
             }
-            self.fabric.mark_arrival::<PLAIN>(event);
+            for event in &events[side] {
+                routers.side_woken::<PLAIN>(fabric, event.target as usize, side);
+            }
         }
     }
 
+    /// Collects what the traffic is to be notified of.
     #[inline(always)]
-    fn take_wakes<const PLAIN: bool>(&mut self, events: &[Event]) {
-        let Self { fabric, routers, woken, traffic_events, notices, .. } = self;
-        if fabric.exceeds_cache {
-            for event in events.iter().filter(|event| matches!(event.arg, wake::OUTPUT_SIDE | wake::INPUT_SIDE)) {
-                routers.before_side(fabric, event.target as usize);
-            }
-        }
-        // Kinds of wake-ups alternate at random: sorted out first, without a branch on the kind.
-        woken.sort_out(events);
-        for &output in woken.of(wake::LINK) {
-            fabric.link_woken::<PLAIN>(output as usize);
-        }
-        for side in [wake::OUTPUT_SIDE, wake::INPUT_SIDE] {
-            for &port in woken.of(side) {
-                routers.side_woken::<PLAIN>(fabric, port as usize, side);
-            }
-        }
-        if woken.ports() < events.len() {
-            for event in events.iter().filter(|event| event.arg >= wake::DELIVERED) {
-                traffic_events.push(match event.arg {
-                    wake::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
-                    wake::REPORTED => fabric.reported(event.target),
-                    wake::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
-                    alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - wake::ALARM },
-                });
-            }
+    fn take_notifications(&mut self, events: &[Event]) {
+        let Self { fabric, traffic_events, notices, .. } = self;
+        for event in events {
+            traffic_events.push(match event.arg {
+                notify::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
+                notify::REPORTED => fabric.reported(event.target),
+                notify::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
+                alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - notify::ALARM },
+            });
         }
     }
 
     /// Visits every marked router. Nothing is marked while this goes on: what it causes comes later, as events.
-    #[inline(always)]
+    #[inline(never)]
     fn visit_routers<const PLAIN: bool>(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_routers.groups() {
             for word in self.fabric.dirty_routers.take_group(group) {
@@ -188,7 +174,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     /// Visits every marked node.
-    #[inline(always)]
+    #[inline(never)]
     fn visit_nodes<const PLAIN: bool>(&mut self, now: u64) {
         for group in 0..self.fabric.dirty_nodes.groups() {
             for word in self.fabric.dirty_nodes.take_group(group) {
@@ -248,7 +234,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             // The node is woken at the old time too, which does no harm: it sends nothing that is not due.
             let output = self.fabric.ports() + node;
             let ready = self.fabric.outputs[output].free_at.max(head.release);
-            self.fabric.wheel.insert(ready, event_kind::WAKE, output as u32, wake::LINK);
+            self.fabric.wheel.insert(ready, event_kind::LINK, output as u32, 0);
         }
     }
 
@@ -266,7 +252,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Sets the alarms that the traffic has asked for.
     fn set_alarms(&mut self) {
         for (at, target, purpose) in self.actions.alarms.drain(..) {
-            self.fabric.wheel.insert(at, event_kind::WAKE, target, purpose + wake::ALARM);
+            self.fabric.wheel.insert(at, event_kind::TRAFFIC, target, purpose + notify::ALARM);
         }
     }
 

@@ -32,22 +32,31 @@ pub struct Arrival {
 }
 
 impl Fabric {
-    /// Notes an arrival; its router takes it out when it is visited.
-    #[inline(always)]
-    pub(crate) fn mark_arrival<const PLAIN: bool>(&mut self, event: Event) {
-        let number = (event.target >> self.vc_shift) as usize;
-        let input = &mut self.inputs[number];
-        input.arrived = event.arg;
-        input.arrived_vc = (event.target & ((1 << self.vc_shift) - 1)) as u8;
-        let router = input.router as usize;
-        let local = &mut self.routers[router];
-        let port = number - local.base as usize;
-        if PLAIN || self.words == 1 {
-            local.arrived |= 1 << (port & 63);
-        } else {
-            self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
+    /// Notes the arrivals of an instant; their routers take them out when they are visited. (Queueing them at once where their
+    /// order cannot matter saves some instructions and misses the cache half as often again: a visit goes through the state of
+    /// routers in the order of memory.)
+    #[inline(never)]
+    pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, events: &[Event]) {
+        if self.exceeds_cache {
+            // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
+            events.iter().for_each(|event| self.before_arrival(event.arg));
         }
-        self.dirty_routers.mark(router);
+        let shift = self.vc_shift;
+        for &Event { target, arg: packet } in events {
+            let number = (target >> shift) as usize;
+            let input = &mut self.inputs[number];
+            input.arrived = packet;
+            input.arrived_vc = (target & ((1 << shift) - 1)) as u8;
+            let router = input.router as usize;
+            let local = &mut self.routers[router];
+            let port = number - local.base as usize;
+            if PLAIN || self.words == 1 {
+                local.arrived |= 1 << (port & 63);
+            } else {
+                self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
+            }
+            self.dirty_routers.mark(router);
+        }
     }
 
     /// Takes out the packets that have arrived at a router in this instant, in the order of ports.

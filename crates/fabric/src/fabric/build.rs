@@ -93,7 +93,8 @@ const CACHED_OUTPUTS: usize = 1 << 13;
 fn classes(plan: &Plan) -> Classes {
     let mut classes = Box::new([Class::default(); 256]);
     for ((class, link), &vcs_per_class) in classes.iter_mut().zip(&plan.links).zip(&plan.vcs_per_class) {
-        *class = Class { delay: link.delay, full: link.full, vcs_per_class };
+        let crossing = link.full.div_ceil(u64::from(plan.router.speedup()));
+        *class = Class { delay: link.delay, full: link.full, crossing, vcs_per_class };
     }
     classes
 }

@@ -22,18 +22,15 @@ impl Fabric {
         let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
-        (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, route.first.0);
-        if !PLAIN && self.rule == CreditRule::PerCrosspoint {
-            // The upstream router has chosen.
-            arrival.out = place.out;
-        } else if !PLAIN && route.choice == Choice::Escape {
-            self.choose_or_escape(arrival, &route, &Hop { state: before, ..hop });
-        } else if route.count != 1 {
-            self.choose_output(arrival, &route, Hop { state: before, ..hop });
+        let per_crosspoint = !PLAIN && self.rule == CreditRule::PerCrosspoint;
+        // Where credits are counted per crosspoint, the upstream router has chosen.
+        let out = if per_crosspoint { place.out } else { route.first.0 };
+        (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, out);
+        place.leave_by(out, route.vc_class.0);
+        if !per_crosspoint && (route.count != 1 || (!PLAIN && route.choice == Choice::Escape)) {
+            self.choose_output::<PLAIN>(arrival, &route, Hop { state: before, ..hop });
         }
-        let Arrival { base, out, class, bytes, .. } = *arrival;
-        self.pool[packet].leave_by(out, class);
-        self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
+        self.outputs[arrival.base as usize + usize::from(arrival.out)].queued += u64::from(arrival.bytes);
     }
 
     /// The class of virtual channels on which a packet has come.
@@ -45,12 +42,15 @@ impl Fabric {
 
     /// Takes one of several outputs.
     #[inline(never)]
-    fn choose_output(&mut self, arrival: &mut Arrival, route: &Route, hop: Hop) {
-        if route.choice == Choice::Ugal {
+    fn choose_output<const PLAIN: bool>(&mut self, arrival: &mut Arrival, route: &Route, hop: Hop) {
+        if !PLAIN && route.choice == Choice::Escape {
+            self.choose_or_escape(arrival, route, &hop);
+        } else if route.choice == Choice::Ugal {
             self.weigh(arrival, hop);
         } else {
             arrival.out = self.choose(arrival.router as usize, arrival.base as usize, route);
         }
+        self.pool[arrival.packet].leave_by(arrival.out, arrival.class);
     }
 
     /// Takes the path of the lower cost, and notes it in the packet.
@@ -112,9 +112,9 @@ impl Fabric {
         let (mut least, mut best) = (u64::MAX, 0_u64);
         for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
             let load = output.congestion(now, full);
-            let others = if load < least { 0 } else { best };
+            best = if load < least { 0 } else { best };
+            best |= u64::from(load <= least) << offset;
             least = least.min(load);
-            best = if load == least { others | 1 << offset } else { others };
         }
         if best & (best - 1) != 0 {
             for _ in 0..self.streams[router].below(best.count_ones()) {

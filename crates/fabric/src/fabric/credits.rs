@@ -1,5 +1,6 @@
 //! Credits: what an output may send, and the one place where buffer space falls free and its credit goes back.
 
+use engine::{Event, Stream};
 use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
 use units::{Draw, PortId, RouterId, VcClass};
@@ -10,7 +11,6 @@ use crate::event_kind;
 use crate::fabric::links::Outgoing;
 use crate::packet::UNDECIDED;
 use crate::port::{FarEnd, OutputPort};
-use engine::Stream;
 
 /// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,25 +132,23 @@ impl Fabric {
         debug_assert!(left >= 0, "sent without credit");
     }
 
-    /// Takes a credit in; an output that waited for one is marked.
-    #[inline(always)]
-    pub(crate) fn take_credit<const PLAIN: bool>(&mut self, counter: u32, bytes: u32) {
-        let (output, slot) = ((counter >> self.credit_shift) as usize, counter & ((1 << self.credit_shift) - 1));
-        let port = &mut self.outputs[output];
-        let credit = if PLAIN || self.far_credits.is_empty() {
-            &mut port.credits[slot as usize]
-        } else {
-            &mut self.far_credits[counter as usize]
-        };
-        *credit += bytes as i32;
-        debug_assert!(*credit <= self.plan.depth_beyond(port.far_end), "more credit than there is room");
-        let OutputPort { owner, port: number, flags, .. } = *port;
-        if flags & OutputPort::BLOCKED != 0 {
-            port.flags = flags & !OutputPort::BLOCKED;
-            if flags & OutputPort::INJECTION != 0 {
-                self.dirty_nodes.mark(owner as usize);
+    /// Takes in the credits of an instant; outputs that waited for one are marked.
+    #[inline(never)]
+    pub(crate) fn take_credits<const PLAIN: bool>(&mut self, events: &[Event]) {
+        let shift = self.credit_shift;
+        for &Event { target: counter, arg: bytes } in events {
+            let (output, slot) = ((counter >> shift) as usize, counter & ((1 << shift) - 1));
+            let port = &mut self.outputs[output];
+            let credit = if PLAIN || self.far_credits.is_empty() {
+                &mut port.credits[slot as usize]
             } else {
-                self.mark_output::<PLAIN>(owner as usize, usize::from(number));
+                &mut self.far_credits[counter as usize]
+            };
+            *credit += bytes as i32;
+            debug_assert!(*credit <= self.plan.depth_beyond(port.far_end), "more credit than there is room");
+            if port.flags & OutputPort::BLOCKED != 0 {
+                port.flags &= !OutputPort::BLOCKED;
+                self.mark_owner::<PLAIN>(output);
             }
         }
     }
@@ -247,10 +245,27 @@ impl Fabric {
             FarEnd::Node => Some(0),
             FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
             _ if self.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
+            _ if self.far_credits.is_empty() => self.best_near(output, class, bytes),
             _ => {
                 self.best_of(output, class, bytes, |fabric, vc| fabric.credit(output, u32::from(vc))).map(|(vc, _)| vc)
             }
         }
+    }
+
+    /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, where the
+    /// credits lie with their port.
+    #[inline(always)]
+    fn best_near(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
+        let port = &self.outputs[output];
+        let vcs_per_class = self.classes[port.class.0 as usize].vcs_per_class;
+        let first = class * vcs_per_class;
+        let (mut most, mut best) = (bytes as i32 - 1, None);
+        for (vc, &credit) in (first..).zip(&port.credits[usize::from(first)..][..usize::from(vcs_per_class)]) {
+            if credit > most {
+                (most, best) = (credit, Some(vc));
+            }
+        }
+        best
     }
 
     /// Whether a virtual channel has credit for so many bytes.

@@ -4,7 +4,7 @@ use super::Fabric;
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
 use crate::event_kind;
-use crate::fabric::wakes::wake;
+use crate::fabric::wakes::notify;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 use crate::traffic::TrafficEvent;
@@ -179,9 +179,9 @@ impl Fabric {
     #[inline(never)]
     fn announce(&mut self, packet: u32, at: u64) {
         if self.reports_deliveries {
-            return self.wheel.insert(at, event_kind::WAKE, packet, wake::REPORTED);
+            return self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::REPORTED);
         }
-        self.wheel.insert(at, event_kind::WAKE, self.pool[packet].flow_id, wake::DELIVERED);
+        self.wheel.insert(at, event_kind::TRAFFIC, self.pool[packet].flow_id, notify::DELIVERED);
         self.pool.free(packet);
     }
 

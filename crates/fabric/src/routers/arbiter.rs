@@ -42,10 +42,20 @@ pub(crate) struct Requests<S = ()> {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Line<S> {
+    /// The set, if one or two words are enough; else whether it is not empty, in the first.
     near: [u64; 2],
     last: u32,
     /// The architecture's own.
     side: S,
+}
+
+/// The heads that ask for an output, as the architecture that queues them knows them. A trait, so that what is asked of each
+/// candidate is compiled into the loops over them: a closure that several loops use is called instead.
+pub(crate) trait Candidates {
+    /// With what a candidate could be served now (a virtual channel), if it could.
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8>;
+    /// When the candidate's packet was generated.
+    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64;
 }
 
 /// How an output picks: the rule, the router whose stream is drawn from, and the output.
@@ -57,7 +67,7 @@ pub(crate) struct Turn {
 }
 
 impl<S> Line<S> {
-    /// Whether anybody asks, of those in the near words.
+    /// Whether anybody asks.
     #[inline(always)]
     fn asks(&self) -> bool {
         self.near[0] | self.near[1] != 0
@@ -89,7 +99,20 @@ impl<S: Copy + Default> Requests<S> {
     /// Adds a candidate; returns whether it was not there yet.
     #[inline(always)]
     pub fn add(&mut self, output: usize, candidate: usize) -> bool {
-        let word = self.word(output, candidate);
+        if self.words > 2 {
+            return self.add_wide(output, candidate);
+        }
+        let word = &mut self.lines[output].near[candidate >> 6 & 1];
+        let before = *word;
+        *word |= 1 << (candidate & 63);
+        before != *word
+    }
+
+    /// The same where a set takes more words than lie in the line.
+    #[inline(never)]
+    fn add_wide(&mut self, output: usize, candidate: usize) -> bool {
+        self.lines[output].near[0] = 1;
+        let word = &mut self.wide[output * self.words + (candidate >> 6)];
         let before = *word;
         *word |= 1 << (candidate & 63);
         before != *word
@@ -107,35 +130,38 @@ impl<S: Copy + Default> Requests<S> {
     /// Takes a candidate out.
     #[inline(always)]
     pub fn remove(&mut self, output: usize, candidate: usize) {
-        *self.word(output, candidate) &= !(1 << (candidate & 63));
+        if self.words > 2 {
+            return self.remove_wide(output, candidate);
+        }
+        self.lines[output].near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
+    }
+
+    /// The same where a set takes more words than lie in the line.
+    #[inline(never)]
+    fn remove_wide(&mut self, output: usize, candidate: usize) {
+        let words = &mut self.wide[output * self.words..(output + 1) * self.words];
+        words[candidate >> 6] &= !(1 << (candidate & 63));
+        self.lines[output].near[0] = u64::from(words.iter().any(|&word| word != 0));
     }
 
     /// The candidate is served: it is taken out if it has nothing more, and the others come first next time.
     #[inline(always)]
     pub fn serve(&mut self, output: usize, candidate: usize, is_done: bool) {
-        if self.words <= 2 {
-            let line = &mut self.lines[output];
-            line.near[candidate >> 6 & 1] &= !(u64::from(is_done) << (candidate & 63));
-            line.last = candidate as u32;
-        } else {
-            *self.word(output, candidate) &= !(u64::from(is_done) << (candidate & 63));
-            self.lines[output].last = candidate as u32;
+        if self.words > 2 && is_done {
+            self.remove_wide(output, candidate);
         }
+        let is_done = is_done && self.words <= 2;
+        let line = &mut self.lines[output];
+        line.near[candidate >> 6 & 1] &= !(u64::from(is_done) << (candidate & 63));
+        line.last = candidate as u32;
     }
 
     /// The same of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
     /// anybody else asks for it.
     #[inline(always)]
     pub fn served(&mut self, output: usize, candidate: usize) -> (&mut S, bool) {
-        if self.words > 2 {
-            self.remove(output, candidate);
-            let any = self.any(output);
-            let line = &mut self.lines[output];
-            line.last = candidate as u32;
-            return (&mut line.side, any);
-        }
+        self.remove(output, candidate);
         let line = &mut self.lines[output];
-        line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
         line.last = candidate as u32;
         let any = line.asks();
         (&mut line.side, any)
@@ -145,8 +171,7 @@ impl<S: Copy + Default> Requests<S> {
     #[inline(always)]
     pub fn side(&self, output: usize) -> (&S, bool) {
         let line = &self.lines[output];
-        let any = if self.words > 2 { self.any(output) } else { line.asks() };
-        (&line.side, any)
+        (&line.side, line.asks())
     }
 
     /// What the architecture keeps of an output.
@@ -155,21 +180,10 @@ impl<S: Copy + Default> Requests<S> {
         &mut self.lines[output].side
     }
 
-    #[inline(always)]
-    fn word(&mut self, output: usize, candidate: usize) -> &mut u64 {
-        match self.words {
-            1 | 2 => &mut self.lines[output].near[candidate >> 6 & 1],
-            words => &mut self.wide[output * words + (candidate >> 6)],
-        }
-    }
-
     /// Whether anybody asks for an output.
     #[inline(always)]
     pub fn any(&self, output: usize) -> bool {
-        match self.words {
-            1 | 2 => self.lines[output].asks(),
-            words => self.wide[output * words..(output + 1) * words].iter().any(|&word| word != 0),
-        }
+        self.lines[output].asks()
     }
 
     /// Some candidate of an output, of those in the near words; 127 without one.
@@ -179,18 +193,11 @@ impl<S: Copy + Default> Requests<S> {
         ((u128::from(high) << 64 | u128::from(low)).trailing_zeros() & 127) as usize
     }
 
-    /// Picks one of the candidates that are ready: `ready` says with what it could be served (a virtual channel),
-    /// `generated_at` when its packet was generated.
+    /// Picks one of the candidates that are ready, and with what it is served (a virtual channel).
     #[inline(always)]
-    pub fn pick(
-        &self,
-        fabric: &mut Fabric,
-        turn: Turn,
-        mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
-        generated_at: impl Fn(&Fabric, usize) -> u64,
-    ) -> Option<(usize, u8)> {
+    pub fn pick(&self, fabric: &mut Fabric, turn: Turn, heads: &impl Candidates) -> Option<(usize, u8)> {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
-            return self.pick_by_rule(fabric, turn, ready, generated_at);
+            return self.pick_by_rule(fabric, turn, heads);
         }
         let Line { near: [low, high], last, .. } = self.lines[turn.output];
         // Turned so that the candidate behind the last one comes lowest.
@@ -198,7 +205,7 @@ impl<S: Copy + Default> Requests<S> {
         if self.words == 1 {
             for place in Bits(low.rotate_right(first & 63)) {
                 let candidate = (place + first as usize) & 63;
-                if let Some(vc) = ready(fabric, candidate) {
+                if let Some(vc) = heads.ready(fabric, candidate) {
                     return Some((candidate, vc));
                 }
             }
@@ -207,7 +214,7 @@ impl<S: Copy + Default> Requests<S> {
         let mut rest = (u128::from(high) << 64 | u128::from(low)).rotate_right(first & 127);
         while rest != 0 {
             let candidate = ((rest.trailing_zeros() + first) & 127) as usize;
-            if let Some(vc) = ready(fabric, candidate) {
+            if let Some(vc) = heads.ready(fabric, candidate) {
                 return Some((candidate, vc));
             }
             rest &= rest - 1;
@@ -221,8 +228,7 @@ impl<S: Copy + Default> Requests<S> {
         &self,
         fabric: &mut Fabric,
         Turn { rule, router, output }: Turn,
-        mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
-        generated_at: impl Fn(&Fabric, usize) -> u64,
+        heads: &impl Candidates,
     ) -> Option<(usize, u8)> {
         let Line { near, last, .. } = &self.lines[output];
         let mask = match self.words {
@@ -232,16 +238,18 @@ impl<S: Copy + Default> Requests<S> {
         match rule {
             Arbitration::RoundRobin => {
                 let from = (*last as usize + 1) % (self.words * 64);
-                in_turn(mask, from).find_map(|candidate| Some((candidate, ready(fabric, candidate)?)))
+                in_turn(mask, from).find_map(|candidate| Some((candidate, heads.ready(fabric, candidate)?)))
             }
-            Arbitration::OldestFirst => oldest(fabric, mask, ready, generated_at),
+            Arbitration::OldestFirst => oldest(fabric, mask, heads),
             Arbitration::Random => {
-                let count = in_turn(mask, 0).filter(|&candidate| ready(fabric, candidate).is_some()).count() as u32;
+                let count =
+                    in_turn(mask, 0).filter(|&candidate| heads.ready(fabric, candidate).is_some()).count() as u32;
                 if count == 0 {
                     return None;
                 }
                 let drawn = if count > 1 { fabric.stream(router).below(count) } else { 0 };
-                let mut all = in_turn(mask, 0).filter_map(|candidate| Some((candidate, ready(fabric, candidate)?)));
+                let mut all =
+                    in_turn(mask, 0).filter_map(|candidate| Some((candidate, heads.ready(fabric, candidate)?)));
                 all.nth(drawn as usize)
             }
         }
@@ -250,19 +258,14 @@ impl<S: Copy + Default> Requests<S> {
 
 /// The candidate whose packet is the oldest of those that are ready; of equals the lowest.
 #[inline(always)]
-fn oldest(
-    fabric: &mut Fabric,
-    mask: Mask<'_>,
-    mut ready: impl FnMut(&mut Fabric, usize) -> Option<u8>,
-    generated_at: impl Fn(&Fabric, usize) -> u64,
-) -> Option<(usize, u8)> {
+fn oldest(fabric: &mut Fabric, mask: Mask<'_>, heads: &impl Candidates) -> Option<(usize, u8)> {
     let mut best: Option<(u64, usize, u8)> = None;
     for (index, &word) in mask.iter().enumerate() {
         for bit in Bits(word) {
             let candidate = index << 6 | bit;
-            let age = generated_at(fabric, candidate);
+            let age = heads.generated_at(fabric, candidate);
             if best.is_none_or(|(oldest, ..)| age < oldest)
-                && let Some(vc) = ready(fabric, candidate)
+                && let Some(vc) = heads.ready(fabric, candidate)
             {
                 best = Some((age, candidate, vc));
             }

@@ -20,7 +20,7 @@ pub trait Routers: Buffers + Prefetch + Send {
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: u32);
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize);
     /// Space has fallen free some time after its packet left.
     fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
     /// Send what can be sent.

@@ -18,7 +18,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Requests, Turn};
+use crate::routers::arbiter::{Candidates, Requests, Turn};
 
 /// All output-queued routers of a partition.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl OutputQueued {
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
-    #[inline(never)]
+    #[inline(always)]
     fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
         let output = base + out;
         let port = &fabric.outputs[output];
@@ -84,19 +84,9 @@ impl OutputQueued {
             return;
         }
         let first = base << self.vc_shift;
-        let (row, crosspoints) = (self.row, &self.crosspoints);
-        let head = |candidate: usize| crosspoints[(first + candidate) * row + out].queue.head();
         let turn = Turn { rule: self.arbitration, router, output };
-        let picked = self.requests.pick(
-            fabric,
-            turn,
-            |fabric, candidate| {
-                let packet = head(candidate);
-                let waiting = &fabric.pool[packet];
-                fabric.ready_vc(output, packet, (waiting.class(), waiting.bytes))
-            },
-            |fabric, candidate| fabric.pool[head(candidate)].generated_at,
-        );
+        let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
+        let picked = self.requests.pick(fabric, turn, &column);
         match picked {
             Some((candidate, vc)) => {
                 self.depart::<PLAIN>(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
@@ -143,6 +133,38 @@ struct Departure {
     input: usize,
     out: usize,
     vc: u8,
+}
+
+/// The crosspoints of an output.
+struct Column<'a> {
+    crosspoints: &'a [Crosspoint],
+    row: usize,
+    /// The router's first (port, virtual channel).
+    first: usize,
+    output: usize,
+    /// The output's number in its router.
+    out: usize,
+}
+
+impl Column<'_> {
+    #[inline(always)]
+    fn head(&self, candidate: usize) -> u32 {
+        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
+    }
+}
+
+impl Candidates for Column<'_> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        let packet = self.head(candidate);
+        let waiting = &fabric.pool[packet];
+        fabric.ready_vc(self.output, packet, (waiting.class(), waiting.bytes))
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
+        fabric.pool[self.head(candidate)].generated_at
+    }
 }
 
 impl Buffers for OutputQueued {
@@ -206,9 +228,9 @@ impl Routers for OutputQueued {
         }
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
-    #[inline(always)]
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         for word in 0..if PLAIN { 1 } else { fabric.words } {

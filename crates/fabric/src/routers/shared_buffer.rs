@@ -26,7 +26,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Requests, Turn, in_turn};
+use crate::routers::arbiter::{Candidates, Requests, Turn, in_turn};
 
 /// All shared-buffer routers of a partition.
 #[derive(Debug)]
@@ -148,8 +148,17 @@ impl SharedBuffer {
     }
 
     /// Admits packets from reserved space as far as the memory of their router allows it now.
+    #[inline(always)]
     fn admit_waiting(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let words = router * self.words..(router + 1) * self.words;
+        if self.waiting[words.clone()].iter().any(|&word| word != 0) {
+            self.admit_in_turn(fabric, router, words, now);
+        }
+    }
+
+    /// The same where packets are in reserved space.
+    #[inline(never)]
+    fn admit_in_turn(&mut self, fabric: &mut Fabric, router: usize, words: std::ops::Range<usize>, now: u64) {
         while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
             let bytes = fabric.pool[packet].bytes;
             let space = self.claims[packet as usize].space;
@@ -177,6 +186,7 @@ impl SharedBuffer {
     }
 
     /// Sends the next packet of an output, if the link is free and a class has credit.
+    #[inline(always)]
     fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
         if !self.requests.any(output) {
             return;
@@ -185,18 +195,9 @@ impl SharedBuffer {
         if free_at > now {
             return fabric.wake_at(output, free_at);
         }
-        let (queues, first) = (&self.queues, output << self.class_shift);
-        let head = |class: usize| queues[first | class].queue.head();
-        let picked = self.requests.pick(
-            fabric,
-            Turn { rule: self.arbitration, router, output },
-            |fabric, class| {
-                let packet = head(class);
-                let bytes = fabric.pool[packet].bytes;
-                fabric.ready_vc(output, packet, (class as u8, bytes))
-            },
-            |fabric, class| fabric.pool[head(class)].generated_at,
-        );
+        let heads = Heads { queues: &self.queues[output << self.class_shift..][..1 << self.class_shift], output };
+        let turn = Turn { rule: self.arbitration, router, output };
+        let picked = self.requests.pick(fabric, turn, &heads);
         match picked {
             Some((class, vc)) => self.depart::<PLAIN>(fabric, (router, output), (class, vc), now),
             None => fabric.block(output),
@@ -204,6 +205,7 @@ impl SharedBuffer {
     }
 
     /// Takes the first packet out of the queue of a class and sends it off.
+    #[inline(always)]
     fn depart<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
@@ -229,6 +231,26 @@ impl SharedBuffer {
     }
 }
 
+/// The queues of an output, by class.
+struct Heads<'a> {
+    queues: &'a [SharedQueue],
+    output: usize,
+}
+
+impl Candidates for Heads<'_> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, class: usize) -> Option<u8> {
+        let packet = self.queues[class].queue.head();
+        let bytes = fabric.pool[packet].bytes;
+        fabric.ready_vc(self.output, packet, (class as u8, bytes))
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, class: usize) -> u64 {
+        fabric.pool[self.queues[class].queue.head()].generated_at
+    }
+}
+
 impl Buffers for SharedBuffer {
     fn number(&self, space: Space) -> u32 {
         if space.part == RESERVED { space.input } else { SHARED | (space.part - 1) }
@@ -242,6 +264,7 @@ impl Buffers for SharedBuffer {
         Space { input: 0, part: (number & !SHARED) + 1 }
     }
 
+    #[inline(always)]
     fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
         if space.part == RESERVED {
             self.reserved[space.input as usize] -= bytes;
@@ -285,11 +308,12 @@ impl Routers for SharedBuffer {
         }
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: u32) {}
+    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..fabric.words {
+        for word in 0..if PLAIN { 1 } else { fabric.words } {
             for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
                 self.send::<PLAIN>(fabric, router, base + word * 64 + bit, now);
             }

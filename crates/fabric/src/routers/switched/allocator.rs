@@ -5,8 +5,9 @@
 use engine::Bits;
 
 use super::Switched;
-use crate::fabric::{Fabric, Leaving, Outgoing, Space, wake};
-use crate::routers::arbiter::{Turn, in_turn};
+use crate::event_kind;
+use crate::fabric::{Fabric, Leaving, Outgoing, Space};
+use crate::routers::arbiter::{Candidates, Turn, in_turn};
 
 /// An output: its router, the router's first port, and the output.
 #[derive(Clone, Copy)]
@@ -14,6 +15,27 @@ struct Place {
     router: usize,
     base: usize,
     output: usize,
+}
+
+/// The heads that ask for an output of a router.
+struct Heads<'a, const PLAIN: bool> {
+    routers: &'a Switched,
+    output: usize,
+    /// The router's first (port, virtual channel).
+    first: usize,
+    now: u64,
+}
+
+impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        self.routers.ready::<PLAIN>(fabric, self.output, self.first + candidate, self.now)
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
+        self.routers.ages[self.first + candidate]
+    }
 }
 
 impl Switched {
@@ -70,8 +92,7 @@ impl Switched {
         let picked = this.requests.pick(
             fabric,
             Turn { rule: this.arbitration, router, output },
-            |fabric, candidate| this.ready::<PLAIN>(fabric, output, first + candidate, now),
-            |_, candidate| this.ages[first + candidate],
+            &Heads::<PLAIN> { routers: this, output, first, now },
         );
         match picked {
             Some(picked) => self.cross::<PLAIN>(fabric, place, picked, now),
@@ -105,7 +126,7 @@ impl Switched {
         side.free_at = now + time;
         if is_asked && !side.waking {
             side.waking = true;
-            fabric.wake_side(output, wake::OUTPUT_SIDE, now + time);
+            fabric.wake_side(output, event_kind::OUTPUT_SIDE, now + time);
         }
         self.put_out::<PLAIN>(fabric, output, Outgoing { packet, bytes, vc }, now);
         let space = Space { input: input as u32, part: 0 };
@@ -118,7 +139,7 @@ impl Switched {
         let side = self.requests.side_mut(output);
         if !side.waking {
             side.waking = true;
-            fabric.wake_side(output, wake::OUTPUT_SIDE, side.free_at);
+            fabric.wake_side(output, event_kind::OUTPUT_SIDE, side.free_at);
         }
     }
 }

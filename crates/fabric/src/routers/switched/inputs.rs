@@ -3,7 +3,8 @@
 use engine::Bits;
 
 use super::Switched;
-use crate::fabric::{Arrival, Fabric, wake};
+use crate::event_kind;
+use crate::fabric::{Arrival, Fabric};
 use crate::packet::{NONE, Queue};
 
 /// The FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head asks for nothing; an
@@ -65,7 +66,7 @@ impl Switched {
             fabric.activate::<PLAIN>(router as usize, out);
         } else if before == 0 {
             let free_at = side.free_at;
-            fabric.wake_side(base + port, wake::INPUT_SIDE, free_at);
+            fabric.wake_side(base + port, event_kind::INPUT_SIDE, free_at);
         }
     }
 
@@ -101,7 +102,7 @@ impl Switched {
         side.filled = others | u64::from(is_filled) << (input - first);
         side.free_at = until;
         if side.filled != 0 {
-            fabric.wake_side(port, wake::INPUT_SIDE, until);
+            fabric.wake_side(port, event_kind::INPUT_SIDE, until);
         }
         for vc in Bits(others) {
             let out = base + usize::from(self.fifos[first | vc].out);

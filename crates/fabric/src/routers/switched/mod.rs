@@ -22,7 +22,8 @@ mod prefetch;
 use engine::Bits;
 
 use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
-use crate::fabric::{Arrival, Buffers, Fabric, Space, wake};
+use crate::event_kind;
+use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::routers::Routers;
 use crate::routers::arbiter::Requests;
@@ -104,8 +105,8 @@ impl Routers for Switched {
     }
 
     #[inline(always)]
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: u32) {
-        if side == wake::OUTPUT_SIDE {
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize) {
+        if side == event_kind::OUTPUT_SIDE {
             self.requests.side_mut(port).waking = false;
             fabric.mark_owner::<PLAIN>(port);
         } else {
@@ -113,7 +114,7 @@ impl Routers for Switched {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         // The turn to pick first goes round; it matters only where an input has several virtual channels.
         let first = self.first[router];

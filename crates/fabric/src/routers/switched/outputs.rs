@@ -92,14 +92,13 @@ impl Switched {
     /// until its tail has come, at the least.
     #[inline(always)]
     pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
-        let time = fabric.time_out(output, bytes);
-        if self.buffers.is_empty() {
-            time.max(tail_in)
-        } else if self.speedup > 1 {
-            time.div_ceil(self.speedup)
+        let class = fabric.outputs[output].class;
+        let time = if bytes == fabric.full_bytes {
+            fabric.classes[class.0 as usize].crossing
         } else {
-            time
-        }
+            fabric.time_on(class, bytes).div_ceil(self.speedup)
+        };
+        if self.buffers.is_empty() { time.max(tail_in) } else { time }
     }
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.

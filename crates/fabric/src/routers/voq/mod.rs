@@ -10,7 +10,8 @@ mod islip;
 mod queues;
 
 use crate::catalogue::VirtualOutputQueuedSpec;
-use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space, wake};
+use crate::event_kind;
+use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
@@ -71,7 +72,7 @@ impl VirtualOutputQueued {
         let side = &mut self.input_sides[port];
         if side.free_at > now && !side.waking {
             side.waking = true;
-            fabric.wake_side(port, wake::INPUT_SIDE, side.free_at);
+            fabric.wake_side(port, event_kind::INPUT_SIDE, side.free_at);
         }
         side.free_at <= now
     }
@@ -120,7 +121,7 @@ impl Routers for VirtualOutputQueued {
         self.wanted[base + out] += 1;
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: u32) {
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
         self.input_sides[port].waking = false;
         fabric.mark_router(fabric.inputs[port].router as usize);
     }

@@ -200,14 +200,14 @@ impl Choosing {
     }
 
     fn open(waypoint: u32) -> RouteState {
-        Memory { waypoint, phase: Phase::Open, local: 0, global: 0 }.state()
+        Memory::new(Phase::Open, waypoint, (0, 0)).state()
     }
 
     /// What a packet carries that goes directly from a router that has weighed its paths.
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
-            Sight::Progressive => Memory { phase: Phase::Decided, ..open },
-            Sight::Router | Sight::Group { .. } => Memory { phase: Phase::Direct, waypoint: 0, ..open },
+            Sight::Progressive => open.in_phase(Phase::Decided),
+            Sight::Router | Sight::Group { .. } => open.direct(),
         }
     }
 
@@ -266,7 +266,7 @@ impl Routing for Choosing {
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let phase = Memory::of(hop.state).phase;
+        let phase = Memory::of(hop.state).phase();
         if phase == Phase::Open && self.detours.paths.home(hop.dst).0 != at {
             return Route::UGAL;
         }
@@ -274,9 +274,9 @@ impl Routing for Choosing {
         if phase == Phase::Decided {
             let memory = Memory::of(hop.state);
             // Outside the source's group there is nothing left to decide.
-            hop.state = match memory.global {
-                0 => Memory { phase: Phase::Open, ..memory },
-                _ => Memory { phase: Phase::Direct, waypoint: 0, ..memory },
+            hop.state = match memory.global() {
+                0 => memory.in_phase(Phase::Open),
+                _ => memory.direct(),
             }
             .state();
         }
@@ -296,9 +296,9 @@ impl Routing for Choosing {
         };
         let detour = PathOption {
             state: detour,
-            channels: self.detour_length(at, open.waypoint, home),
+            channels: self.detour_length(at, open.waypoint(), home),
             bias: self.threshold,
-            probe: self.probe(at, self.group_of(open.waypoint)),
+            probe: self.probe(at, self.group_of(open.waypoint())),
         };
         [direct, detour]
     }
@@ -306,7 +306,7 @@ impl Routing for Choosing {
     #[inline]
     fn candidate_states(&self, _at: RouterId, hop: &Hop) -> [RouteState; 2] {
         let open = Memory::of(hop.state);
-        [self.decided(open).state(), self.detours.with_waypoint(open.waypoint).state()]
+        [self.decided(open).state(), self.detours.with_waypoint(open.waypoint()).state()]
     }
 
     fn snapshot_period(&self) -> Option<Time> {

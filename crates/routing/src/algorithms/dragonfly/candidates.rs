@@ -24,6 +24,14 @@ pub(super) struct Classes {
     pub behind_second: u8,
 }
 
+impl Classes {
+    /// The class of local channels behind the global one of a class.
+    #[inline]
+    fn behind(self, global: u8) -> u8 {
+        if global == 0 { self.behind_first } else { self.behind_second }
+    }
+}
+
 /// The tables of direct paths.
 #[derive(Debug)]
 pub(super) struct DirectPaths {
@@ -166,7 +174,7 @@ impl DirectPaths {
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
         if group == to_group {
-            return Route::only(self.local_port(number, to_number), VcClass(memory.local));
+            return Route::only(self.local_port(number, to_number), VcClass(memory.local()));
         }
         self.out_of(at, (group, number), to_group, memory)
     }
@@ -174,7 +182,7 @@ impl DirectPaths {
     /// The next hop on the direct path to a node, which may be one of this router's. Where a packet stands on its path is as
     /// random as its destination, so that values are selected here instead of branched on: branches would be mispredicted
     /// about once a hop.
-    #[inline]
+    #[inline(always)]
     pub fn to_node(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
         let (home, port) = self.home(dst);
         let Exits::Single(exits) = &self.exits else {
@@ -188,11 +196,11 @@ impl DirectPaths {
         let own = select_unpredictable(is_inside, port.0, exit as u16);
         let out = select_unpredictable(is_here, own, self.local_port(number, toward).0);
         let crosses = is_here & !is_inside;
-        let class = select_unpredictable(is_here, 0, memory.local);
-        let class = select_unpredictable(crosses, memory.global, class);
-        let behind = if memory.global == 0 { self.classes.behind_first } else { self.classes.behind_second };
-        memory.local = select_unpredictable(crosses, behind, memory.local);
-        memory.global += u8::from(crosses);
+        let (local, global) = (memory.local(), memory.global());
+        let class = select_unpredictable(is_here, 0, local);
+        let class = select_unpredictable(crosses, global, class);
+        let behind = memory.across(self.classes.behind(global));
+        *memory = select_unpredictable(crosses, behind, *memory);
         Route::only(PortId(out), VcClass(class))
     }
 
@@ -211,12 +219,12 @@ impl DirectPaths {
                 if exit >> 16 == number {
                     Route::only(PortId(exit as u16), self.cross(memory))
                 } else {
-                    Route::only(self.local_port(number, exit >> 16), VcClass(memory.local))
+                    Route::only(self.local_port(number, exit >> 16), VcClass(memory.local()))
                 }
             }
             Exits::Several(exits) => {
                 let exit = exits[(at.0 * g + target) as usize];
-                let vc_class = if exit.global { self.cross(memory) } else { VcClass(memory.local) };
+                let vc_class = if exit.global { self.cross(memory) } else { VcClass(memory.local()) };
                 match exit.count {
                     1 => Route::only(PortId(exit.place as u16), vc_class),
                     count => Route { first: PortId(0), count, vc_class, choice: Choice::Random, list: exit.place },
@@ -228,9 +236,8 @@ impl DirectPaths {
     /// Notes that a global channel is taken, and returns its class.
     #[inline]
     fn cross(&self, memory: &mut Memory) -> VcClass {
-        let class = memory.global;
-        memory.global += 1;
-        memory.local = if class == 0 { self.classes.behind_first } else { self.classes.behind_second };
+        let class = memory.global();
+        *memory = memory.across(self.classes.behind(class));
         VcClass(class)
     }
 
@@ -289,7 +296,7 @@ impl DirectPaths {
         loop {
             let route = self.to_group(at, group, &mut memory);
             let port = route.port(0, &self.lists);
-            if memory.global > 0 {
+            if memory.global() > 0 {
                 return (at, port);
             }
             at = self.next(at, port);

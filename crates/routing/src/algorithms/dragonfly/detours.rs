@@ -152,7 +152,7 @@ impl Detours {
 
     /// What a packet carries that sets out for a waypoint.
     pub fn with_waypoint(&self, waypoint: u32) -> Memory {
-        Memory { waypoint, phase: Phase::Detour, local: self.before, global: 0 }
+        Memory::new(Phase::Detour, waypoint, (self.before, 0))
     }
 
     /// Whether a packet is at its waypoint.
@@ -167,20 +167,20 @@ impl Detours {
     /// What a packet carries that has reached its waypoint.
     #[inline]
     fn behind_waypoint(&self) -> Memory {
-        Memory { waypoint: 0, phase: Phase::Direct, local: self.paths.classes.behind_second - 1, global: 1 }
+        Memory::new(Phase::Direct, 0, (self.paths.classes.behind_second - 1, 1))
     }
 
     /// The next hop of a packet that goes directly or has a waypoint.
     #[inline]
     pub fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let mut memory = Memory::of(hop.state);
-        let route = if memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint) {
+        let route = if memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint()) {
             match self.rule.waypoints {
-                Waypoints::Groups => self.paths.to_group(at, memory.waypoint, &mut memory),
-                Waypoints::Routers => self.paths.to_router(at, RouterId(memory.waypoint), &mut memory),
+                Waypoints::Groups => self.paths.to_group(at, memory.waypoint(), &mut memory),
+                Waypoints::Routers => self.paths.to_router(at, RouterId(memory.waypoint()), &mut memory),
             }
         } else {
-            if memory.phase == Phase::Detour {
+            if memory.phase() == Phase::Detour {
                 memory = self.behind_waypoint();
             }
             self.paths.to_node(at, hop.dst, &mut memory)
@@ -192,7 +192,7 @@ impl Detours {
     /// The waypoint that a packet is on its way to.
     pub fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
         let memory = Memory::of(state);
-        (memory.phase == Phase::Detour && !self.has_arrived(at, memory.waypoint)).then_some(memory.waypoint)
+        (memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint())).then_some(memory.waypoint())
     }
 
     /// The most routers that a packet can traverse, if it sets out for its waypoint after so many channels.

@@ -2,17 +2,11 @@
 
 use crate::RouteState;
 
-/// What a packet carries: the waypoint, the phase, and the classes on which it goes on.
+/// What a packet carries: the waypoint (a router or a group), the phase, and the classes of its next local and global
+/// channels. As it is written in its state, since a hop reads and changes little of it: 24 bits of waypoint, 2 of phase, 3 and 2
+/// of classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Memory {
-    /// The waypoint: a router or a group.
-    pub waypoint: u32,
-    pub phase: Phase,
-    /// The class of its next local channels.
-    pub local: u8,
-    /// The class of its next global channel.
-    pub global: u8,
-}
+pub(super) struct Memory(u32);
 
 /// What a packet is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,34 +24,81 @@ pub(super) enum Phase {
 
 /// Bits of a waypoint: as many as a router's number may have.
 const WAYPOINT_BITS: u32 = 24;
+/// Where the phase, the local and the global class begin.
+const PHASE_AT: u32 = WAYPOINT_BITS;
+const LOCAL_AT: u32 = PHASE_AT + 2;
+const GLOBAL_AT: u32 = LOCAL_AT + 3;
+/// The bits of the local class.
+const LOCAL: u32 = 7 << LOCAL_AT;
 
 impl Memory {
-    /// What a packet carries, as it is written in its state: 24 bits of waypoint, 2 of phase, 3 and 2 of classes.
+    /// A packet in a phase, with a waypoint (0 without one), and the classes of its next local and global channels.
+    pub fn new(phase: Phase, waypoint: u32, (local, global): (u8, u8)) -> Self {
+        let classes = u32::from(local) << LOCAL_AT | u32::from(global) << GLOBAL_AT;
+        Self(classes | (phase as u32) << PHASE_AT | waypoint)
+    }
+
+    /// What stands in a packet's state.
     #[inline]
     pub fn of(state: RouteState) -> Self {
-        let bits = state.0 >> WAYPOINT_BITS;
-        Self {
-            waypoint: state.0 & ((1 << WAYPOINT_BITS) - 1),
-            phase: match bits & 3 {
-                0 => Phase::Direct,
-                1 => Phase::Detour,
-                2 => Phase::Open,
-                _ => Phase::Decided,
-            },
-            local: (bits >> 2 & 7) as u8,
-            global: (bits >> 5 & 3) as u8,
-        }
+        Self(state.0)
+    }
+
+    /// The state to carry.
+    #[inline]
+    pub fn state(self) -> RouteState {
+        RouteState(self.0)
+    }
+
+    /// The waypoint: a router or a group.
+    #[inline]
+    pub fn waypoint(self) -> u32 {
+        self.0 & ((1 << WAYPOINT_BITS) - 1)
     }
 
     #[inline]
-    pub fn state(self) -> RouteState {
-        let bits = self.phase as u32 | u32::from(self.local) << 2 | u32::from(self.global) << 5;
-        RouteState(bits << WAYPOINT_BITS | self.waypoint)
+    pub fn phase(self) -> Phase {
+        match self.0 >> PHASE_AT & 3 {
+            0 => Phase::Direct,
+            1 => Phase::Detour,
+            2 => Phase::Open,
+            _ => Phase::Decided,
+        }
+    }
+
+    /// The class of its next local channels.
+    #[inline]
+    pub fn local(self) -> u8 {
+        (self.0 >> LOCAL_AT & 7) as u8
+    }
+
+    /// The class of its next global channel.
+    #[inline]
+    pub fn global(self) -> u8 {
+        (self.0 >> GLOBAL_AT & 3) as u8
+    }
+
+    /// The same behind a global channel, with the class of its next local channels.
+    #[inline]
+    pub fn across(self, local: u8) -> Self {
+        Self((self.0 & !LOCAL | u32::from(local) << LOCAL_AT) + (1 << GLOBAL_AT))
+    }
+
+    /// The same in another phase.
+    #[inline]
+    pub fn in_phase(self, phase: Phase) -> Self {
+        Self(self.0 & !(3 << PHASE_AT) | (phase as u32) << PHASE_AT)
+    }
+
+    /// The same going directly, without a waypoint.
+    #[inline]
+    pub fn direct(self) -> Self {
+        Self(self.0 & (u32::MAX << LOCAL_AT))
     }
 
     /// The same with another waypoint; without one, where the phase has none.
     pub fn with_waypoint(self, waypoint: u32) -> Self {
-        if self.phase == Phase::Direct { self } else { Self { waypoint, ..self } }
+        if self.phase() == Phase::Direct { self } else { Self(self.0 & (u32::MAX << WAYPOINT_BITS) | waypoint) }
     }
 }
 
@@ -71,11 +112,18 @@ mod tests {
         for phase in [Phase::Direct, Phase::Detour, Phase::Open, Phase::Decided] {
             for waypoint in [0, 1, (1 << WAYPOINT_BITS) - 1] {
                 for (local, global) in [(0, 0), (4, 1), (7, 3)] {
-                    let memory = Memory { waypoint, phase, local, global };
-                    assert_eq!(Memory::of(memory.state()), memory);
+                    let memory = Memory::of(Memory::new(phase, waypoint, (local, global)).state());
+                    assert_eq!((memory.phase(), memory.waypoint()), (phase, waypoint));
+                    assert_eq!((memory.local(), memory.global()), (local, global));
+                    let decided = Memory::new(Phase::Decided, waypoint, (local, global));
+                    assert_eq!(memory.in_phase(Phase::Decided), decided);
+                    assert_eq!(memory.direct(), Memory::new(Phase::Direct, 0, (local, global)));
+                    if global < 3 {
+                        assert_eq!(memory.across(2), Memory::new(phase, waypoint, (2, global + 1)));
+                    }
                 }
             }
         }
-        assert_eq!(Memory::default().state(), RouteState::default());
+        assert_eq!(Memory::default(), Memory::new(Phase::Direct, 0, (0, 0)));
     }
 }

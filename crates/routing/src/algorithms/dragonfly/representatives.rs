@@ -36,7 +36,7 @@ impl<'a> Representatives<'a> {
     /// Lists packets on the direct path that have crossed `global` global channels; after the last, those that are in
     /// the destination's group.
     pub fn direct(&mut self, local: u8, global: u8, in_last_group: bool) {
-        let state = Memory { waypoint: 0, phase: Phase::Direct, local, global }.state();
+        let state = Memory::new(Phase::Direct, 0, (local, global)).state();
         let mates = if in_last_group { self.mates(self.at) } else { Vec::new() };
         let targets = if in_last_group { &mates } else { &self.two_hops };
         let nodes = self.topology().size().p;
@@ -79,7 +79,7 @@ impl<'a> Representatives<'a> {
         }
         for waypoint in self.next_hops(self.at) {
             let before = detours.with_waypoint(waypoint.0);
-            let behind = Memory { local: self.paths.classes.behind_first, global: 1, ..before };
+            let behind = before.across(self.paths.classes.behind_first);
             for target in self.next_hops(waypoint) {
                 self.list(target, before.state());
                 if self.group(waypoint) == self.group(self.at) {
@@ -96,7 +96,7 @@ impl<'a> Representatives<'a> {
     /// one. For each destination there is a packet that is at its waypoint at the next router; for each next router, one
     /// that turns to each waypoint there.
     pub fn undecided(&mut self, detours: &Detours) {
-        let decided = |waypoint| Memory { waypoint, phase: Phase::Decided, local: 0, global: 0 }.state();
+        let decided = |waypoint| Memory::new(Phase::Decided, waypoint, (0, 0)).state();
         let mut covered: Vec<RouterId> = Vec::new();
         let mut targets = self.mates(self.at);
         targets.extend(self.other_groups().map(|group| self.topology().router(group, 0)));
