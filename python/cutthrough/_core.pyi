@@ -50,6 +50,13 @@ class Experiment:
     def seed(self) -> int: ...
     def points(self) -> str:
         """JSON: a list of `{"keys": {...}, "seed": n}`, one a point."""
+    def axes(self) -> str:
+        """JSON: the keys of points by which they are told apart, in order."""
+    def groups(self) -> str:
+        """JSON: the sweep, as groups of keys that move together: `{"keys": [...], "labels": [...], "steps": n}`.
+
+        The last group changes fastest; `labels` is null where steps have no names.
+        """
     def resolved_point(self, point: int) -> str:
         """One point as TOML, with every default written out."""
     def validate(self, point: int) -> None:

@@ -73,6 +73,17 @@ impl Experiment {
         Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
     }
 
+    /// JSON: the keys of points by which they are told apart, in order.
+    fn axes(&self) -> String {
+        json!(self.inner.axes()).to_string()
+    }
+
+    /// JSON: the sweep, a list of groups of keys that move together, `{"keys": [...], "labels": [...], "steps": n}`; the
+    /// last changes fastest.
+    fn groups(&self) -> String {
+        json!(self.inner.groups()).to_string()
+    }
+
     /// One point as TOML, with every default written out.
     fn resolved_point(&self, point: usize) -> PyResult<String> {
         Ok(self.inner.resolved(self.point(point)?))

@@ -5,11 +5,13 @@
 //! and that `reference` documents.
 
 mod error;
+mod include;
 mod jobs;
 mod kinds;
 mod load;
 mod locate;
 mod place;
+mod range;
 mod reference;
 mod schema;
 mod span;
@@ -21,7 +23,7 @@ mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use jobs::JobSpec;
-pub use load::{Experiment, MAX_FILE, Point};
+pub use load::{Experiment, MAX_FILE, Point, SweepGroup};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
