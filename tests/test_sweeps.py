@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import experiments, series
+from cutthrough import _core, experiments, series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+#: Plots take longer than these runs.
+PLAIN = ("--plots", "none")
 #: Two networks with their routings, at two loads.
 ZIP = """
 [[sweep.zip]]
@@ -33,7 +35,7 @@ def zipped(small: Path) -> Path:
 
 def test_zipped_keys_are_one_line_each(cutthrough: Callable[..., Any], zipped: Path, tmp_path: Path) -> None:
     """Catches a product of zipped keys, labels that tables or lines do not show, and columns that are lost."""
-    ran = cutthrough("run", zipped, "--out", tmp_path / "out")
+    ran = cutthrough("run", zipped, *PLAIN, "--out", tmp_path / "out")
     assert ran.status == 0
     results = ct.Results.read(tmp_path / "out")
     assert results.axes == ["label", "workload.load"]
@@ -48,15 +50,20 @@ def test_zipped_keys_are_one_line_each(cutthrough: Callable[..., Any], zipped: P
     assert {'"label"', '"topology"', '"routing.kind"', '"workload.load"'} <= set(header.split(","))
 
 
+def essence(point: dict[str, Any]) -> dict[str, Any]:
+    """What a point measured: a swept kind stands in its section where a resolved file has run."""
+    return {key: value for key, value in point.items() if key != "wall_s" and not key.startswith("routing")}
+
+
 def test_a_resolved_zip_runs_again(cutthrough: Callable[..., Any], zipped: Path, tmp_path: Path) -> None:
     """Catches a resolved file with other points, or in another order: nothing of it may be run again."""
     out = tmp_path / "out"
-    assert cutthrough("run", zipped, "--out", out, "--points", "1/2").status == 0
-    again = cutthrough("run", out / "experiment.toml", "--out", out)
+    assert cutthrough("run", zipped, *PLAIN, "--out", out, "--points", "1/2").status == 0
+    again = cutthrough("run", out / "experiment.toml", *PLAIN, "--out", out)
     assert again.status == 0
     assert "already finished: 2 of 4 points" in again.err
-    whole = [{**point, "wall_s": 0} for point in ct.run(zipped)]
-    assert [{**point, "wall_s": 0} for point in ct.Results.read(out)] == whole
+    whole = ct.run(zipped).explained()
+    assert [essence(point) for point in ct.Results.read(out)] == [essence(point) for point in whole]
     merged = cutthrough("merge", out, "--out", tmp_path / "merged")
     assert (merged.status, len(ct.Results.read(tmp_path / "merged"))) == (0, 4)
 
@@ -71,7 +78,7 @@ RESOLVED = {
     ),
     "a kind that moves with another key": (
         {"zip": [{"routing.kind": ["d-mod-k", "random-up-down"], "topology.k": [4, 2]}]},
-        [["routing", "topology.k"]],
+        [["routing.kind", "topology.k"]],
     ),
     "a kind in one group and its key in another": (
         {"zip": [{"router.kind": ["output-queued", "input-queued"], "seed": [1, 2]}], "router.vcs": [1, 2]},
@@ -88,7 +95,7 @@ def test_a_resolved_sweep_has_the_same_points(small: Path, name: str) -> None:
     table = tomllib.loads(small.read_text())
     experiment = experiments.load({**table, "sweep": sweep})
     resolved = experiments.resolved(experiment)
-    again = experiments.load(tomllib.loads(resolved))
+    again = _core.Experiment.load(resolved, "again", ".", [])
 
     def points(of: Any) -> list[str]:
         return sorted(of.resolved_point(index) for index in range(len(json.loads(of.points()))))
@@ -111,14 +118,14 @@ def test_what_a_file_includes_is_part_of_its_results(cutthrough: Callable[..., A
     path = tmp_path / "main.toml"
     path.write_text(main)
     out = tmp_path / "out"
-    assert cutthrough("run", path, "--out", out).status == 0
+    assert cutthrough("run", path, *PLAIN, "--out", out).status == 0
     resolved = (out / "experiment.toml").read_text()
     assert "include =" not in resolved
     assert "inputs/ring-" in resolved
     before = {point.name for point in (out / "points").glob("*.json")}
     for old in (path, machine / "ring.toml", machine / "ring.edges"):
         old.unlink()
-    assert "already finished: 1 of 1 points" in cutthrough("run", out / "experiment.toml", "--out", out).err
+    assert "already finished: 1 of 1 point" in cutthrough("run", out / "experiment.toml", *PLAIN, "--out", out).err
     assert {point.name for point in (out / "points").glob("*.json")} == before
 
 
@@ -145,9 +152,46 @@ def test_a_mistake_in_an_included_file_names_that_file(
     cutthrough: Callable[..., Any], small: Path, tmp_path: Path
 ) -> None:
     """Catches an error at a line of the wrong file."""
-    small.write_text(small.read_text().replace("load = 0.3", "laod = 0.3"))
+    text = small.read_text().replace("load = 0.3", "laod = 0.3")
+    line = text[: text.index("laod")].count("\n") + 1
+    small.write_text(text)
     path = tmp_path / "main.toml"
     path.write_text(f'include = "{small.name}"\n')
     ran = cutthrough("check", path)
     assert ran.status == 2
-    assert f"{small.name}:22:1" in ran.err
+    assert f"{small.name}:{line}:1" in ran.err
+
+
+def test_defaults_of_the_network_are_written_out(small: Path) -> None:
+    """Catches a default that another version would change in a finished experiment, and one that changes results."""
+    table = tomllib.loads(small.read_text())
+    del table["router"], table["workload"]["packet_size"]
+    experiment = experiments.load(table)
+    resolved = tomllib.loads(experiments.resolved(experiment))
+    # By hand: 256 B take 204.8 ns, (2 * 20 + 90 + 204.8) / 204.8 = 1.6, below the least depth of 4.
+    router = {key: resolved["router"][key] for key in ("kind", "delay", "buffer", "memory")}
+    assert router == {"kind": "shared-buffer", "delay": "90 ns", "buffer": "4 packets", "memory": "1024 packets"}
+    assert resolved["workload"]["packet_size"] == "256 B"
+    assert resolved["routing"]["kind"] == "adaptive-up-down"
+    assert [{**point, "wall_s": 0} for point in ct.run(resolved)] == [{**point, "wall_s": 0} for point in ct.run(table)]
+
+
+def test_defaults_that_differ_between_points_stay_left_out(small: Path) -> None:
+    """Catches the first point's buffers, or routing, at all points."""
+    table = tomllib.loads(small.read_text())
+    del table["router"]
+    sweeps = {
+        "buffer": {"link.delay": ["20 ns", "9 us"]},
+        "section": {"link.delay": ["20 ns", "9 us"], "router.kind": ["shared-buffer", "input-queued"]},
+        "routing": {"topology": [{"kind": "fat-tree", "k": 4, "n": 2}, {"kind": "torus", "dims": [8]}]},
+    }
+    for name, sweep in sweeps.items():
+        experiment = experiments.load({**table, "sweep": sweep})
+        text = experiments.resolved(experiment)
+        again = _core.Experiment.load(text, "again", ".", [])
+        points = range(len(json.loads(experiment.points())))
+        assert [again.resolved_point(index) for index in points] == [experiment.resolved_point(i) for i in points], name
+        resolved = tomllib.loads(text)
+        assert ("buffer" in resolved["router"]) == (name == "routing")
+        assert ("routing" in resolved) == (name != "routing")
+        assert "'buffer'" not in str(resolved["sweep"])

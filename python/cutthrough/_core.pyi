@@ -6,6 +6,9 @@ from typing import final
 
 __version__: str
 
+#: Keys of the experiment file whose values may name a file.
+FILE_KEYS: list[str]
+
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
 
@@ -57,8 +60,10 @@ class Experiment:
 
         The last group changes fastest; `labels` is null where steps have no names.
         """
-    def resolved_point(self, point: int) -> str:
-        """One point as TOML, with every default written out."""
+    def resolved_point(self, point: int, complete: bool = True) -> str:
+        """One point as TOML, with every default written out; if `complete`, those of its network too."""
+    def derived_keys(self, point: int) -> list[str]:
+        """The keys of a point that are left out and follow from its network."""
     def validate(self, point: int) -> None:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:

@@ -84,9 +84,21 @@ impl Experiment {
         json!(self.inner.groups()).to_string()
     }
 
-    /// One point as TOML, with every default written out.
-    fn resolved_point(&self, point: usize) -> PyResult<String> {
-        Ok(self.inner.resolved(self.point(point)?))
+    /// One point as TOML, with every default written out; `complete`, with those too that follow from the network.
+    #[pyo3(signature = (point, complete = true))]
+    fn resolved_point(&self, py: Python<'_>, point: usize, complete: bool) -> PyResult<String> {
+        let point = self.point(point)?;
+        Ok(if complete {
+            py.detach(|| sim::completed(&self.inner, point)).spec.to_toml()
+        } else {
+            self.inner.resolved(point)
+        })
+    }
+
+    /// The keys of a point that are left out and follow from its network.
+    fn derived_keys(&self, py: Python<'_>, point: usize) -> PyResult<Vec<String>> {
+        let point = self.point(point)?;
+        Ok(py.detach(|| sim::completed(&self.inner, point)).keys)
     }
 
     /// Builds a point and proves it free of deadlock, without simulating it.

@@ -6,19 +6,22 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 use super::error::ConfigError;
-use super::load::{MAX_FILE, too_large};
 use super::locate::Source;
 use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
+use super::validate;
 
 /// The key that names included files.
 pub(super) const KEY: &str = "include";
+
+/// The largest file, in bytes.
+pub const MAX_FILE: usize = 4 << 20;
 
 /// The most files that an experiment consists of.
 const MAX_FILES: usize = 64;
 
 /// Keys whose values may name files.
-const FILE_KEYS: [&str; 3] = ["path", "graph", "next_graphs"];
+pub const FILE_KEYS: [&str; 3] = ["path", "graph", "next_graphs"];
 
 /// What may stand before the name of a graph's file.
 const FILE_PREFIX: &str = "file:";
@@ -97,6 +100,12 @@ fn parse(text: &str, source: usize) -> Result<Table, ConfigError> {
         ConfigError::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
     })?;
     Table::from_toml(parsed.get_ref(), source)
+}
+
+/// Refuses a file of a size in bytes.
+pub(super) fn too_large(size: usize) -> ConfigError {
+    let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
+    ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
 }
 
 /// The names of included files, with their places.

@@ -6,16 +6,15 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ExperimentError};
+use super::include::{self, MAX_FILE, too_large};
 use super::locate::{Source, Sources, find};
 use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
-use super::{include, kinds, validate};
+use super::{kinds, validate};
+use crate::parts::Parts;
 use crate::proofs::Proofs;
-
-/// The largest file, in bytes.
-pub const MAX_FILE: usize = 4 << 20;
 
 /// An experiment as it was written, and the points that it consists of.
 #[derive(Clone, Debug)]
@@ -30,6 +29,7 @@ pub struct Experiment {
     settings: Vec<Setting>,
     points: Vec<Point>,
     proofs: Proofs,
+    parts: Parts,
 }
 
 /// One combination of the values that the sweep gives.
@@ -96,8 +96,8 @@ impl Experiment {
         let joined = joined.map_err(|error| sources.locate(ConfigError::new(None, "", error.to_string())))?;
         match read(written, overrides, sources.files.len()) {
             Ok((tree, axes, settings, points)) => {
-                let (base_dir, proofs) = (base_dir.to_owned(), Proofs::default());
-                Ok(Self { sources, base_dir, joined, tree, axes, settings, points, proofs })
+                let (base_dir, proofs, parts) = (base_dir.to_owned(), Proofs::default(), Parts::default());
+                Ok(Self { sources, base_dir, joined, tree, axes, settings, points, proofs, parts })
             }
             Err(error) => Err(sources.locate(error)),
         }
@@ -160,6 +160,11 @@ impl Experiment {
         &self.proofs
     }
 
+    /// The topologies and routings of its points.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
     /// The file's name, as errors show it.
     pub fn name(&self) -> &str {
         self.sources.name()
@@ -202,9 +207,10 @@ impl Experiment {
         self.axes.iter().map(group).collect()
     }
 
-    /// A point's whole experiment as TOML, with every default filled in; it loads to an equal experiment.
+    /// A point's whole experiment as TOML, with every default filled in that the file alone decides; it loads to an equal
+    /// experiment.
     pub fn resolved(&self, point: &Point) -> String {
-        toml::to_string(&point.spec).unwrap_or_else(|error| format!("# {error}\n"))
+        point.spec.to_toml()
     }
 
     /// An error that is found later, such as a shape that cannot be built, at the place of a key such as `topology.k`
@@ -238,10 +244,10 @@ impl Experiment {
     }
 }
 
-type Parts = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
+type Read = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
 
 /// The points of what is written in so many files.
-fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result<Parts, ConfigError> {
+fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result<Read, ConfigError> {
     let settings = overrides
         .iter()
         .enumerate()
@@ -284,11 +290,6 @@ fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigEr
     let names =
         if let Value::List(jobs) = &jobs.value { jobs.iter().filter_map(Node::name).collect() } else { Vec::new() };
     Err(ConfigError::new(place, path.join("."), format!("there is no job `{name}`")).allowing(name, names))
-}
-
-pub(super) fn too_large(size: usize) -> ConfigError {
-    let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
-    ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
 }
 
 /// Reads an option: the path of a key and its value, TOML or else a bare string.

@@ -1,8 +1,10 @@
 //! Values at equal distances, exact in decimals.
 
 use super::error::ConfigError;
-use super::sweep::MAX_POINTS;
 use super::tree::{Node, Table, Value};
+
+/// The most points of one experiment.
+pub const MAX_POINTS: usize = 100_000;
 
 /// Values at equal distances, with what follows each number (the unit, or nothing).
 pub(super) struct Range<'a> {

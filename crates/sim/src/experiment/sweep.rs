@@ -1,13 +1,10 @@
 //! The values that keys take in turn, and their combinations.
 
 use super::error::ConfigError;
-use super::range::Range;
+use super::range::{MAX_POINTS, Range};
 use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
 use super::validate::{expected_axis, expected_labels};
-
-/// The most points of one experiment.
-pub const MAX_POINTS: usize = 100_000;
 
 /// No key of an experiment is nested deeper.
 const DEEPEST_KEY: usize = 8;
