@@ -124,7 +124,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     assert cutthrough("check", path).status == 0
     # Every default, written out: the same experiment.
     plain = ct.load(path).built()
-    known = tomllib.loads(plain.resolved_point(0))
+    known = tomllib.loads(plain.resolved_point(0, complete=False))
     for table in ("router", "nic", "placement", "measure"):
         if f"# [{table}]" in text:
             block = text[text.index(f"# [{table}]") :].split("\n\n")[0]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough import reports
+from rich.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +22,39 @@ def test_check_shows_the_resolved_file_and_sizes(cutthrough: Callable[..., Any],
     ran = cutthrough("check", small)
     assert ran.status == 0
     assert 'credits = "row-minimum"' in ran.out
-    report = json.loads(cutthrough("check", small, "--json").out)
-    assert (report["nodes"], report["routers"]) == (16, 8)
-    assert report["deadlock_free"] is True
+    printed = json.loads(cutthrough("check", small, "--json").out)
+    assert printed["resolved"] in ran.out
+    assert [(point["nodes"], point["routers"]) for point in printed["points"]] == [(16, 8), (16, 8)]
+    assert all(point["deadlock_free"] is True for point in printed["points"])
+
+
+def test_check_estimates_every_point(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a sweep of which only the first point is shown, columns that do not fit, and an estimate without load.
+
+    By hand: 64 batches of warm-up and 64 that are measured, of 2048 messages each (rounded up to whole slots), of one
+    packet over 2.6 routers on average (3 of 15 destinations are at the same router), at 10 M packet-hops a second.
+    """
+    options = ("--set", 'sweep.router.kind=["output-queued", "input-queued"]')
+    ran = cutthrough("check", small, *options)
+    printed = json.loads(cutthrough("check", small, *options, "--json").out)
+    points = printed["points"]
+    rows = ran.out[ran.out.index("deadlock  seconds") :]
+    narrow = Console(width=80, color_system=None)
+    with narrow.capture() as captured:
+        narrow.print(reports.checks_table(points, ["router.kind", "workload.load"]))
+    assert max(map(len, captured.get().splitlines())) <= 80
+    assert "seconds" in captured.get()
+    assert (rows.count("output-queued"), rows.count("input-queued")) == (2, 2)
+    assert len(points) == 4
+    for point in points:
+        assert point["seconds"] == pytest.approx(128 * 2048 * 2.6 / 1e7, rel=0.02)
+        assert point["seconds_most"] == pytest.approx(point["seconds"] * (400 + 4096) / 128)
+        kinds = [warning["kind"] for warning in point["warnings"]]
+        assert kinds == (["head-of-line"] if point["router.kind"] == "input-queued" else [])
+    # A pacer's flows: 16 nodes have some with 15 others.
+    pacer = ("--set", 'workload.pacer={ kind = "window", window = "4 KiB" }')
+    paced = json.loads(cutthrough("check", small, *options, *pacer, "--json").out)["points"]
+    assert paced[0]["memory_bytes"] - points[0]["memory_bytes"] > 16 * 15 * 16
 
 
 def test_check_and_run_warn_of_what_misleads(cutthrough: Callable[..., Any], small: Path) -> None:
@@ -36,13 +68,13 @@ def test_check_and_run_warn_of_what_misleads(cutthrough: Callable[..., Any], sma
     printed = json.loads(cutthrough("run", small, *options, "--json").out)
     kinds = [{warning["kind"] for warning in point["warnings"]} for point in printed["points"]]
     assert kinds == [{"credits"}, {"credits"}]
-    report = json.loads(cutthrough("check", small, *options, "--json").out)
-    assert {warning["key"] for warning in report["warnings"]} == {"router.buffer"}
+    points = json.loads(cutthrough("check", small, *options, "--json").out)["points"]
+    assert all({warning["key"] for warning in point["warnings"]} == {"router.buffer"} for point in points)
 
 
 def test_check_reports_the_buffers_of_each_kind_of_router(cutthrough: Callable[..., Any], small: Path) -> None:
     """By hand: 8 * 8 crosspoints of 1 KiB in a leaf, 4 * 4 in a root. Catches routers that are taken for others."""
-    report = json.loads(cutthrough("check", small, "--json").out)
+    report = json.loads(cutthrough("check", small, "--json").out)["points"][0]
     memory = [(alike["routers"], alike["ports"], alike["bytes"]) for alike in report["router_memory"]]
     assert memory == [(4, 4, 16 * 1024), (4, 8, 64 * 1024)]
     assert (report["packet_bytes"], report["buffer_bytes"], report["router_delay_ns"]) == (256, 1024, 90.0)

@@ -6,6 +6,9 @@ from typing import final
 
 __version__: str
 
+#: Keys of the experiment file whose values may name a file.
+FILE_KEYS: list[str]
+
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
 
@@ -70,8 +73,17 @@ class Experiment:
 
         `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys that move together.
         """
-    def resolved_point(self, point: int) -> str:
-        """One point as TOML, with every default written out."""
+    def axes(self) -> str:
+        """JSON: the keys of points by which they are told apart, in order."""
+    def groups(self) -> str:
+        """JSON: the sweep, as groups of keys that move together: `{"keys": [...], "labels": [...], "steps": n}`.
+
+        The last group changes fastest; `labels` is null where steps have no names.
+        """
+    def resolved_point(self, point: int, complete: bool = True) -> str:
+        """One point as TOML, with every default written out; if `complete`, those of its network too."""
+    def derived_keys(self, point: int) -> list[str]:
+        """The keys of a point that are left out and follow from its network."""
     def validate(self, point: int) -> None:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:

@@ -6,6 +6,11 @@ import json
 import sys
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +91,9 @@ def _standard_input() -> str:
 def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | None = None) -> str:
     """The whole experiment as TOML, with every default written out and its sweep: it can be run again.
 
+    Defaults that follow from the network (routing, sizes of packets and buffers) are written too, so that a later
+    version with other defaults runs the same; but not those that differ between points, which stay left out.
+
     A swept `kind` brings keys of its own, so the sweep then lists whole sections. The points are the same; their order
     is another if keys of such a section are swept with others between them.
 
@@ -93,28 +101,139 @@ def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | 
         experiment: The experiment.
         renamed: Given a value and the key that it stands at, the value to write instead.
     """
-    change = renamed or (lambda value, _: value)
-    points: list[dict[str, Any]] = [point["keys"] for point in json.loads(experiment.points())]
+    count = len(json.loads(experiment.points()))
     written = experiment.resolved_point(0)
-    tables = [change(tomllib.loads(experiment.resolved_point(index)), "") for index in range(len(points))]
-    text = written if tables[0] == tomllib.loads(written) else to_toml(tables[0])
-    if not points[0]:
+    differing = _differing(experiment, count)
+    change = renamed or (lambda value, _: value)
+    changed = change(_without(tomllib.loads(written), differing), "")
+    text = written if changed == tomllib.loads(written) else to_toml(changed)
+    groups: list[dict[str, Any]] = json.loads(experiment.groups())
+    if not groups:
         return text
-    sweep: dict[str, list[Any]] = {}
-    for keys, table in zip(points, tables, strict=True):
-        for key, value in keys.items():
-            section = _section(key, list(keys))
-            path, held = (section, _at(table, section)) if section else (key, change(value, key.rpartition(".")[2]))
-            values = sweep.setdefault(path, [])
-            if held not in values:
-                values.append(held)
-    lines = [f"{_key(path)} = {to_value(values)}" for path, values in sweep.items()]
-    return text.rstrip("\n") + "\n\n[sweep]\n" + "\n".join(lines) + "\n"
+    plain, zipped = [], []
+    for steps in _Sweep.of(experiment, groups, change, differing).parts():
+        lines = [f"{_key(path)} = {to_value(values)}" for path, values in steps.columns.items()]
+        if steps.labels:
+            lines.insert(0, f"label = {to_value(steps.labels)}")
+        if len(lines) == 1:
+            plain.append(lines[0])
+        else:
+            zipped.append("\n".join(["[[sweep.zip]]", *lines]))
+    blocks = ["\n".join(["[sweep]", *plain])] if plain else []
+    return "\n\n".join([text.rstrip("\n"), *blocks, *zipped]) + "\n"
 
 
-def _section(key: str, keys: Sequence[str]) -> str | None:
-    """The outermost section around a swept key whose kind is swept too: it is then swept as a whole."""
-    sections = [other.removesuffix(".kind") for other in keys if other.endswith(".kind")]
+@dataclass(frozen=True)
+class _Steps:
+    """Keys that move together, as they are written."""
+
+    columns: dict[str, list[Any]]
+    labels: list[str] | None
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """The sweep of an experiment, whose values are read from its points."""
+
+    experiment: _core.Experiment
+    groups: list[dict[str, Any]]
+    points: list[dict[str, Any]]
+    change: Callable[[Any, str], Any]
+    left_out: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        experiment: _core.Experiment,
+        groups: list[dict[str, Any]],
+        change: Callable[[Any, str], Any],
+        left_out: frozenset[str],
+    ) -> _Sweep:
+        """That of an experiment, without some keys that follow from the network."""
+        points = [point["keys"] for point in json.loads(experiment.points())]
+        return cls(experiment, groups, points, change, left_out)
+
+    def parts(self) -> list[_Steps]:
+        """The groups, those that sweep keys of one section with its kind as one."""
+        swept = [(number, key) for number, group in enumerate(self.groups) for key in group["keys"]]
+        kinds = [key for number, key in swept if self._brings_keys(number, key)]
+        paths = [{key: _section(key, kinds) for key in group["keys"]} for group in self.groups]
+        parts: list[list[int]] = []
+        for number, own in enumerate(paths):
+            sections = {section for section in own.values() if section}
+            same = [part for part in parts if any(sections & set(paths[other].values()) for other in part)]
+            for part in same[1:]:
+                parts.remove(part)
+                same[0].extend(part)
+            if same:
+                same[0].append(number)
+            else:
+                parts.append([number])
+        return [self._steps(sorted(part), paths) for part in parts]
+
+    def _steps(self, part: list[int], paths: list[dict[str, str | None]]) -> _Steps:
+        """The combinations of some groups' steps, in order."""
+        groups = [self.groups[number] for number in part]
+        places = list(product(*(range(group["steps"]) for group in groups)))
+        strides = [self._stride(number) for number in part]
+        indices = [sum(map(mul, place, strides)) for place in places]
+        columns: dict[str, list[Any]] = {}
+        for number in part:
+            for key, section in paths[number].items():
+                if (section or key) not in columns:
+                    columns[section or key] = [self._value(index, key, section) for index in indices]
+        labels = None
+        if all(group["labels"] for group in groups):
+            rows = (zip(groups, place, strict=True) for place in places)
+            labels = [", ".join(group["labels"][step] for group, step in row) for row in rows]
+        return _Steps(columns, labels)
+
+    def _brings_keys(self, number: int, key: str) -> bool:
+        """Whether a key is a kind whose values have other keys, or other defaults, in their section."""
+        section, _, last = key.rpartition(".")
+        if last != "kind":
+            return False
+        indices = [step * self._stride(number) for step in range(self.groups[number]["steps"])]
+        tables = [self._value(index, key, section) for index in indices]
+        return any({**table, "kind": ""} != {**tables[0], "kind": ""} for table in tables)
+
+    def _stride(self, number: int) -> int:
+        """How many points lie between two steps of a group."""
+        return prod(group["steps"] for group in self.groups[number + 1 :])
+
+    def _value(self, index: int, key: str, section: str | None) -> Any:
+        """The value of a key at a point, or the section around it."""
+        if section is None:
+            return self.change(self.points[index][key], key.rpartition(".")[2])
+        table = _without(tomllib.loads(self.experiment.resolved_point(index)), self.left_out)
+        return _at(self.change(table, ""), section)
+
+
+def _differing(experiment: _core.Experiment, count: int) -> frozenset[str]:
+    """The keys that follow from the network, and not to the same value at every point."""
+    values: dict[str, Any] = {}
+    differing = set()
+    for index in range(count):
+        keys = experiment.derived_keys(index)
+        table = tomllib.loads(experiment.resolved_point(index)) if keys else {}
+        for key in keys:
+            if values.setdefault(key, _at(table, key)) != _at(table, key):
+                differing.add(key)
+    return frozenset(differing)
+
+
+def _without(table: dict[str, Any], paths: frozenset[str]) -> dict[str, Any]:
+    """A table without some keys, which it may not have. It is changed."""
+    for path in paths:
+        section, _, key = path.rpartition(".")
+        with suppress(KeyError, StopIteration):
+            (_at(table, section) if section else table).pop(key, None)
+    return table
+
+
+def _section(key: str, kinds: Sequence[str]) -> str | None:
+    """The outermost section around a swept key whose kind is one of those swept: it is then swept as a whole."""
+    sections = [kind.removesuffix(".kind") for kind in kinds]
     return min((section for section in sections if key.startswith(f"{section}.")), key=len, default=None)
 
 

@@ -24,7 +24,9 @@ __all__ = [
     "catalogue_table",
     "channels_table",
     "check_table",
+    "checks_table",
     "claims_table",
+    "cost_line",
     "hottest_table",
     "key_table",
     "keys_table",
@@ -243,6 +245,34 @@ def check_table(report: Mapping[str, Any]) -> Table:
         what = f"{alike['routers']:,} of {alike['ports']} ports"
         table.add_row("buffers of a router", f"{alike['bytes'] / 1e6:,.3f} MB ({what})")
     return table
+
+
+def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fitted:
+    """One line a point: its sweep keys, its network, whether it can deadlock, and what running it takes."""
+    columns = []
+    for axis in axes:
+        brief = brief_labels([point.get(axis) for point in points])
+        cells = [brief[label_of(point.get(axis))] for point in points]
+        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    columns += [
+        Column("nodes", [f"{point['nodes']:,}" for point in points], 3),
+        Column("channels", [f"{point['channels']:,}" for point in points], 4),
+        Column("VCs", [str(point["vcs"]) for point in points], 5),
+        Column("deadlock", ["free" if point["deadlock_free"] else "possible" for point in points], 1),
+        Column("seconds", [f"{point['seconds']:,.2f}" for point in points]),
+        Column("at most", [f"{point['seconds_most']:,.2f}" for point in points], 2),
+        Column("MB", [f"{point['memory_bytes'] / 1e6:,.1f}" for point in points]),
+        Column("warnings", [str(len(point["warnings"]) or "") for point in points]),
+    ]
+    return Fitted(columns, elsewhere="`--json` has them.")
+
+
+def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
+    """What running all points takes, in a sentence."""
+    least, most = (sum(point[key] for point in points) for key in ("seconds", "seconds_most"))
+    memory = max(point["memory_bytes"] for point in points) / 1e6
+    closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
+    return f"About {least:,.1f} s on one core, {closed}and up to {memory:,.1f} MB a point that runs at a time."
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -90,7 +90,7 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
     stands_in = written["topology"]["kind"] == "file"
     known = {**written, "topology": _machine("fat-tree")} if stands_in else written
     experiment = experiments.load({key: value for key, value in known.items() if key != "sweep"})
-    resolved = tomllib.loads(experiment.resolved_point(0))
+    resolved = tomllib.loads(experiment.resolved_point(0, complete=False))
     if stands_in:
         return {**resolved, "topology": written["topology"]}
     return {"routing": {"kind": json.loads(experiment.check(0))["routing"]}, **resolved}

@@ -208,11 +208,10 @@ def _finish(tasks: Sequence[_Task], watcher: Watcher | None) -> list[Outcome]:
 
 def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, complete: bool = True) -> Results:
     """Points as the results of an experiment."""
-    described: list[dict[str, Any]] = json.loads(experiment.points())
     held = bundle(experiment)
     return Results(
         points=[as_point(outcome.point) for outcome in outcomes],
-        axes=list(described[0]["keys"]) if described else [],
+        axes=json.loads(experiment.axes()),
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,

@@ -40,7 +40,34 @@ macro_rules! common {
     }};
 }
 
+macro_rules! write_sizes {
+    ($spec:expr, $delay:expr, $buffer:expr) => {{
+        let spec = $spec;
+        let written = [("delay", spec.delay.is_none()), ("buffer", spec.buffer.is_none())];
+        spec.delay = Some($delay);
+        spec.buffer = Some($buffer);
+        written
+    }};
+}
+
 impl RouterSpec {
+    /// Writes the delay and the depths, which are those given if there are any; returns the keys that were left out.
+    pub(crate) fn write_sizes(&mut self, delay: Time, buffer: Capacity, inner: Option<Capacity>) -> Vec<&'static str> {
+        let mut written = match self {
+            Self::OutputQueued(spec) => write_sizes!(spec, delay, buffer),
+            Self::InputQueued(spec) => write_sizes!(spec, delay, buffer),
+            Self::VirtualOutputQueued(spec) => write_sizes!(spec, delay, buffer),
+            Self::InputOutputQueued(spec) => write_sizes!(spec, delay, buffer),
+            Self::SharedBuffer(spec) => write_sizes!(spec, delay, buffer),
+        }
+        .to_vec();
+        if let Self::SharedBuffer(spec) = self {
+            written.push(("memory", spec.memory.is_none() && inner.is_some()));
+            spec.memory = spec.memory.or(inner);
+        }
+        written.into_iter().filter_map(|(key, left_out)| left_out.then_some(key)).collect()
+    }
+
     /// The keys that every architecture has.
     pub fn common(&self) -> CommonKeys {
         match self {

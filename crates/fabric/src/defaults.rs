@@ -3,8 +3,8 @@
 //! A buffer that does not cover the credit round trip of a channel holds the channel below its bandwidth, whatever the traffic
 //! (Dally and Towles, section 13.3). So the default depths follow from the links, the packet and the delay.
 
-use topology::ChannelClass;
-use units::{Bandwidth, Bytes, Capacity, Time};
+use topology::{ChannelClass, Topology};
+use units::{Bandwidth, Bytes, Capacity, RouterId, Time};
 
 use crate::catalogue::RouterSpec;
 use crate::link::LinkParameters;
@@ -34,6 +34,11 @@ fn router_delay(injection: Bandwidth) -> Time {
     Time(if injection.0 >= FAST.0 { 200_000 } else { 90_000 })
 }
 
+/// The most ports of a router of a topology.
+pub(crate) fn max_ports(topology: &dyn Topology) -> u16 {
+    (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(0)
+}
+
 /// What the defaults of a router depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'a> {
@@ -57,6 +62,14 @@ pub(crate) struct Sizes {
 }
 
 impl RouterSpec {
+    /// Writes the delay and the depths that are left out, as a network of a topology and of links by class gets them;
+    /// `packet` is the largest. Returns the keys.
+    pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<&'static str> {
+        let Sizes { delay, buffer, inner } =
+            self.sizes(&Surroundings { links, packet, max_ports: max_ports(topology) });
+        self.write_sizes(delay, buffer, inner.map(|(_, depth)| depth))
+    }
+
     /// The delay and the depths in these surroundings.
     pub(crate) fn sizes(&self, around: &Surroundings<'_>) -> Sizes {
         let keys = self.common();

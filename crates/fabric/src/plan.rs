@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
-use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
+use units::{Bandwidth, Bytes, Capacity, ChannelId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
-use crate::defaults::Surroundings;
+use crate::defaults::{Surroundings, max_ports};
 use crate::link::LinkParameters;
 use crate::port::FarEnd;
 use crate::stations::ReceiveBuffer;
@@ -147,7 +147,7 @@ impl Plan {
                 ),
             ));
         }
-        let max_ports = (0..spec.topology.routers()).map(|r| spec.topology.ports(RouterId(r))).max().unwrap_or(0);
+        let max_ports = max_ports(&*spec.topology);
         let sizes = spec.router.sizes(&Surroundings { links: &spec.links, packet: spec.packet, max_ports });
         let depth = holds_a_packet("router.buffer", sizes.buffer, spec.packet)?;
         let inner = sizes.inner.map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));

@@ -80,9 +80,32 @@ impl Experiment {
         json!({ "sections": sections, "sweep": sweep }).to_string()
     }
 
-    /// One point as TOML, with every default written out.
-    fn resolved_point(&self, point: usize) -> PyResult<String> {
-        Ok(self.inner.resolved(self.point(point)?))
+    /// JSON: the keys of points by which they are told apart, in order.
+    fn axes(&self) -> String {
+        json!(self.inner.axes()).to_string()
+    }
+
+    /// JSON: the sweep, a list of groups of keys that move together, `{"keys": [...], "labels": [...], "steps": n}`; the
+    /// last changes fastest.
+    fn groups(&self) -> String {
+        json!(self.inner.groups()).to_string()
+    }
+
+    /// One point as TOML, with every default written out; `complete`, with those too that follow from the network.
+    #[pyo3(signature = (point, complete = true))]
+    fn resolved_point(&self, py: Python<'_>, point: usize, complete: bool) -> PyResult<String> {
+        let point = self.point(point)?;
+        Ok(if complete {
+            py.detach(|| sim::completed(&self.inner, point)).spec.to_toml()
+        } else {
+            self.inner.resolved(point)
+        })
+    }
+
+    /// The keys of a point that are left out and follow from its network.
+    fn derived_keys(&self, py: Python<'_>, point: usize) -> PyResult<Vec<String>> {
+        let point = self.point(point)?;
+        Ok(py.detach(|| sim::completed(&self.inner, point)).keys)
     }
 
     /// Builds a point and proves it free of deadlock, without simulating it.

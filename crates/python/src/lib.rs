@@ -28,6 +28,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::errors::set_defaults(module.py())?;
+        module.add("FILE_KEYS", sim::FILE_KEYS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

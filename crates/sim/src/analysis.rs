@@ -11,6 +11,7 @@ use topology::families::dragonfly::Dragonfly;
 use units::ChannelId;
 
 use crate::credit_bound;
+use crate::effort;
 use crate::error::SystemError;
 use crate::loads::{capacity, class_of, loads, of_class};
 use crate::memory;
@@ -205,6 +206,10 @@ pub struct Check {
     pub warnings: Vec<Warning>,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
+    /// Processor time of a run on one core, roughly, if it converges as soon as it may.
+    pub seconds: f64,
+    /// The same if it never converges, and ends by its limits.
+    pub seconds_most: f64,
     /// Packet-hops of a microsecond of simulated time, by the mean path of a sample of packets (of adaptive routing, without
     /// congestion): the cost of a run, at some 10 M a second.
     pub packet_hops_per_us: f64,
@@ -229,6 +234,7 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
     let packets = system.packets().count() as f64;
     let window = division(system, 2, Grain::Fine).window();
     let router_memory = router_memory::of(system);
+    let effort = effort::of(system);
     Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
@@ -256,7 +262,9 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
         router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
         router_memory,
         warnings: warnings(system)?,
-        memory_bytes: memory::of_network(&system.network, &system.spec.router),
+        memory_bytes: memory::of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
+        seconds: effort.least_s,
+        seconds_most: effort.most_s,
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })
 }

@@ -14,10 +14,15 @@ const PACKETS: u32 = 1 << 14;
 /// Packet-hops of all nodes in a slot (the time of a message on an injection link) at the offered load, for messages of one
 /// packet.
 pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
-    system.jobs.iter().map(|job| hops_of_a_job(system, job)).sum()
+    let of = |job: &Job| {
+        let (packets, routers) = packets_and_routers(system, job);
+        packets * routers
+    };
+    system.jobs.iter().map(of).sum()
 }
 
-fn hops_of_a_job(system: &System, job: &Job) -> f64 {
+/// Messages that all nodes of a job generate in a slot, and the routers that a packet of them traverses on average.
+pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
@@ -32,7 +37,7 @@ fn hops_of_a_job(system: &System, job: &Job) -> f64 {
         sum += load(node) * f64::from(routers) / f64::from(each);
         weights += load(node);
     }
-    if weights > 0.0 { total * sum / weights } else { 0.0 }
+    (total, if weights > 0.0 { sum / weights } else { 0.0 })
 }
 
 /// Routers that a packet of a node traverses, to a destination of the pattern. Where routers choose by congestion, any

@@ -23,11 +23,11 @@ pub enum PointError {
 
 /// Builds a point's system.
 fn build(experiment: &Experiment, point: &Point) -> Result<System, ExperimentError> {
-    let topology = point.spec.topology.build(experiment.base_dir());
-    if let Ok(topology) = &topology {
+    let (parts, base) = (experiment.parts(), experiment.base_dir());
+    if let Ok(topology) = parts.topology(&point.spec, base) {
         experiment.check_classes(point, &topology.class_names())?;
     }
-    System::build(&point.spec, experiment.base_dir()).map_err(|error| located(experiment, point, &error))
+    System::build_from(&point.spec, base, parts).map_err(|error| located(experiment, point, &error))
 }
 
 fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> ExperimentError {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
-use routing::{DependencyCycle, Routing, RoutingSpec};
+use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
+use routing::{DependencyCycle, Routing};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
 
@@ -13,6 +13,7 @@ use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, NicSpec, WorkloadSpec};
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
+use crate::parts::Parts;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -56,11 +57,16 @@ impl System {
     /// # Errors
     /// What does not fit together, at the key that is at fault.
     pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, SystemError> {
-        let topology = spec
-            .topology
-            .build(base)
-            .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
-        let routing = build_routing(spec, &*topology)?;
+        Self::build_from(spec, base, &Parts::default())
+    }
+
+    /// The same, of topologies and routings that may be built already.
+    ///
+    /// # Errors
+    /// What does not fit together, at the key that is at fault.
+    pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
+        let topology = parts.topology(spec, base)?;
+        let routing = parts.routing(spec, &*topology)?;
         let jobs = draft_jobs(spec, &topology, base)?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
@@ -228,11 +234,6 @@ impl System {
     }
 }
 
-fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<dyn Routing>, SystemError> {
-    let kind = spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
-    kind.build(topology).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
-}
-
 /// A job about to be built: all but its span in ticks.
 struct Draft {
     name: String,
@@ -300,10 +301,6 @@ fn fabric_spec(
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
     jobs: &[Draft],
 ) -> FabricSpec {
-    let link = |class: &str| {
-        let (bandwidth, delay) = spec.link.of_class(class);
-        LinkParameters { bandwidth, delay }
-    };
     let sizes = |job: &Draft| {
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
@@ -316,7 +313,7 @@ fn fabric_spec(
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),
-        links: topology.class_names().into_iter().map(link).collect(),
+        links: topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect(),
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),

@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// What `check` says, and the most that a run has allocated at a time, in bytes.
-fn estimate_and_peak(topology: &str, router: &str, load: f64) -> (f64, f64) {
+fn estimate_and_peak(topology: &str, router: &str, load: &str) -> (f64, f64) {
     let text = format!(
         r#"
         topology = {topology}
@@ -79,16 +79,18 @@ fn the_estimate_of_memory_is_that_of_a_run() {
     let wide = "{ kind = \"single-switch\", ports = 4000 }";
     let torus = "{ kind = \"torus\", dims = [16, 16, 8] }";
     let cases = [
-        (wide, "kind = \"input-queued\", vcs = 16", 0.5),
-        (wide, "kind = \"input-output-queued\", vcs = 8, arbitration = \"oldest-first\"", 0.5),
-        ("{ kind = \"single-switch\", ports = 700 }", "kind = \"output-queued\"", 0.9),
-        ("{ kind = \"single-switch\", ports = 500 }", "kind = \"virtual-output-queued\", vcs = 4", 0.9),
-        ("{ kind = \"fat-tree\", k = 16, n = 3 }", "kind = \"output-queued\", credits = \"per-crosspoint\"", 0.8),
-        (torus, "kind = \"virtual-output-queued\"", 0.9),
-        (torus, "kind = \"input-queued\"", 0.9),
-        (torus, "kind = \"input-output-queued\", vcs = 8", 0.9),
-        ("{ kind = \"dragonfly\", h = 4 }", "kind = \"output-queued\"", 0.8),
-        ("{ kind = \"dragonfly\", h = 4 }", "kind = \"virtual-output-queued\", vcs = 8", 0.8),
+        (wide, "kind = \"input-queued\", vcs = 16", "0.5"),
+        (wide, "kind = \"input-output-queued\", vcs = 8, arbitration = \"oldest-first\"", "0.5"),
+        ("{ kind = \"single-switch\", ports = 700 }", "kind = \"output-queued\"", "0.9"),
+        ("{ kind = \"single-switch\", ports = 500 }", "kind = \"virtual-output-queued\", vcs = 4", "0.9"),
+        ("{ kind = \"fat-tree\", k = 16, n = 3 }", "kind = \"output-queued\", credits = \"per-crosspoint\"", "0.8"),
+        (torus, "kind = \"virtual-output-queued\"", "0.9"),
+        (torus, "kind = \"input-queued\"", "0.9"),
+        (torus, "kind = \"input-output-queued\", vcs = 8", "0.9"),
+        ("{ kind = \"dragonfly\", h = 4 }", "kind = \"output-queued\"", "0.8"),
+        ("{ kind = \"dragonfly\", h = 4 }", "kind = \"virtual-output-queued\", vcs = 8", "0.8"),
+        // Some 60 flows of each of 2048 nodes.
+        (torus, "kind = \"output-queued\"", "0.5, pacer = { kind = \"window\", window = \"64 KiB\" }"),
     ];
     let mut far = Vec::new();
     for (topology, router, load) in cases {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,20 +46,25 @@ def check(
 ) -> None:
     """Check an experiment without running it.
 
-    Prints the file with every default written out, the size of the network, an estimate of the cost, and whether the
-    routing can deadlock. A mistake is shown with its line and what is allowed. Warnings name what would mislead:
-    buffers below the credit round trip, inputs that block, a run that is too short, sources that starve.
+    Prints the file with every default written out, the size of the first point's network, and for every point of the
+    sweep whether its routing can deadlock and an estimate of seconds and memory. A mistake is shown with its line and
+    what is allowed. Warnings name what would mislead: buffers below the credit round trip, inputs that block, a run
+    that is too short, sources that starve.
 
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
     points = api.check_points(experiment)
-    report = points[0]
+    resolved = experiments.resolved(experiment)
     if json_output:
-        print_json({"version": _core.__version__, **report, "resolved": experiments.resolved(experiment)})
+        print_json({"version": _core.__version__, "resolved": resolved, "points": points})
         return
-    out.print(experiments.resolved(experiment), markup=False, soft_wrap=True)
-    out.print(reports.check_table(report))
+    out.print(resolved, markup=False, soft_wrap=True)
+    out.print(reports.check_table(points[0]))
+    if len(points) > 1:
+        out.print()
+        out.print(reports.checks_table(points, json.loads(experiment.axes())))
+    out.print(reports.cost_line(points), markup=False)
     for warning in reports.warnings_of(points):
         complain(warning)
 

@@ -63,7 +63,7 @@ class Manifest:
         described = json.loads(experiment.points())
         keys = [{**point["keys"], "seed": point["seed"]} for point in described]
         points = list(zip(identity.names(experiment), keys, strict=True))
-        return cls(_core.__version__, identity.build(), resolved, list(described[0]["keys"]), points)
+        return cls(_core.__version__, identity.build(), resolved, json.loads(experiment.axes()), points)
 
     @classmethod
     def read(cls, directory: Path) -> Self | None:

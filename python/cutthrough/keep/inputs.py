@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import cutthrough._core as _core
 import cutthrough.keep.atomic as atomic
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE_KEYS", "FOLDER", "Inputs", "copy"]
 
 #: Keys of the experiment file whose values may name a file.
-FILE_KEYS = frozenset({"path", "graph", "next_graphs"})
+FILE_KEYS = frozenset(_core.FILE_KEYS)
 #: Where copies go, in the folder of results.
 FOLDER = "inputs"
 #: What may stand before the name of a graph's file.

@@ -6,29 +6,30 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ExperimentError};
-use super::kinds;
-use super::locate::{Sources, find};
+use super::include::{self, MAX_FILE, too_large};
+use super::locate::{Source, Sources, find};
 use super::span::Place;
 use super::spec::ExperimentSpec;
-use super::sweep::{Axis, axes};
+use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
-use super::validate;
+use super::{kinds, validate};
+use crate::parts::Parts;
 use crate::proofs::Proofs;
-
-/// The largest file, in bytes.
-pub const MAX_FILE: usize = 4 << 20;
 
 /// An experiment as it was written, and the points that it consists of.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     sources: Sources,
     base_dir: PathBuf,
+    /// All files as one text, if there are several.
+    joined: Option<String>,
     /// The file with its overriding options, without the sweep.
     tree: Table,
     axes: Vec<Axis>,
     settings: Vec<Setting>,
     points: Vec<Point>,
     proofs: Proofs,
+    parts: Parts,
 }
 
 /// One combination of the values that the sweep gives.
@@ -59,6 +60,17 @@ pub struct Swept {
     pub labels: Option<Vec<String>>,
 }
 
+/// Keys of a sweep that move together; mostly one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SweepGroup {
+    /// Their paths.
+    pub keys: Vec<String>,
+    /// The names of the steps, if they have any.
+    pub labels: Option<Vec<String>>,
+    /// How many values each of them takes.
+    pub steps: usize,
+}
+
 /// A key that an option sets.
 #[derive(Clone, Debug)]
 struct Setting {
@@ -83,17 +95,19 @@ impl Experiment {
         overrides: &[(String, String)],
     ) -> Result<Self, ExperimentError> {
         let options = overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let sources = Sources { name: name.to_owned(), text: text.to_owned(), options };
-        match read(text, overrides) {
-            Ok((tree, axes, settings, points)) => Ok(Self {
-                sources,
-                base_dir: base_dir.to_owned(),
-                tree,
-                axes,
-                settings,
-                points,
-                proofs: Proofs::default(),
-            }),
+        let main = Source { name: name.to_owned(), text: text.to_owned() };
+        let mut sources = Sources { files: vec![main], options };
+        let written = match include::read(&mut sources.files, base_dir) {
+            Ok(written) => written,
+            Err(error) => return Err(sources.locate(error)),
+        };
+        let joined = (sources.files.len() > 1).then(|| toml::to_string(&written.to_json())).transpose();
+        let joined = joined.map_err(|error| sources.locate(ConfigError::new(None, "", error.to_string())))?;
+        match read(written, overrides, sources.files.len()) {
+            Ok((tree, axes, settings, points)) => {
+                let (base_dir, proofs, parts) = (base_dir.to_owned(), Proofs::default(), Parts::default());
+                Ok(Self { sources, base_dir, joined, tree, axes, settings, points, proofs, parts })
+            }
             Err(error) => Err(sources.locate(error)),
         }
     }
@@ -133,7 +147,7 @@ impl Experiment {
     }
 
     fn file_only(name: &str) -> Sources {
-        Sources { name: name.to_owned(), text: String::new(), options: Vec::new() }
+        Sources { files: vec![Source { name: name.to_owned(), text: String::new() }], options: Vec::new() }
     }
 
     fn file_error(name: &str, message: String) -> ExperimentError {
@@ -155,44 +169,79 @@ impl Experiment {
         &self.proofs
     }
 
-    /// The file's name, as errors show it.
-    pub fn name(&self) -> &str {
-        &self.sources.name
+    /// The topologies and routings of its points.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
-    /// The file's text.
+    /// The file's name, as errors show it.
+    pub fn name(&self) -> &str {
+        self.sources.name()
+    }
+
+    /// The file's text; of a file that includes others, all of them as one.
     pub fn text(&self) -> &str {
-        &self.sources.text
+        match &self.joined {
+            Some(text) => text,
+            None => self.sources.files.first().map_or("", |file| &file.text),
+        }
     }
 
     /// The keys that the sweep changes, in order.
     pub fn swept_keys(&self) -> Vec<String> {
-        self.axes.iter().map(Axis::key).collect()
+        self.axes.iter().flat_map(|axis| &axis.keys).map(SweptKey::key).collect()
     }
 
     /// What is written: the tables of the file, and the sweep. Options that override the file are in their places.
     pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
-        let refined = |axis: &Axis, value: &Node| {
+        let refined = |key: &SweptKey, value: &Node| {
             let mut value = value.clone();
-            for setting in self.settings.iter().filter(|setting| setting.refines(axis)) {
-                value.set(&setting.path[axis.path.len()..], setting.place, setting.node.clone());
+            for setting in self.settings.iter().filter(|setting| setting.refines(key)) {
+                value.set(&setting.path[key.path.len()..], setting.place, setting.node.clone());
             }
             value.to_json()
         };
-        let values = |axis: &Axis| axis.values.iter().map(|value| refined(axis, value)).collect();
-        let swept = |axis: &Axis| Swept { keys: vec![(axis.key(), values(axis))], labels: None };
+        let values = |key: &SweptKey| (key.key(), key.values.iter().map(|value| refined(key, value)).collect());
+        let swept =
+            |axis: &Axis| Swept { keys: axis.keys.iter().map(values).collect(), labels: axis.labels.clone() };
         (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
 
-    /// A point's whole experiment as TOML, with every default filled in; it loads to an equal experiment.
+    /// The keys of points by which they are told apart, in order: the swept keys, with `label` for those that have one.
+    pub fn axes(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for axis in &self.axes {
+            match &axis.labels {
+                Some(_) if names.iter().any(|name| name == LABEL) => {}
+                Some(_) => names.push(LABEL.into()),
+                None => names.extend(axis.keys.iter().map(SweptKey::key)),
+            }
+        }
+        names
+    }
+
+    /// The sweep as it is combined: keys that move together, with the names of their steps; the last group changes
+    /// fastest.
+    pub fn groups(&self) -> Vec<SweepGroup> {
+        let group = |axis: &Axis| SweepGroup {
+            keys: axis.keys.iter().map(SweptKey::key).collect(),
+            labels: axis.labels.clone(),
+            steps: axis.len(),
+        };
+        self.axes.iter().map(group).collect()
+    }
+
+    /// A point's whole experiment as TOML, with every default filled in that the file alone decides; it loads to an equal
+    /// experiment.
     pub fn resolved(&self, point: &Point) -> String {
-        toml::to_string(&point.spec).unwrap_or_else(|error| format!("# {error}\n"))
+        point.spec.to_toml()
     }
 
     /// An error that is found later, such as a shape that cannot be built, at the place of a key such as `topology.k`
     /// (or of the deepest table on its path that was written).
     pub fn error_at(&self, path: &str, message: impl Into<String>) -> ExperimentError {
-        let swept = self.axes.iter().find(|axis| axis.key() == path).map(|axis| axis.key_place);
+        let mut keys = self.axes.iter().flat_map(|axis| &axis.keys);
+        let swept = keys.find(|swept| swept.key() == path).map(|swept| swept.key_place);
         self.sources.locate(ConfigError::new(swept.or_else(|| find(&self.tree, path)), path, message))
     }
 
@@ -219,33 +268,37 @@ impl Experiment {
     }
 }
 
-type Parts = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
+type Read = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
 
-fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, ConfigError> {
-    if text.len() > MAX_FILE {
-        return Err(too_large(text.len()));
-    }
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let place = error.span().map(|span| Place::new(0, span));
-        ConfigError::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
-    })?;
-    let mut tree = Table::from_toml(parsed.get_ref(), 0)?;
+/// The points of what is written in so many files.
+fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result<Read, ConfigError> {
     let settings = overrides
         .iter()
         .enumerate()
-        .map(|(index, (key, value))| setting(key, value, index + 1))
+        .map(|(index, (key, value))| setting(key, value, files + index))
         .collect::<Result<Vec<_>, _>>()?;
     for setting in &settings {
-        check_job(&tree, &setting.path, setting.place)?;
+        check_path(&tree, &setting.path, setting.place)?;
         tree.set(&setting.path, setting.place, setting.node.clone());
     }
     let mut axes = axes(tree.remove("sweep"))?;
-    axes.iter().try_for_each(|axis| check_job(&tree, &axis.path, axis.key_place))?;
-    axes.retain(|axis| !settings.iter().any(|setting| setting.settles(axis)));
-    let points = (0..axes.iter().map(|axis| axis.values.len()).product())
+    let mut keys = axes.iter().flat_map(|axis| &axis.keys);
+    keys.try_for_each(|key| check_path(&tree, &key.path, key.key_place))?;
+    axes.iter_mut().for_each(|axis| axis.keys.retain(|key| !settings.iter().any(|setting| setting.settles(key))));
+    axes.retain(|axis| !axis.keys.is_empty());
+    let points = (0..axes.iter().map(Axis::len).product())
         .map(|index| point(&tree, &axes, &settings, index))
         .collect::<Result<Vec<_>, _>>()?;
     Ok((tree, axes, settings, points))
+}
+
+/// Refuses the path of a key that options and sweeps do not change.
+fn check_path(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
+    if path.first().is_some_and(|key| key == include::KEY) {
+        let message = "`include` is read where a file begins: options and sweeps cannot change it";
+        return Err(ConfigError::new(place, path.join("."), message));
+    }
+    check_job(tree, path, place)
 }
 
 /// Refuses the path of a key of a job that is not there.
@@ -261,11 +314,6 @@ fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigEr
     let names =
         if let Value::List(jobs) = &jobs.value { jobs.iter().filter_map(Node::name).collect() } else { Vec::new() };
     Err(ConfigError::new(place, path.join("."), format!("there is no job `{name}`")).allowing(name, names))
-}
-
-fn too_large(size: usize) -> ConfigError {
-    let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
-    ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
 }
 
 /// Reads an option: the path of a key and its value, TOML or else a bare string.
@@ -295,27 +343,28 @@ fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError
 }
 
 impl Setting {
-    /// Whether the option fixes what an axis would change; the later one wins.
-    fn settles(&self, axis: &Axis) -> bool {
-        self.place.source > axis.key_place.source && axis.path.starts_with(&self.path)
+    /// Whether the option fixes what the sweep would change; the later one wins.
+    fn settles(&self, key: &SweptKey) -> bool {
+        self.place.source > key.key_place.source && key.path.starts_with(&self.path)
     }
 
-    /// Whether the option sets a part of what an axis changes.
-    fn refines(&self, axis: &Axis) -> bool {
-        self.place.source > axis.key_place.source && self.path.starts_with(&axis.path)
+    /// Whether the option sets a part of what the sweep changes.
+    fn refines(&self, key: &SweptKey) -> bool {
+        self.place.source > key.key_place.source && self.path.starts_with(&key.path)
     }
 }
 
 /// The tree of one point: the file's, with the swept values in place.
 fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Table {
     let mut tree = tree.clone();
-    let mut rest = index;
-    for axis in axes.iter().rev() {
-        let value = &axis.values[rest % axis.values.len()];
-        rest /= axis.values.len();
-        tree.set(&axis.path, axis.key_place, value.clone());
+    // The first key is set last: it wins over parts of it that are swept too.
+    for (axis, step) in steps(axes, index).into_iter().rev() {
+        for key in axis.keys.iter().rev() {
+            tree.set(&key.path, key.key_place, key.values[step].clone());
+        }
     }
-    for setting in settings.iter().filter(|setting| axes.iter().any(|axis| setting.refines(axis))) {
+    let refines = |setting: &&Setting| axes.iter().flat_map(|axis| &axis.keys).any(|key| setting.refines(key));
+    for setting in settings.iter().filter(refines) {
         tree.set(&setting.path, setting.place, setting.node.clone());
     }
     tree
@@ -337,13 +386,14 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     Ok(Point { index, keys: keys(axes, index), spec })
 }
 
+/// The swept keys and their values at a point, the names of its steps before them.
 fn keys(axes: &[Axis], index: usize) -> Vec<(String, serde_json::Value)> {
-    let mut keys = Vec::with_capacity(axes.len());
-    let mut rest = index;
-    for axis in axes.iter().rev() {
-        keys.push((axis.key(), axis.values[rest % axis.values.len()].to_json()));
-        rest /= axis.values.len();
-    }
-    keys.reverse();
-    keys
+    let steps = steps(axes, index);
+    let label = |(axis, step): &(&Axis, usize)| Some(axis.labels.as_ref()?[*step].clone());
+    let labels: Vec<String> = steps.iter().filter_map(label).collect();
+    let label = (!labels.is_empty()).then(|| (LABEL.to_owned(), labels.join(", ").into()));
+    let values = |(axis, step): (&Axis, usize)| {
+        axis.keys.iter().map(|key| (key.key(), key.values[step].to_json())).collect::<Vec<_>>()
+    };
+    label.into_iter().chain(steps.into_iter().flat_map(values)).collect()
 }

@@ -4,14 +4,21 @@ use super::error::{ConfigError, Diagnosis, ExperimentError, Position, shown};
 use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
 
+/// A file that an experiment was read from.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Its name, as errors show it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// The texts that an experiment was read from.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
-    /// The file's name, as errors show it.
-    pub name: String,
-    /// The file's text.
-    pub text: String,
-    /// The options that override it, as `KEY=VALUE`.
+    /// The file, then those that it includes, in the order in which they were read.
+    pub files: Vec<Source>,
+    /// The options that override them, as `KEY=VALUE`.
     pub options: Vec<String>,
 }
 
@@ -23,13 +30,21 @@ impl Sources {
         Diagnosis { message, key, file, position, allowed, help }.into()
     }
 
+    /// The name of the file itself.
+    pub fn name(&self) -> &str {
+        self.files.first().map_or("", |file| &file.name)
+    }
+
     /// The name of a place's source, and where in the file it is.
     fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
-        let Some(place) = place else { return (self.name.clone(), None) };
-        if let Some(option) = place.source.checked_sub(1).and_then(|index| self.options.get(index as usize)) {
-            return (shown(&format!("--set {option}")), None);
+        let Some(place) = place else { return (self.name().to_owned(), None) };
+        let source = place.source as usize;
+        let option = source.checked_sub(self.files.len()).and_then(|index| self.options.get(index));
+        match (self.files.get(source), option) {
+            (Some(file), _) => (file.name.clone(), Some(position_in(&file.text, place))),
+            (None, Some(option)) => (shown(&format!("--set {option}")), None),
+            (None, None) => (self.name().to_owned(), None),
         }
-        (self.name.clone(), Some(position_in(&self.text, place)))
     }
 }
 

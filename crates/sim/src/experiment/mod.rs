@@ -5,11 +5,13 @@
 //! and that `reference` documents.
 
 mod error;
+mod include;
 mod jobs;
 mod kinds;
 mod load;
 mod locate;
 mod place;
+mod range;
 mod reference;
 mod schema;
 mod span;
@@ -20,11 +22,12 @@ mod validate;
 mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
+pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
-pub use load::{Experiment, MAX_FILE, Point, Swept};
+pub use load::{Experiment, Point, SweepGroup, Swept};
 pub use place::{MappedSpec, Place, PlaceSpec};
+pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
 pub use spec::{ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search, WarmUp};
-pub use sweep::MAX_POINTS;
 pub use workload::{ApplicationSpec, ExchangeSpec, RanksSpec, TrafficSpec, WorkloadSpec};

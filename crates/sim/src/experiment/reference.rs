@@ -83,7 +83,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
         {
             let keys = shape.keys.iter().filter(|key| !is_section(&key.shape)).map(key_doc).collect();
             sections.push(SectionDoc {
-                section: key.name.clone(),
+                section: if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) },
                 list: true,
                 kind: None,
                 doc: shape.doc.clone(),

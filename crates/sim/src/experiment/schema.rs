@@ -18,10 +18,48 @@ use super::spec::ExperimentSpec;
 struct FileSpec {
     #[serde(flatten)]
     experiment: ExperimentSpec,
+    /// A file, or several, that this one starts from, relative to its folder: their entries hold where this file has none of
+    /// its own. A later file wins over an earlier one, table by table; lists, `[sweep]` and tables of another kind are
+    /// replaced.
+    #[serde(default)]
+    include: Option<IncludeSpec>,
     /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
     /// every combination, the last one changing fastest.
     #[serde(default)]
-    sweep: BTreeMap<String, AxisSpec>,
+    sweep: SweepSpec,
+}
+
+/// Files that a file starts from.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum IncludeSpec {
+    /// One file.
+    One(String),
+    /// Several: later ones win.
+    Several(Vec<String>),
+}
+
+/// Values that keys take in turn.
+#[derive(JsonSchema, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SweepSpec {
+    /// Groups of keys that move together, such as a topology and its routing; they change more slowly than the other keys.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    zip: Vec<ZipSpec>,
+    #[serde(flatten)]
+    keys: BTreeMap<String, AxisSpec>,
+}
+
+/// Keys that move together, a step at a time: all have equally many values. Groups combine with one another and with the
+/// other keys of the sweep.
+#[derive(JsonSchema, Serialize, Deserialize)]
+struct ZipSpec {
+    /// A name for each step, by which tables and plots call it instead of the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<Vec<String>>,
+    #[serde(flatten)]
+    keys: BTreeMap<String, AxisSpec>,
 }
 
 /// The values that one key takes in turn.

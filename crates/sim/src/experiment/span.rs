@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// A part of a text: of the file (source 0), or of the n-th option that overrides it (source n, from 1).
+/// A part of a text: of the file (source 0), of one that it includes, or of an option that overrides them. Sources are
+/// numbered in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub source: u32,

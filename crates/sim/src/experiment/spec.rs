@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -57,6 +58,17 @@ pub struct ExperimentSpec {
 }
 
 impl ExperimentSpec {
+    /// The experiment as TOML, with every default that does not depend on the network.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"))
+    }
+
+    /// Every workload, to be changed, and the path of its section.
+    pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = (String, &mut WorkloadSpec)> {
+        let only = self.workload.iter_mut().map(|workload| ("workload".to_owned(), workload));
+        only.chain(self.jobs.iter_mut().map(|job| (format!("job.{}.workload", job.name), &mut job.workload)))
+    }
+
     /// Every workload, and the path of its section.
     fn workloads(&self) -> impl Iterator<Item = (String, &WorkloadSpec)> {
         let only = self.workload.iter().map(|workload| ("workload".to_owned(), workload));
@@ -157,6 +169,12 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
+    /// The same, as the fabric takes it.
+    pub(crate) fn parameters(&self, class: &str) -> LinkParameters {
+        let (bandwidth, delay) = self.of_class(class);
+        LinkParameters { bandwidth, delay }
+    }
+
     /// The bandwidth and the delay of a class of channels.
     pub fn of_class(&self, class: &str) -> (Bandwidth, Time) {
         let own = self.classes.get(class);

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 use super::error::ConfigError;
 use super::span::Place;
 
+/// The keys that pick the kind of a section.
+const KINDS: [&str; 2] = ["kind", "strategy"];
+
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub place: Place,
@@ -48,6 +51,22 @@ impl Table {
         Some(self.entries.remove(index))
     }
 
+    /// Puts the entries of another table over these: tables table by table, and any other value as a whole. A table of
+    /// another kind replaces the one below it, whose keys are not those of its kind.
+    pub fn overlay(&mut self, over: Self) {
+        for entry in over.entries {
+            match self.entries.iter_mut().find(|own| own.key == entry.key) {
+                Some(own) => own.overlay(entry),
+                None => self.entries.push(entry),
+            }
+        }
+    }
+
+    /// The kind of the variant that a table is, if it names one.
+    fn kind(&self) -> Option<&str> {
+        KINDS.iter().find_map(|key| self.get(key)).and_then(|entry| entry.node.as_text())
+    }
+
     /// Sets the value at a path, and makes the tables on the way. A name that stands for a table on the way (such as
     /// `pattern = "shift"`) becomes that table; any other value on the way is replaced.
     pub fn set(&mut self, path: &[String], key_place: Place, node: Node) {
@@ -69,6 +88,34 @@ impl Table {
             return items[index].set(&rest[1..], key_place, node);
         }
         entry.node.set(rest, key_place, node);
+    }
+}
+
+impl Entry {
+    fn overlay(&mut self, over: Self) {
+        let Value::Table(table) = over.node.value else {
+            *self = over;
+            return;
+        };
+        let below = match &self.node.value {
+            Value::Table(below) => below.kind(),
+            below => below.as_text(),
+        };
+        let is_section = matches!(self.node.value, Value::Table(_) | Value::Text(_));
+        if !is_section || table.kind().is_some_and(|kind| below.is_some_and(|below| below != kind)) {
+            *self = Self { node: Node { value: Value::Table(table), ..over.node }, ..over };
+            return;
+        }
+        let mut whole = self.node.take_table(over.key_place);
+        whole.overlay(table);
+        self.key_place = over.key_place;
+        self.node = Node { place: over.node.place, value: Value::Table(whole) };
+    }
+}
+
+impl Value {
+    fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
     }
 }
 
@@ -117,10 +164,7 @@ impl Node {
     }
 
     pub fn as_text(&self) -> Option<&str> {
-        match &self.value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        self.value.as_text()
     }
 
     /// The value as text, for messages.
@@ -183,7 +227,7 @@ impl Table {
         Json::Object(self.entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect::<Map<_, _>>())
     }
 
-    /// Takes over a parsed table; the parser sorts keys by name, so they are put back into the order of the text.
+    /// Takes over a parsed table, whose keys are in the order of the text.
     pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, ConfigError> {
         let mut entries = Vec::with_capacity(parsed.len());
         for (key, value) in parsed {
@@ -191,7 +235,6 @@ impl Table {
             let node = Node::from_toml(value, source)?;
             entries.push(Entry { key: key.get_ref().to_string(), key_place, node });
         }
-        entries.sort_by_key(|entry| entry.key_place);
         Ok(Self { entries })
     }
 }

@@ -31,6 +31,14 @@ pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<ConfigError> {
     validator.faults
 }
 
+/// What is wrong with the names of a zipped sweep's steps.
+pub(super) fn expected_labels(node: &Node, path: &str) -> Vec<ConfigError> {
+    let mut validator = Validator { faults: Vec::new() };
+    let items = Box::new(Shape::Text);
+    validator.value(&Shape::List(ListShape { items, min: 1, max: usize::MAX }), node, path);
+    validator.faults
+}
+
 struct Validator {
     faults: Vec<ConfigError>,
 }

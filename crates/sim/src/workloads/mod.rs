@@ -81,6 +81,8 @@ pub trait Workload: Debug + Send + Sync {
     }
     /// The length that it wants of the batches in which it is counted, in ticks.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
+    /// How much a run of it does, counted in batches of a length in ticks.
+    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent;
     /// A run of it that is about to begin.
     fn course(&self, setting: &Setting) -> Box<dyn Course>;
     /// What each node sends others in a phase, if it has phases.
@@ -94,6 +96,32 @@ pub trait Workload: Debug + Send + Sync {
     /// How far an application's bytes travel, of one.
     fn mapping(&self) -> Option<MappingFigures> {
         None
+    }
+}
+
+/// How much a run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It runs for a time, in ticks.
+    Time {
+        /// If it converges as soon as it may.
+        usual: u64,
+        /// If it never converges.
+        longest: u64,
+    },
+    /// It sends so many packets.
+    Packets(u64),
+}
+
+impl Extent {
+    /// The usual time, in ticks; 0 of packets.
+    pub fn usual_time(&self) -> u64 {
+        if let Self::Time { usual, .. } = *self { usual } else { 0 }
+    }
+
+    /// The longest time, in ticks; 0 of packets.
+    pub fn longest_time(&self) -> u64 {
+        if let Self::Time { longest, .. } = *self { longest } else { 0 }
     }
 }
 

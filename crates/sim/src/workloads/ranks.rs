@@ -9,7 +9,7 @@ use workload::schedule::Schedule;
 use workload::{PlacedPattern, Placement};
 
 use super::closed::{self, Counted, Ending};
-use super::{Counts, Course, Setting, State, Totals, Workload, weights};
+use super::{Counts, Course, Extent, Setting, State, Totals, Workload, weights};
 use crate::experiment::{IdealNicSpec, MeasureSpec};
 use crate::machine::Machine;
 use crate::network::{Network, Packets};
@@ -58,6 +58,14 @@ impl Workload for Ranks {
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
         closed::poll_interval(network, self.packets())
+    }
+
+    fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
+        // A message that asks first has two control messages.
+        let controls = |bytes: u64| if self.nic.eager_limit.is_some_and(|limit| bytes > limit.0) { 2 } else { 0 };
+        let messages = self.benchmark.schedule.messages();
+        let of = |(_, _, bytes): (u32, u32, u64)| bytes.div_ceil(u64::from(self.packet)).max(1) + controls(bytes);
+        Extent::Packets(messages.map(of).sum())
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

@@ -15,7 +15,7 @@ use workload::{PlacedPattern, Placement};
 use super::application::{self, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
-use super::{Counts, Course, Setting, State, Totals, Workload, weights};
+use super::{Counts, Course, Extent, Setting, State, Totals, Workload, weights};
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::network::{Network, Packets};
@@ -96,6 +96,11 @@ impl Workload for Volumes {
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
         closed::poll_interval(network, self.packets())
+    }
+
+    fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
+        let flows = (0..self.count()).flat_map(|phase| self.flows(phase)).flatten();
+        Extent::Packets(flows.map(|flow| flow.left.div_ceil(u64::from(self.packet))).sum())
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

@@ -47,6 +47,7 @@ max_time = "1 ms"
 search = "saturation"
 
 [sweep]
+zip = [{ label = ["a", "b"], seed = [7, 8], "link.delay" = ["20 ns", "40 ns"] }]
 "workload.load" = { from = 0.1, to = 0.5, step = 0.1 }
 "router.delay" = ["1 ns", "2 ns"]
 "#;
@@ -104,7 +105,7 @@ fn check(error: &ExperimentError) -> Result<(), TestCaseError> {
     let no_key = error.file.starts_with("--set") && error.message.contains("is not the path of a key");
     let about_the_whole = no_key || whole.iter().any(|start| error.message.starts_with(start));
     // `""` is a key too, and an unknown one.
-    let empty_key = error.message.starts_with("unknown key ``");
+    let empty_key = ["unknown key ``", "unknown section []"].iter().any(|start| error.message.starts_with(start));
     prop_assert!(!error.key.is_empty() || about_the_whole || empty_key, "{}", shown);
     Ok(())
 }
@@ -134,7 +135,7 @@ fn with_value(line: usize, value: &str) -> String {
 
 #[test]
 fn the_rich_experiment_is_right() {
-    assert_eq!(load(RICH).unwrap().points().len(), 10);
+    assert_eq!(load(RICH).unwrap().points().len(), 20);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod errors;
 mod fuzz;
 mod generated;
+mod includes;
 mod loading;
 mod shipped;
 mod sweeps;

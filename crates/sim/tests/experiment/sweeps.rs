@@ -127,3 +127,86 @@ fn keys_of_jobs_are_swept_and_set_by_the_jobs_names() {
     let resolved = experiment.resolved(&experiment.points()[1]);
     assert_eq!(load_with(&resolved, &[]).unwrap().points()[0].spec, experiment.points()[1].spec);
 }
+
+/// Two topologies, each with its routing, and two loads.
+const ZIPPED: &str = r#"
+"workload.load" = [0.1, 0.2]
+[[sweep.zip]]
+label = ["tree", "ring"]
+topology = [{ kind = "fat-tree", k = 2, n = 2 }, { kind = "torus", dims = [4] }]
+"routing.kind" = ["d-mod-k", "dimension-order"]
+"#;
+
+#[test]
+fn zipped_keys_move_together() {
+    // Would catch a product of zipped keys, and a group that does not combine with other keys.
+    let experiment = swept(ZIPPED);
+    let told: Vec<Value> = experiment
+        .points()
+        .iter()
+        .map(|point| json!(point.keys.iter().map(|(_, value)| value).collect::<Vec<_>>()))
+        .collect();
+    let (tree, ring) = (json!({"kind": "fat-tree", "k": 2, "n": 2}), json!({"kind": "torus", "dims": [4]}));
+    let expected = [("tree", 0.1), ("tree", 0.2), ("ring", 0.1), ("ring", 0.2)].map(|(label, load)| match label {
+        "tree" => json!([label, tree, "d-mod-k", load]),
+        _ => json!([label, ring, "dimension-order", load]),
+    });
+    assert_eq!(told, expected);
+    assert_eq!(experiment.points()[0].keys[0].0, "label");
+    assert_eq!(experiment.axes(), ["label", "workload.load"]);
+    assert_eq!(experiment.swept_keys(), ["topology", "routing.kind", "workload.load"]);
+    let groups: Vec<_> = experiment.groups().into_iter().map(|group| (group.keys.len(), group.steps)).collect();
+    assert_eq!(groups, [(2, 2), (1, 2)]);
+    assert!(experiment.resolved(&experiment.points()[3]).contains("kind = \"dimension-order\""));
+    // An error of a point is shown at the value that it has there.
+    let error = experiment.error_in(&experiment.points()[2], "routing.kind", "no");
+    assert_eq!(error.position.as_ref().map(|at| (at.line, at.column)), Some((26, 30)));
+}
+
+#[test]
+fn several_groups_are_combined_and_named_together() {
+    let groups = "[[sweep.zip]]\nseed = [1, 2]\nlabel = [\"a\", \"b\"]\n[[sweep.zip]]\nlabel = [\"c\", \"d\"]\nworkload.load = \
+                  { from = 0.1, to = 0.2, step = 0.1 }\n\"link.delay\" = [\"1 ns\", \"2 ns\"]\n";
+    let experiment = swept(groups);
+    assert_eq!(json!(values(&experiment, "label")), json!(["a, c", "a, d", "b, c", "b, d"]));
+    assert_eq!(json!(values(&experiment, "link.delay")), json!(["1 ns", "2 ns", "1 ns", "2 ns"]));
+    assert_eq!(experiment.axes(), ["label"]);
+}
+
+#[test]
+fn an_option_takes_its_key_out_of_a_group() {
+    let text = format!("{BASE}\n[sweep]\n{ZIPPED}");
+    let one = load_with(&text, &[("routing.kind", "\"shortest-path\"")]).unwrap();
+    assert_eq!((one.points().len(), one.swept_keys()), (4, vec!["topology".to_owned(), "workload.load".to_owned()]));
+    assert!(one.points().iter().all(|point| one.resolved(point).contains("kind = \"shortest-path\"")));
+    let both = [("routing.kind", "\"shortest-path\""), ("topology", "{ kind = \"torus\", dims = [4] }")];
+    let none = load_with(&text, &both).unwrap();
+    assert_eq!((none.points().len(), none.axes()), (2, vec!["workload.load".to_owned()]), "labels of nothing are gone");
+    let instead = load_with(&text, &[("sweep.zip", "[{ seed = [1, 2, 3] }]")]).unwrap();
+    assert_eq!((instead.points().len(), json!(instead.axes())), (6, json!(["seed", "workload.load"])));
+}
+
+#[test]
+fn a_group_that_does_not_fit_together_is_refused() {
+    for (group, key, message) in [
+        (
+            "seed = [1, 2]\nworkload.load = [0.1]",
+            "sweep.zip.workload.load",
+            "`workload.load` has 1 values and `seed` has 2: keys",
+        ),
+        ("seed = [1, 2]\nlabel = [\"a\"]", "sweep.zip.label", "`label` has 1 values and `seed` has 2: keys"),
+        ("seed = [1, 2]\nlabel = [\"a\", \"a\"]", "sweep.zip.label", "the label `a` is given twice"),
+        ("seed = [1, 2]\nlabel = [1, 2]", "sweep.zip.label[0]", "`sweep.zip.label[0]` must be a string"),
+        ("label = [\"a\", \"b\"]", "sweep.zip", "[[sweep.zip]] names no keys"),
+        ("seed = [1]\n[[sweep.zip]]\nseed = [2]", "sweep.seed", "`seed` is swept twice"),
+        ("seed = []", "sweep.seed", "`sweep.seed` has 0 entries"),
+        ("sed = [1]", "sed", "unknown key `sed` at the top level"),
+        ("include = [\"a\"]", "include", "`include` is read where a file begins"),
+    ] {
+        let error = error_of(&format!("{BASE}\n[sweep]\n[[sweep.zip]]\n{group}"));
+        assert_eq!(error.key, key, "{error}");
+        assert!(error.message.starts_with(message) && error.position.is_some(), "{error}");
+    }
+    let error = error_of(&format!("{BASE}\n[sweep]\nzip = [1]"));
+    assert_eq!(error.message, "`sweep.zip` must be a list of tables, as [[sweep.zip]] writes them, not a whole number");
+}

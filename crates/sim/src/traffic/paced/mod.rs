@@ -58,6 +58,12 @@ pub struct PacedTraffic {
 }
 
 impl PacedTraffic {
+    /// Bytes of a flow: its number by destination, and its pacer's state; lists have room for half as much again.
+    pub(crate) const BYTES_A_FLOW: u64 = (size_of::<(NodeId, u32)>() + size_of::<u64>()) as u64 * 3 / 2;
+    /// Bytes of a node, with one flow that waits.
+    pub(crate) const BYTES_A_NODE: u64 =
+        (Queues::BYTES_A_NODE + size_of::<(NodeId, u32)>() + size_of::<Given>() + 6 * size_of::<u64>()) as u64;
+
     /// Puts a pacer before the traffic of some nodes.
     ///
     /// # Errors

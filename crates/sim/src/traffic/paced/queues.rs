@@ -40,6 +40,9 @@ pub(super) struct Queues {
 }
 
 impl Queues {
+    /// Bytes of a node with one flow that waits.
+    pub const BYTES_A_NODE: usize = size_of::<NodeQueues>() + size_of::<Queue>();
+
     /// Empty queues of so many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { nodes: (0..nodes).map(|_| NodeQueues::default()).collect() }

@@ -8,7 +8,7 @@ use topology::ChannelSource;
 use units::NodeId;
 use workload::InjectionSpec;
 
-use super::{FEWEST_BATCHES, Open};
+use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::WarmUp;
 use crate::machine::Machine;
 use crate::network::Network;
@@ -18,10 +18,6 @@ use crate::traffic::{JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
 
-/// Batches after which the warm-up ends even if no steady state was found.
-const LONGEST_WARM_UP: usize = 400;
-/// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
-const LONGEST_MEASURE: usize = 4096;
 /// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
 const BATCHES_AN_OBSERVATION: usize = 8;
 

@@ -22,6 +22,12 @@ use crate::network::Packets;
 /// Batches before the warm-up may end, and before measuring may.
 const FEWEST_BATCHES: usize = 64;
 
+/// Batches after which the warm-up ends even if no steady state was found.
+const LONGEST_WARM_UP: usize = 400;
+
+/// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
+const LONGEST_MEASURE: usize = 4096;
+
 /// Synthetic traffic of a pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {

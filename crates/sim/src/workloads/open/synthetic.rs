@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use units::NodeId;
+use units::{NodeId, Time};
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use super::course::OpenCourse;
-use super::{FEWEST_BATCHES, Open};
+use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::{MeasureSpec, WarmUp};
 use crate::network::{Network, Packets};
-use crate::workloads::{Course, Setting, Workload};
+use crate::workloads::{Course, Extent, Setting, Workload};
 
 /// Packets that a batch should hold on average.
 const PACKETS_A_BATCH: f64 = 2048.0;
@@ -72,6 +72,19 @@ impl Workload for Open {
         let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
         // Rounded up, so that the fewest batches fill the time.
         wanted.min(measured.div_ceil(FEWEST_BATCHES as u64)).max(slot)
+    }
+
+    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+        let ticks = |time: Time| time.0.div_ceil(network.plan.tick().0);
+        let batches = |count: usize| batch.saturating_mul(count as u64);
+        let (warm, longest_warm) = match measure.warm_up {
+            WarmUp::Fixed(time) => (ticks(time), ticks(time)),
+            WarmUp::Auto => (batches(FEWEST_BATCHES), batches(LONGEST_WARM_UP)),
+        };
+        let least = batches(FEWEST_BATCHES).max(measure.min_time.map_or(0, ticks));
+        let end = measure.max_time.map(ticks);
+        let longest = end.unwrap_or_else(|| longest_warm.saturating_add(batches(LONGEST_MEASURE)));
+        Extent::Time { usual: warm.saturating_add(least).min(end.unwrap_or(u64::MAX)), longest }
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

@@ -1,0 +1,52 @@
+//! Keys that follow from the network where they are left out, written out: so that a version with other defaults runs the
+//! same.
+
+use routing::RoutingSpec;
+use units::Bytes;
+
+use crate::experiment::{Experiment, ExperimentSpec, Point, WorkloadSpec};
+
+/// A point with every key that follows from its network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completed {
+    /// The point: it builds the same system.
+    pub spec: ExperimentSpec,
+    /// The paths of the keys that were left out.
+    pub keys: Vec<String>,
+}
+
+/// Writes a point's routing, sizes of packets, and delay and depths of its routers, where they are left out. A point whose
+/// topology cannot be built stays as it is.
+pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
+    let (mut spec, mut keys) = (point.spec.clone(), Vec::new());
+    let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
+        return Completed { spec, keys };
+    };
+    if spec.routing.is_none() {
+        spec.routing = Some(RoutingSpec::default_for(&*topology));
+        keys.push("routing".to_owned());
+    }
+    let default = fabric::packet_size(spec.link.of_class("injection").0);
+    let mut sizes: Vec<Bytes> = Vec::new();
+    for (path, workload) in spec.workloads_mut() {
+        let size = packet_size(workload);
+        if size.is_none() {
+            keys.push(format!("{path}.packet_size"));
+        }
+        sizes.push(*size.get_or_insert(default));
+    }
+    let packet = sizes.into_iter().max().unwrap_or(default);
+    let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
+    let written = spec.router.complete(&links, packet, &*topology);
+    keys.extend(written.into_iter().map(|key| format!("router.{key}")));
+    Completed { spec, keys }
+}
+
+fn packet_size(workload: &mut WorkloadSpec) -> &mut Option<Bytes> {
+    match workload {
+        WorkloadSpec::Traffic(spec) => &mut spec.packet_size,
+        WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
+        WorkloadSpec::Application(spec) => &mut spec.packet_size,
+        WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
+    }
+}

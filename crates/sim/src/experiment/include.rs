@@ -1,0 +1,168 @@
+//! Files that an experiment file includes. Their entries come first, in the order of the files; what stands in the
+//! including file is put over them.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+
+use super::error::ConfigError;
+use super::locate::Source;
+use super::span::Place;
+use super::tree::{Entry, Node, Table, Value};
+use super::validate;
+
+/// The key that names included files.
+pub(super) const KEY: &str = "include";
+
+/// The largest file, in bytes.
+pub const MAX_FILE: usize = 4 << 20;
+
+/// The most files that an experiment consists of.
+const MAX_FILES: usize = 64;
+
+/// Keys whose values may name files.
+pub const FILE_KEYS: [&str; 3] = ["path", "graph", "next_graphs"];
+
+/// What may stand before the name of a graph's file.
+const FILE_PREFIX: &str = "file:";
+
+/// Reads a file's text and the files that it includes, relative to `folder`, as one table. The texts of the latter are
+/// added to `files`, so that errors can show their lines.
+///
+/// # Errors
+/// The first thing that is no TOML, and a file that cannot be included.
+pub(super) fn read(files: &mut Vec<Source>, folder: &Path) -> Result<Table, ConfigError> {
+    let main = files.first().map(|file| Path::new(&file.name));
+    // Absent if the text comes from elsewhere than a file.
+    let open = main.and_then(Path::file_name).and_then(|name| folder.join(name).canonicalize().ok());
+    Reader { files, open: open.into_iter().collect() }.table(0, folder)
+}
+
+struct Reader<'a> {
+    files: &'a mut Vec<Source>,
+    /// The files that are being read, each included by the one before.
+    open: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    /// The table of a text, with what it includes.
+    fn table(&mut self, source: usize, folder: &Path) -> Result<Table, ConfigError> {
+        let mut table = parse(&self.files[source].text, source)?;
+        let Some(include) = table.remove(KEY) else { return Ok(table) };
+        let mut whole = Table::default();
+        for (name, place) in names(&include)? {
+            overlay_file(&mut whole, self.file(name, place, folder)?);
+        }
+        overlay_file(&mut whole, table);
+        Ok(whole)
+    }
+
+    /// The table of an included file, with paths relative to the including file's folder.
+    fn file(&mut self, name: &str, place: Place, folder: &Path) -> Result<Table, ConfigError> {
+        let fault = |message: String| ConfigError::new(place, KEY, message);
+        let path = folder.join(name);
+        let cannot = |error: std::io::Error| fault(format!("cannot read the included file `{name}`: {error}"));
+        let canonical = path.canonicalize().map_err(cannot)?;
+        if self.open.contains(&canonical) {
+            return Err(fault(format!("`{name}` includes itself, directly or by way of other files")));
+        }
+        if self.files.len() >= MAX_FILES {
+            return Err(fault(format!("more than {MAX_FILES} files are included")));
+        }
+        let size = std::fs::metadata(&path).map_err(cannot)?.len();
+        if size > MAX_FILE as u64 {
+            return Err(ConfigError { place: Some(place), key: KEY.into(), ..too_large(size as usize) });
+        }
+        let text = String::from_utf8(std::fs::read(&path).map_err(cannot)?).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to() + 1;
+            fault(format!("the included file `{name}` is not a text file: byte {byte} is not UTF-8"))
+        })?;
+        self.files.push(Source { name: path.display().to_string(), text });
+        self.open.push(canonical);
+        let inner = path.parent().unwrap_or(Path::new(""));
+        let table = self.table(self.files.len() - 1, inner);
+        self.open.pop();
+        let mut table = table?;
+        let prefix = Path::new(name).parent().filter(|prefix| *prefix != Path::new(""));
+        if let Some(prefix) = prefix {
+            rebase(&mut table, &Rebase { prefix, folder });
+        }
+        Ok(table)
+    }
+}
+
+fn parse(text: &str, source: usize) -> Result<Table, ConfigError> {
+    if text.len() > MAX_FILE {
+        return Err(too_large(text.len()));
+    }
+    let parsed = DeTable::parse(text).map_err(|error| {
+        let place = error.span().map(|span| Place::new(source, span));
+        ConfigError::new(place, "", format!("not valid TOML: {}", error.message().replace('\n', "; ")))
+    })?;
+    Table::from_toml(parsed.get_ref(), source)
+}
+
+/// Refuses a file of a size in bytes.
+pub(super) fn too_large(size: usize) -> ConfigError {
+    let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
+    ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
+}
+
+/// The names of included files, with their places.
+fn names(include: &Entry) -> Result<Vec<(&str, Place)>, ConfigError> {
+    let name = |node: &Node| {
+        let message = || format!("`{KEY}` must be the path of a file, or a list of paths, not {}", node.what());
+        match node.as_text() {
+            Some("") => Err(ConfigError::new(node.place, KEY, format!("`{KEY}` names no file"))),
+            Some(_) => Ok(node.place),
+            None => Err(ConfigError::new(node.place, KEY, message())),
+        }
+    };
+    let nodes = match &include.node.value {
+        Value::List(items) => items.iter().collect(),
+        _ => vec![&include.node],
+    };
+    nodes.into_iter().map(|node| Ok((node.as_text().unwrap_or_default(), name(node)?))).collect()
+}
+
+/// Puts the entries of a later file over those of earlier ones. A sweep is replaced whole: its keys are not those of a
+/// section.
+fn overlay_file(below: &mut Table, over: Table) {
+    if over.get("sweep").is_some() {
+        below.remove("sweep");
+    }
+    below.overlay(over);
+}
+
+/// How paths of an included file are made relative to the including one.
+struct Rebase<'a> {
+    /// The included file's folder, as the including file names it.
+    prefix: &'a Path,
+    /// The including file's folder.
+    folder: &'a Path,
+}
+
+fn rebase(table: &mut Table, by: &Rebase<'_>) {
+    table.entries.iter_mut().for_each(|Entry { key, node, .. }| rebase_node(key, node, by));
+}
+
+fn rebase_node(key: &str, node: &mut Node, by: &Rebase<'_>) {
+    // A sweep names keys by their paths.
+    let last = key.rsplit('.').next().unwrap_or(key);
+    match &mut node.value {
+        Value::Table(table) => rebase(table, by),
+        Value::List(items) => items.iter_mut().for_each(|item| rebase_node(key, item, by)),
+        Value::Text(text) if FILE_KEYS.contains(&last) => *text = by.path(last, text),
+        _ => {}
+    }
+}
+
+impl Rebase<'_> {
+    /// A value that may name a file: graphs are files only if there is one of that name.
+    fn path(&self, key: &str, text: &str) -> String {
+        let (mark, name) = text.strip_prefix(FILE_PREFIX).map_or(("", text), |name| (FILE_PREFIX, name));
+        let path = self.prefix.join(name);
+        let is_file = key == "path" || !mark.is_empty() || self.folder.join(&path).is_file();
+        if is_file { format!("{mark}{}", path.display()) } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,142 @@
+//! Files that include others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sim::{Experiment, ExperimentError};
+use topology::TopologySpec;
+
+use super::BASE;
+
+/// A folder of files, for one test.
+fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&folder);
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn read(folder: &Path, options: &[(&str, &str)]) -> Result<Experiment, ExperimentError> {
+    let options: Vec<_> = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Experiment::read(&folder.join("main.toml"), &options)
+}
+
+/// The file, line and message of what is wrong with `main.toml`.
+fn fault(folder: &Path, options: &[(&str, &str)]) -> (String, Option<usize>, String) {
+    let error = read(folder, options).unwrap_err();
+    let file = Path::new(&error.file).file_name().map_or(error.file.clone(), |name| name.to_string_lossy().into());
+    (file, error.position.as_ref().map(|at| at.line), error.message.clone())
+}
+
+#[test]
+fn what_a_file_leaves_out_is_what_it_includes() {
+    // Would catch a section that is replaced whole, or an order in which the included file wins.
+    let main = "include = \"base.toml\"\n[link]\ndelay = \"40 ns\"\n[router]\nvcs = 2\n";
+    let folder = folder("overlay", &[("main.toml", main), ("base.toml", BASE)]);
+    let experiment = read(&folder, &[("workload.load", "0.25")]).unwrap();
+    let resolved = experiment.resolved(&experiment.points()[0]);
+    for line in ["delay = \"40 ns\"", "bandwidth = \"10 Gb/s\"", "buffer = \"4 packets\"", "vcs = 2", "load = 0.25"] {
+        assert!(resolved.contains(line), "{line} in {resolved}");
+    }
+    assert!(!resolved.contains("include ="), "what is resolved stands alone: {resolved}");
+    // As one text it is the same experiment, wherever it is read.
+    let again = Experiment::load(experiment.text(), "joined", Path::new("/"), &[]).unwrap();
+    assert_eq!(again.points()[0].spec, read(&folder, &[]).unwrap().points()[0].spec);
+}
+
+#[test]
+fn later_files_win_and_other_kinds_sweeps_and_lists_are_replaced() {
+    let main =
+        "include = [\"base.toml\", \"later.toml\"]\n[topology]\nkind = \"torus\"\ndims = [4, 4]\n[sweep]\nseed = [7]\n";
+    let base = format!("{BASE}pattern = \"shift\"\n[sweep]\nworkload.load = [0.1, 0.2]\nseed = [1, 2]\n");
+    let later = "title = \"later\"\nworkload.pattern.offset = 3\n";
+    let folder = folder("replaced", &[("main.toml", main), ("base.toml", &base), ("later.toml", later)]);
+    let experiment = read(&folder, &[]).unwrap();
+    let [point] = experiment.points() else { panic!("one value of one key is swept") };
+    assert_eq!((json!(point.keys), point.spec.title.as_str()), (json!([["seed", 7]]), "later"));
+    // `k` and `n` of the fat-tree are no keys of a torus.
+    assert!(matches!(point.spec.topology, TopologySpec::Torus(_)));
+    assert!(experiment.resolved(point).contains("offset = 3"), "a kind by its name takes keys: {experiment:?}");
+}
+
+#[test]
+fn paths_start_from_the_folder_of_the_file_that_names_them() {
+    // Would catch a path of an included file that is sought beside the including one.
+    let base = BASE.replace("kind = \"fat-tree\"\nk = 4\nn = 2", "kind = \"file\"\npath = \"ring.edges\"");
+    let files = [
+        ("main.toml", "include = \"one/mid.toml\""),
+        ("one/mid.toml", "include = \"two/base.toml\""),
+        ("one/two/base.toml", &*base),
+    ];
+    let folder = folder("folders", &files);
+    let experiment = read(&folder, &[]).unwrap();
+    let TopologySpec::File(spec) = &experiment.points()[0].spec.topology else { panic!("a file") };
+    assert_eq!(spec.path.to_str(), Some("one/two/ring.edges"));
+    let sweep = "[sweep]\n\"topology.path\" = [\"a.edges\", \"/b.edges\"]\n\"workload.pattern\" = [\"uniform\"]\n";
+    fs::write(folder.join("one/two/base.toml"), format!("{base}{sweep}")).unwrap();
+    let swept = read(&folder, &[]).unwrap();
+    let paths: Vec<_> = swept.points().iter().map(|point| point.keys[0].1.clone()).collect();
+    assert_eq!(json!(paths), json!(["one/two/a.edges", "/b.edges"]));
+}
+
+#[test]
+fn a_mistake_is_shown_in_the_file_in_which_it_stands() {
+    let wrong = BASE.replace("load = 0.5", "laod = 0.5");
+    let main = "title = \"x\"\ninclude = \"base.toml\"\n";
+    let folder = folder("mistakes", &[("main.toml", main), ("base.toml", &wrong)]);
+    assert_eq!(
+        fault(&folder, &[]),
+        ("base.toml".into(), Some(18), "unknown key `laod` in [workload] of kind \"traffic\"".into())
+    );
+    // An option's place is its own, although there are two files before it.
+    fs::write(folder.join("base.toml"), BASE).unwrap();
+    assert_eq!(fault(&folder, &[("workload.load", "2")]).0, "--set workload.load=2");
+    let experiment = read(&folder, &[]).unwrap();
+    assert!(experiment.error_at("topology.k", "no").file.ends_with("base.toml"));
+    fs::write(folder.join("base.toml"), "[topology\n").unwrap();
+    let (file, line, message) = fault(&folder, &[]);
+    assert!(file == "base.toml" && line == Some(1) && message.starts_with("not valid TOML"), "{message}");
+}
+
+#[test]
+fn what_cannot_be_included_is_refused_at_its_line() {
+    let including = |what: &str| format!("# a file\ninclude = {what}\n{BASE}");
+    let folder = folder("refused", &[("circle.toml", "include = \"main.toml\""), ("bytes.toml", "x")]);
+    fs::write(folder.join("bytes.toml"), b"title = \"\xff\"").unwrap();
+    for (what, file, line, message) in [
+        ("\"absent.toml\"", "main.toml", 2, "cannot read the included file `absent.toml`: No such file"),
+        ("\"main.toml\"", "main.toml", 2, "`main.toml` includes itself"),
+        ("[\"circle.toml\"]", "circle.toml", 1, "`main.toml` includes itself"),
+        ("\"bytes.toml\"", "main.toml", 2, "the included file `bytes.toml` is not a text file: byte 10"),
+        ("\".\"", "main.toml", 2, "cannot read the included file `.`"),
+        ("3", "main.toml", 2, "`include` must be the path of a file, or a list of paths, not a whole number"),
+        ("[\"\"]", "main.toml", 2, "`include` names no file"),
+    ] {
+        fs::write(folder.join("main.toml"), including(what)).unwrap();
+        let found = fault(&folder, &[]);
+        assert!((&*found.0, found.1) == (file, Some(line)) && found.2.starts_with(message), "{what}: {found:?}");
+    }
+    fs::write(folder.join("main.toml"), BASE).unwrap();
+    let (file, _, message) = fault(&folder, &[("include", "circle.toml")]);
+    assert!(file.starts_with("--set") && message.starts_with("`include` is read where a file begins"), "{message}");
+}
+
+#[test]
+fn a_file_may_be_included_by_two_but_not_without_end() {
+    let files = [
+        ("main.toml", "include = [\"a.toml\", \"b.toml\"]"),
+        ("a.toml", "include = \"base.toml\"\nseed = 2"),
+        ("b.toml", "include = \"base.toml\""),
+        ("base.toml", BASE),
+    ];
+    let folder = folder("diamond", &files);
+    assert_eq!(read(&folder, &[]).unwrap().points()[0].seed(), 2);
+    let many = format!("include = [{}]", "\"base.toml\", ".repeat(80));
+    fs::write(folder.join("main.toml"), many).unwrap();
+    assert_eq!(fault(&folder, &[]).2, "more than 64 files are included");
+}
