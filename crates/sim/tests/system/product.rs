@@ -210,7 +210,7 @@ fn closed_workloads_end_on_every_topology_and_router() {
         let flows: Vec<_> = (0..found.phases.len()).map(|phase| workload.flows(phase)).collect();
         assert_eq!(point.packets, found.phases.iter().zip(&flows).map(|(_, flows)| packets(flows)).sum::<u64>());
         check_latencies(text, &point);
-        check_messages(text, &point, flows.iter().map(pairs).sum());
+        check_messages(text, &point, flows.iter().map(|flows| pairs(flows)).sum());
         for (phase, flows) in found.phases.iter().zip(&flows) {
             let sent = |flows: &Vec<sim::traffic::Flow>| flows.iter().map(|flow| flow.left).sum::<u64>();
             assert_eq!(phase.bytes, flows.iter().map(sent).sum::<u64>(), "{text}");
@@ -289,7 +289,7 @@ fn packets(flows: &[Vec<sim::traffic::Flow>]) -> u64 {
 }
 
 /// Pairs of nodes of which one sends to the other.
-fn pairs(flows: &Vec<Vec<sim::traffic::Flow>>) -> usize {
+fn pairs(flows: &[Vec<sim::traffic::Flow>]) -> usize {
     flows.iter().map(|own| own.iter().map(|flow| flow.dst).collect::<BTreeSet<_>>().len()).sum()
 }
 
