@@ -270,8 +270,8 @@ pub struct MeasureSpec {
     pub resolution: f64,
     /// Of several jobs, whether each that the run waits for is run alone too, in the same places: its `slowdown`.
     pub compare_alone: bool,
-    /// Whether messages are measured: their latencies, from generation to the arrival of the last byte, and how many times longer
-    /// they took than alone, by size.
+    /// Whether messages are measured: their latencies, from generation to the arrival of the last byte, and their slowdowns against
+    /// the same messages alone in the network, by size.
     #[serde(skip_serializing_if = "is_false")]
     pub messages: bool,
     /// Simulated time from one sample to the next of a time series of accepted load, source queues and queues in routers; without
