@@ -175,7 +175,8 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    with pytest.raises(ValueError, match="latency, throughput, slowdown, completion, phases, messages and channels"):
+    drawn = "latency, throughput, slowdown, completion, phases, messages, sizes, distribution, series and channels"
+    with pytest.raises(ValueError, match=drawn):
         plots.figure(results([], [point(0.1)]), "colour")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from cutthrough.details import nested
 from cutthrough.points import MANY_PHASES, is_saturated, is_unconverged, phase_times
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
@@ -78,6 +79,13 @@ SHOWN_JOB = (
 )
 #: What an application's step has besides.
 SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
+#: What measured messages have besides.
+SHOWN_MESSAGES = (
+    ("messages.latency_mean_ns", "message mean ns", "{:,.1f}"),
+    ("messages.latency_p99_ns", "message p99 ns", "{:,.0f}"),
+    ("messages.slowdown_mean", "slowdown mean", "{:.3f}"),
+    ("messages.slowdown_p99", "slowdown p99", "{:.3f}"),
+)
 #: What the columns of a table of channels are called.
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
 
@@ -98,6 +106,8 @@ SHOWN_MAPPING = (
 #: What is left out first where a table is too wide. What is not here is always shown.
 LEFT_OUT_FIRST = (
     "latency_p50_ns",
+    "messages.latency_mean_ns",
+    "messages.slowdown_mean",
     "wall_s",
     "proxies",
     "hops_mean",
@@ -359,6 +369,11 @@ def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
 def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:
     """The quantities that suit what was run."""
     keys = {key for point in results for key in point}
+    return _shown_of(results, keys) + (SHOWN_MESSAGES if "messages" in keys else ())
+
+
+def _shown_of(results: Results, keys: set[str]) -> tuple[tuple[str, str, str], ...]:
+    """The quantities that suit the kind of workload."""
     if "job" in results.axes:
         return tuple(shown for shown in SHOWN_JOB if shown[0] in keys)
     if "pairs" in keys:
@@ -370,7 +385,7 @@ def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:
 
 def _scaled(point: Mapping[str, Any], key: str) -> Any:
     """A quantity in the unit of its column."""
-    value = point.get(key)
+    value = nested(point, key)
     return value / 1e9 if key == "bandwidth_B_per_s" and value is not None else value
 
 

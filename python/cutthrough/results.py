@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
@@ -138,15 +139,28 @@ class Results:
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
-        own = [{name: value for name, value in point.items() if name != "jobs"} for point in self.points]
-        return self._table(own)
+        return self._table([details.without_lists(point) for point in self.points])
 
     def jobs(self) -> pa.Table:
         """The jobs of all points as an Arrow table: a row for each job of each point, with the point's sweep keys.
 
         Of experiments without `[[job]]` tables it has no rows.
         """
-        return self._table(self._job_points())
+        return self._table([details.without_lists(point) for point in self._job_points()])
+
+    def message_sizes(self) -> pa.Table:
+        """Latencies and slowdowns of messages by size, as an Arrow table with the sweep keys of each point.
+
+        It has rows if `measure.messages` was set; of several jobs, `job` names whose messages they are.
+        """
+        return self._table(details.message_rows(self.points, self.axes))
+
+    def series(self) -> pa.Table:
+        """The time series as an Arrow table: a row for each interval, with the sweep keys of its point.
+
+        It has rows if `measure.series` was set; of several jobs, `job` names whose they are, null standing for all.
+        """
+        return self._table(details.series_rows(self.points, self.axes))
 
     def by_job(self) -> Self:
         """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
@@ -231,7 +245,8 @@ class Results:
 
         Args:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
-                benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`.
+                benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`; where
+                messages are measured `sizes` and `distribution`; where there is a time series `series`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
         """
         import cutthrough.plots as plots
@@ -303,8 +318,11 @@ class Results:
     def _save_tables(self, directory: Path) -> None:
         from pyarrow import csv, parquet
 
-        jobs = self.jobs()
-        tables = {"points": self.to_arrow()} | ({"jobs": jobs} if jobs.num_rows else {})
+        others = {"jobs": self.jobs(), "messages": self.message_sizes(), "series": self.series()}
+        tables = {"points": self.to_arrow()} | {name: table for name, table in others.items() if table.num_rows}
+        for name in others.keys() - tables.keys():
+            for stale in (directory / f"{name}.parquet", directory / f"{name}.csv"):
+                stale.unlink(missing_ok=True)
         for name, table in tables.items():
             with atomic.replacing(directory / f"{name}.parquet") as aside:
                 parquet.write_table(table, aside)

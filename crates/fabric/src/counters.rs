@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use engine::statistics::Histogram;
 
+use crate::messages::{ArrivedMessage, MessageKey, Messages};
 use crate::packet::Packet;
 
 /// Bits of a flow id that the traffic of a job numbers its packets with; the bits above are the number of the job.
@@ -54,6 +55,8 @@ pub struct JobCounters {
     /// By destination, the last arrival of a tail since `note_arrivals`, in ticks, 0 if there was none; empty if arrivals
     /// are not noted.
     pub arrivals: Vec<u64>,
+    /// What has arrived of measured messages, if messages are measured.
+    messages: Option<Box<Messages>>,
 }
 
 /// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
@@ -96,6 +99,7 @@ impl JobCounters {
             measured_in_flight: 0,
             by_source: vec![0; nodes as usize],
             arrivals: Vec::new(),
+            messages: None,
         }
     }
 
@@ -176,6 +180,16 @@ impl Counters {
         self.jobs[job].arrivals = vec![0; self.nodes as usize];
     }
 
+    /// Measures the messages of a job from now on, whose packets are recognised by a key.
+    pub fn measure_messages(&mut self, job: usize, key: MessageKey) {
+        self.jobs[job].messages = Some(Box::new(Messages::new(key, self.nodes)));
+    }
+
+    /// Takes out the measured messages of a job that have arrived since the last call.
+    pub fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
+        self.jobs[job].messages.as_mut().map_or_else(Vec::new, |messages| messages.take())
+    }
+
     /// From a time on, in ticks, counts by batches of a length.
     pub fn count_batches(&mut self, begin: u64, length: u64) {
         (self.begin, self.length, self.current) = (begin, length.max(1), 0);
@@ -194,6 +208,11 @@ impl Counters {
             job.batch.transmissions += std::mem::take(&mut self.transmissions);
         }
         self.jobs.iter_mut().for_each(|job| job.leave_batch(self.current));
+    }
+
+    /// Bytes of a job delivered since the last call of `take_batches`.
+    pub fn bytes_in_batches(&self, job: usize) -> u64 {
+        self.jobs[job].batches.iter().map(|batch| batch.bytes).sum()
     }
 
     /// The counts of each batch of a job since the last call.
@@ -252,6 +271,9 @@ impl Counters {
             job.latency.record(latency);
             job.hops += u64::from(packet.hops);
             job.measured_in_flight -= 1;
+            if let Some(messages) = &mut job.messages {
+                messages.count((source as u32, packet.dst()), packet.bytes, packet.generated_at, at);
+            }
         }
     }
 }

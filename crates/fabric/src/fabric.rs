@@ -58,6 +58,18 @@ pub(crate) struct Class {
 /// The classes of channels, as an array that an index of 8 bits cannot miss.
 pub(crate) type Classes = Box<[Class; 256]>;
 
+/// What waits in routers for the channels of a class at some instant: packets count from when they have come through the pipeline
+/// of their router until their head leaves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueDepths {
+    /// The channels.
+    pub channels: u64,
+    /// Bytes that wait for all of them.
+    pub bytes: u64,
+    /// Bytes that wait for the one with most.
+    pub largest: u64,
+}
+
 /// A router of this partition.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
@@ -230,6 +242,18 @@ impl Fabric {
     /// Bytes of a job sent over an output's channel since the counts were cleared.
     pub(crate) fn sent(&self, output: usize, job: usize) -> u64 {
         if self.sent_by_job.is_empty() { self.outputs[output].sent } else { self.sent_by_job[output * self.jobs + job] }
+    }
+
+    /// Adds, by class of channels, what waits in routers for its channels now.
+    pub fn read_queues(&self, queues: &mut [QueueDepths]) {
+        for output in &self.outputs[..self.ports()] {
+            if output.far_end != FarEnd::Unconnected {
+                let queue = &mut queues[usize::from(output.class.0)];
+                queue.channels += 1;
+                queue.bytes += output.queued;
+                queue.largest = queue.largest.max(output.queued);
+            }
+        }
     }
 
     /// Starts the counts of a job's bytes on each channel anew.

@@ -111,6 +111,8 @@ pub struct Executor {
     missing: Vec<u64>,
     /// By send, at its receiver.
     inbox: Vec<Inbox>,
+    /// By send, at its receiver: when the last byte arrived, in ticks, or `UNTOUCHED`; empty unless it is noted.
+    arrivals: Vec<u64>,
     /// By rank, when its processor is free.
     free_at: Vec<u64>,
     /// The present tick of the network.
@@ -141,6 +143,7 @@ impl Executor {
             ended: vec![UNTOUCHED; operations],
             missing: (0..operations as u32).map(bytes).collect(),
             inbox: vec![Inbox::default(); operations],
+            arrivals: Vec::new(),
             free_at: vec![0; ranks as usize],
             tick: 0,
             pending: Pending::default(),
@@ -212,6 +215,9 @@ impl Executor {
                 let missing = &mut self.missing[send as usize];
                 *missing = missing.saturating_sub(u64::from(self.interface.packet));
                 if *missing == 0 {
+                    if let Some(arrival) = self.arrivals.get_mut(send as usize) {
+                        *arrival = tick;
+                    }
                     self.all_arrived(send, now, around);
                 }
             }
@@ -235,6 +241,17 @@ impl Executor {
     /// By operation of the schedule, when it started and ended, in picoseconds; `UNTOUCHED` if it has not, or is not here.
     pub fn times(&self) -> (&[u64], &[u64]) {
         (&self.started, &self.ended)
+    }
+
+    /// Notes from now on when messages that cross the network have arrived.
+    pub fn note_arrivals(&mut self) {
+        self.arrivals = vec![UNTOUCHED; self.schedule.len()];
+    }
+
+    /// By send, when the last byte of its data has reached the receiver's node, in ticks: `UNTOUCHED` if it has not, or the
+    /// receiver is not here. Empty unless it is noted.
+    pub fn arrivals(&self) -> &[u64] {
+        &self.arrivals
     }
 
     /// A rank's node, by its number here.

@@ -14,6 +14,7 @@ mod experiment;
 mod loads;
 mod machine;
 mod memory;
+mod messages;
 mod network;
 mod pacers;
 mod parts;
@@ -24,6 +25,7 @@ mod proofs;
 mod results;
 mod router_memory;
 mod run;
+mod series;
 mod starvation;
 mod system;
 mod timeline;
@@ -42,12 +44,14 @@ pub use pacers::{PacerError, PacerSpec, WindowSpec};
 pub use point::{PointError, analyze_point, check_point, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
-    ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, JobResult, MappingFigures,
-    PairResult, PhaseResult, PointResult, Warning, result_schema,
+    ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, Distribution, JobResult,
+    MappingFigures, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult, PointResult, QueueSeries,
+    SeriesResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
+pub use series::{Sample, SourceWaits};
 pub use system::{Job, System};
 pub use warnings::warnings;
 pub use workloads::{Counts, Course, Extent, SATURATED_BELOW, Setting, State, Totals, Workload};

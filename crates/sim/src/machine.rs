@@ -8,11 +8,13 @@ use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Batch, Counters, Fabric, Ledger, Mail, Partition, PartitionMap, Plan, WaitingPacket, WithRouters,
-    WorkerContext,
+    Actions, ArrivedMessage, Batch, Counters, Fabric, Ledger, Mail, MessageKey, Partition, PartitionMap, Plan,
+    WaitingPacket, WithRouters, WorkerContext,
 };
 use topology::ChannelSource;
+use units::Time;
 
+use crate::series::{Sample, Samples, SourceWaits};
 use crate::timeline::{Global, Timeline};
 use crate::traffic::{JobNumbers, NodeTraffic};
 
@@ -40,6 +42,14 @@ pub trait Machine {
     fn note_arrivals(&mut self, job: usize);
     /// By node, when the last packet of a job has arrived, since `note_arrivals`; 0 if none has.
     fn arrivals(&mut self, job: usize) -> Vec<u64>;
+    /// Measures the messages of a job from now on, of those that `measure_from` measures packets of.
+    fn measure_messages(&mut self, job: usize, key: MessageKey);
+    /// The measured messages of a job that have arrived since the last call, in no particular order.
+    fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage>;
+    /// Takes a sample for time series at each multiple of a period, rounded up to a tick.
+    fn sample_every(&mut self, period: Time);
+    /// The samples so far, with one of the present; none if none are taken.
+    fn samples(&mut self) -> Vec<Sample>;
     /// Bytes of a job sent on each channel since `measure_from`, its acknowledgements included.
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)>;
     /// Shows the traffic of every partition.
@@ -114,8 +124,12 @@ impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
             nodes: nodes as usize,
             window: map.window(),
             timeline,
+            samples: None,
+            delivered: vec![0; jobs.jobs()],
             congestion: Default::default(),
             channels: plan.output_channels(),
+            classes: plan.topology().class_names().len(),
+            tick: plan.tick(),
             now: 0,
             advances: 0,
         })
@@ -173,9 +187,15 @@ struct Parts<R> {
     nodes: usize,
     window: u64,
     timeline: Timeline,
+    /// The samples for time series, if there are any.
+    samples: Option<Samples>,
+    /// By job, bytes delivered before this call of `advance`.
+    delivered: Vec<u64>,
     /// The congestion of all channels as partitions know it, and the snapshot before, kept for its memory.
     congestion: [Arc<Vec<u64>>; 2],
     channels: usize,
+    classes: usize,
+    tick: Time,
     now: u64,
     /// Calls of `advance`.
     advances: u32,
@@ -201,6 +221,30 @@ impl<R: Routers + 'static> Parts<R> {
         for mut worker in self.pool.workers() {
             worker.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
         }
+    }
+
+    /// Takes a sample for time series, and plans the next.
+    fn take_sample(&mut self) {
+        let sample = self.read_sample();
+        if let Some(samples) = &mut self.samples {
+            samples.push(sample);
+            self.timeline.add(samples.next_time(), Global::Sample);
+        }
+    }
+
+    /// What a time series has of the present.
+    fn read_sample(&mut self) -> Sample {
+        let mut delivered = self.delivered.clone();
+        self.each_counters(|counters| {
+            delivered.iter_mut().enumerate().for_each(|(job, bytes)| *bytes += counters.bytes_in_batches(job));
+        });
+        let mut queues = vec![Default::default(); self.classes];
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
+        }
+        let waits = (0..self.jobs.jobs()).map(|job| SourceWaits::of(&self.progress_by_source(job), self.now));
+        let waits = waits.collect();
+        Sample { at: self.now, delivered, waits, queues }
     }
 
     /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
@@ -240,6 +284,7 @@ impl<R: Routers + 'static> Machine for Parts<R> {
             while let Some(action) = self.timeline.take_due(self.now) {
                 match action {
                     Global::Snapshot { .. } => self.take_snapshot(),
+                    Global::Sample => self.take_sample(),
                 }
             }
             let next = self.timeline.next().map_or(until, |next| until.min(next));
@@ -257,6 +302,9 @@ impl<R: Routers + 'static> Machine for Parts<R> {
                 sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
             }
         });
+        for (delivered, sums) in self.delivered.iter_mut().zip(&sums) {
+            *delivered += sums.iter().map(|batch| batch.bytes).sum::<u64>();
+        }
         sums
     }
 
@@ -323,6 +371,31 @@ impl<R: Routers + 'static> Machine for Parts<R> {
     fn arrivals(&mut self, job: usize) -> Vec<u64> {
         let latest = |(all, &part): (&mut u64, &u64)| *all = part.max(*all);
         self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.arrivals).for_each(latest))
+    }
+
+    fn measure_messages(&mut self, job: usize, key: MessageKey) {
+        self.each_counters(|counters| counters.measure_messages(job, key));
+    }
+
+    fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
+        let mut all = Vec::new();
+        self.each_counters(|counters| all.append(&mut counters.take_messages(job)));
+        all
+    }
+
+    fn sample_every(&mut self, period: Time) {
+        let samples = Samples::new(period, self.tick);
+        self.timeline.add(samples.next_time(), Global::Sample);
+        self.samples = Some(samples);
+    }
+
+    fn samples(&mut self) -> Vec<Sample> {
+        let Some(samples) = &self.samples else { return Vec::new() };
+        let mut all = samples.taken().to_vec();
+        if all.last().is_none_or(|last| last.at < self.now) {
+            all.push(self.read_sample());
+        }
+        all
     }
 
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {

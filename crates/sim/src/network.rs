@@ -30,6 +30,9 @@ pub struct Network {
     pub topology: Arc<dyn Topology>,
     /// The routing.
     pub routing: Arc<dyn Routing>,
+    /// The topology's default routing, where messages are compared with themselves alone and its paths may be longer than the
+    /// distance.
+    pub direct: Option<Arc<dyn Routing>>,
     /// Times, buffers and credits.
     pub plan: Arc<Plan>,
     /// Bytes of the largest packet.

@@ -11,9 +11,11 @@ use units::{Bytes, NodeId, Time};
 use crate::allocation::Allocator;
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, NicSpec, WorkloadSpec};
+use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
+use crate::series::MOST_SAMPLES;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -72,10 +74,13 @@ impl System {
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
-        let network = Network { topology, routing, plan: Arc::new(plan), packet };
+        let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) };
+        let direct = direct.map_err(|error| SystemError::new("measure.messages", error.message))?;
+        let network = Network { topology, routing, direct, plan: Arc::new(plan), packet };
         let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
+        system.check_series()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -120,6 +125,25 @@ impl System {
             Time(LONGEST_RUN)
         );
         Err(SystemError::new(key, message))
+    }
+
+    /// Refuses a time series of more samples than are kept, or of several in a tick.
+    fn check_series(&self) -> Result<(), SystemError> {
+        let Some(period) = self.spec.measure.series else { return Ok(()) };
+        let refused = |message: String| Err(SystemError::new("measure.series", message));
+        let tick = self.network.plan.tick();
+        if period < tick {
+            return refused(format!(
+                "{period} is shorter than the tick of this network's clock: at least {tick} are allowed"
+            ));
+        }
+        let Some(end) = self.spec.measure.max_time.filter(|end| end.0 / period.0 > MOST_SAMPLES as u64) else {
+            return Ok(());
+        };
+        let least = Time(end.0.div_ceil(MOST_SAMPLES as u64));
+        refused(format!(
+            "samples every {period} would be more than {MOST_SAMPLES} by `measure.max_time` ({end}): at least {least} are allowed"
+        ))
     }
 
     /// How messages are cut into packets: those of the first job.

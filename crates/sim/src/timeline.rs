@@ -11,6 +11,8 @@ pub enum Global {
         /// From one snapshot to the next, at least 1.
         period: u64,
     },
+    /// What a time series is made of is read once; who reads it adds the next.
+    Sample,
 }
 
 /// The actions that are still to come.
@@ -35,8 +37,8 @@ impl Timeline {
     /// Takes the next action whose time has come. One that repeats is added again.
     pub fn take_due(&mut self, now: u64) -> Option<Global> {
         let (at, action) = self.entries.pop_if(|&mut (at, _)| at <= now)?;
-        match action {
-            Global::Snapshot { period } => self.add(at.saturating_add(period.max(1)), action),
+        if let Global::Snapshot { period } = action {
+            self.add(at.saturating_add(period.max(1)), action);
         }
         Some(action)
     }
@@ -55,13 +57,17 @@ mod tests {
         timeline.add(4, snapshot(6));
         timeline.add(0, snapshot(3));
         timeline.add(4, snapshot(100));
+        timeline.add(5, Global::Sample);
         let mut seen = Vec::new();
         for now in 0..=10 {
-            while let Some(Global::Snapshot { period }) = timeline.take_due(now) {
-                seen.push((now, period));
+            while let Some(action) = timeline.take_due(now) {
+                seen.push(match action {
+                    Global::Snapshot { period } => (now, period),
+                    Global::Sample => (now, 0),
+                });
             }
             assert!(timeline.next() > Some(now));
         }
-        assert_eq!(seen, [(0, 3), (3, 3), (4, 6), (4, 100), (6, 3), (9, 3), (10, 6)]);
+        assert_eq!(seen, [(0, 3), (3, 3), (4, 6), (4, 100), (5, 0), (6, 3), (9, 3), (10, 6)]);
     }
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 
 from cutthrough.channels import Stored
-from cutthrough.plots import bars, curves, heat
+from cutthrough.plots import bars, curves, details, heat
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
@@ -31,6 +31,9 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "completion": bars.completion,
     "phases": bars.phases,
     "messages": message_times.messages,
+    "sizes": details.message_sizes,
+    "distribution": details.distribution,
+    "series": details.time_series,
 }
 
 
@@ -40,7 +43,8 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
     Args:
         results: The points.
         quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
-            of several jobs that were compared with themselves alone, `slowdown`.
+            of several jobs that were compared with themselves alone, `slowdown`; of measured messages, `sizes` or
+            `distribution`; of a time series, `series`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -94,7 +98,22 @@ def save(
 
 
 def _names(results: PointTable) -> list[str]:
-    """The figures that suit what was run."""
+    """The figures that suit what was run and measured."""
+    return [*_main_names(results), *_detail_names(results)]
+
+
+def _detail_names(results: PointTable) -> list[str]:
+    """The figures of messages and of time series, if these were measured."""
+    messages = [point["messages"] for point in results.by_job() if point.get("messages")]
+    named = {
+        "sizes": any(len(own["sizes"]) > 1 for own in messages),
+        "distribution": any(own["distribution"] for own in messages),
+        "series": any(point.get("series") for point in results),
+    }
+    return [name for name, is_there in named.items() if is_there]
+
+
+def _main_names(results: PointTable) -> list[str]:
     keys = {key for point in results for key in point}
     if "jobs" in keys:
         compared = any("slowdown" in job for point in results for job in point.get("jobs", ()))

@@ -153,6 +153,10 @@ fn one() -> u64 {
     1
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// The channels: what holds for all of them, and what differs for a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSpec {
@@ -284,6 +288,15 @@ pub struct MeasureSpec {
     pub resolution: f64,
     /// Of several jobs, whether each that the run waits for is run alone too, in the same places: its `slowdown`.
     pub compare_alone: bool,
+    /// Whether messages are measured: their latencies, from generation to the arrival of the last byte, and their slowdowns against
+    /// the same messages alone in the network, by size.
+    #[serde(skip_serializing_if = "is_false")]
+    pub messages: bool,
+    /// Simulated time from one sample to the next of a time series of accepted load, source queues and queues in routers; without
+    /// it, there is no series. At most 65,536 samples are kept: of longer runs every second one, and so on.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Time>,
 }
 
 impl Default for MeasureSpec {
@@ -297,6 +310,8 @@ impl Default for MeasureSpec {
             search: None,
             resolution: 0.01,
             compare_alone: false,
+            messages: false,
+            series: None,
         }
     }
 }

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
+use super::messages::MessageResult;
+use super::series::SeriesResult;
 use super::warning::Warning;
 use crate::network::Network;
 
@@ -74,6 +76,12 @@ pub struct PointResult {
     /// What a closed workload has besides.
     #[serde(flatten)]
     pub closed: Option<ClosedResult>,
+    /// Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageResult>,
+    /// What was measured at fixed times, if `measure.series` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesResult>,
     /// The largest offered load that was carried, and the smallest that was not. Only of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_bracket: Option<(f64, f64)>,

@@ -3,7 +3,8 @@
 use units::NodeId;
 
 use crate::network::Network;
-use crate::results::{JobResult, PointResult};
+use crate::results::{JobResult, PointResult, SeriesResult};
+use crate::series::{Sample, Series};
 use crate::system::{Job, System};
 use crate::workloads::{Totals, weights};
 
@@ -43,7 +44,7 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
     let used = utilization(system, points);
     PointResult {
         offered_load: system.load(),
-        accepted_load: accepted(system, points),
+        accepted_load: accepted(system, points.iter().map(|point| point.accepted_load)),
         latency_mean_ns: mean(|point| point.latency_mean_ns),
         latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
         nic_overhead_ns: system.nic_overhead_ns(),
@@ -88,13 +89,24 @@ fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
     (start, start + point.measured_ns)
 }
 
-/// What all accept of what all offer, as a load: a job counts for what its nodes offer.
-fn accepted(system: &System, points: &[PointResult]) -> f64 {
+/// The time series of all jobs together, from those of each and what the machine has sampled.
+pub(super) fn series(system: &System, points: &[PointResult], samples: Vec<Sample>) -> Option<SeriesResult> {
+    let of_jobs: Vec<&SeriesResult> = points.iter().filter_map(|point| point.series.as_ref()).collect();
+    let mut series = Series::default();
+    series.extend(samples, 0, (0, u64::MAX));
+    let all = series.result(&system.network, 1.0, 1)?;
+    let load = |interval: usize| accepted(system, of_jobs.iter().map(|job| job.accepted_load[interval]));
+    let accepted_load = (0..all.time_ns.len()).map(load).collect();
+    Some(SeriesResult { accepted_load, source_wait_mean_ns: None, source_wait_max_ns: None, ..all })
+}
+
+/// What all accept of what all offer, as a load, given what each job accepts: a job counts for what its nodes offer.
+fn accepted(system: &System, loads: impl Iterator<Item = f64>) -> f64 {
     let nodes = system.network.topology.nodes();
     let (mut accepted, mut offered) = (0.0, 0.0);
-    for (job, point) in system.jobs.iter().zip(points) {
+    for (job, load) in system.jobs.iter().zip(loads) {
         let weight = weights(&*job.workload, nodes).iter().sum::<f64>();
-        accepted += point.accepted_load * weight;
+        accepted += load * weight;
         offered += job.workload.load() * weight;
     }
     if offered > 0.0 { system.load() * accepted / offered } else { 0.0 }

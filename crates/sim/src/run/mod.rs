@@ -13,6 +13,7 @@ use crate::clock::Stopwatch;
 use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
+use crate::series::Sample;
 use crate::system::{Job, System};
 use crate::traffic::{JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use crate::workloads::Totals;
@@ -39,9 +40,12 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
-    let mut seconds = 0.0;
+    let (mut seconds, mut samples) = (0.0, Vec::new());
     let end = loop {
         let mut machine = build(system, options, &runners);
+        if let Some(period) = system.spec.measure.series {
+            machine.sample_every(period);
+        }
         let watch = Stopwatch::start();
         let mut control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
         let end = control.run(&mut runners)?;
@@ -49,6 +53,9 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
             packet_hops[numbers.job(number)] += own;
         }
         seconds += watch.seconds();
+        if runners.len() > 1 {
+            samples = machine.samples();
+        }
         if !runners.iter_mut().any(|runner| runner.course.continues()) {
             break end;
         }
@@ -58,7 +65,7 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
     let point = match &points[..] {
         [_] => points.remove(0),
-        _ => together(system, options, points, &Totals { packet_hops: 0, end, wall_s: seconds })?,
+        _ => together(system, options, points, (&Totals { packet_hops: 0, end, wall_s: seconds }, samples))?,
     };
     report_done(&options.progress);
     Ok(point)
@@ -69,10 +76,13 @@ fn together(
     system: &System,
     options: &RunOptions,
     points: Vec<PointResult>,
-    totals: &Totals,
+    (totals, samples): (&Totals, Vec<Sample>),
 ) -> Result<PointResult, RunError> {
     let mut all = jobs::sum(system, &points, totals);
-    for (number, (job, point)) in system.jobs.iter().zip(points).enumerate() {
+    all.series = jobs::series(system, &points, samples);
+    for (number, (job, mut point)) in system.jobs.iter().zip(points).enumerate() {
+        // What waits in routers belongs to all jobs.
+        point.series.iter_mut().for_each(|series| series.queues.clear());
         let slowdown = match system.spec.measure.compare_alone && !job.background {
             true => jobs::slowdown(&point, &simulate(&system.alone(number), options)?),
             false => None,

@@ -5,8 +5,10 @@ use fabric::Batch;
 use topology::ChannelSource;
 
 use super::Setting;
+use crate::messages::MessageTimes;
 use crate::network::{Network, Packets};
 use crate::results::{ClosedResult, Latencies, PointResult, channels};
+use crate::series::Series;
 
 /// Slots between two polls of a closed workload, at least.
 const POLL_INTERVAL: u64 = 256;
@@ -22,11 +24,21 @@ pub(super) struct Counted {
     pub counts: Batch,
     pub latency: Histogram,
     pub channels: Vec<(ChannelSource, u64)>,
+    /// If messages are measured.
+    pub messages: Option<MessageTimes>,
+    pub series: Series,
 }
 
 impl Counted {
-    pub fn new() -> Self {
-        Self { counts: Batch::default(), latency: Histogram::new(), channels: Vec::new() }
+    /// Nothing counted, of a workload whose packets have so many bytes.
+    pub fn new(setting: &Setting, packet: u32) -> Self {
+        Self {
+            counts: Batch::default(),
+            latency: Histogram::new(),
+            channels: Vec::new(),
+            messages: setting.measure.messages.then(|| MessageTimes::new(&setting.network, packet)),
+            series: Series::default(),
+        }
     }
 
     /// Bytes delivered in a second; none if the run ended before anything arrived.
@@ -47,6 +59,8 @@ pub(super) struct Ending {
     pub rate: f64,
     /// and the weights of all that send, in what analyses take the workload for.
     pub weights: f64,
+    /// The nodes that send.
+    pub senders: usize,
     /// Packets of it that routers have sent.
     pub packet_hops: u64,
     /// Seconds of the simulation.
@@ -56,7 +70,7 @@ pub(super) struct Ending {
 /// The result of a closed workload.
 pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, closed: ClosedResult) -> PointResult {
     let network = &setting.network;
-    let Counted { counts, latency, channels } = counted;
+    let Counted { counts, latency, channels, messages, series } = counted;
     let ticks = ending.time as f64 / network.plan.tick().0 as f64;
     let capacity = ticks * ending.rate * ending.weights;
     let latency = Latencies::of(latency, network);
@@ -83,6 +97,8 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
         sim_time_ns: ns,
         wall_s: ending.wall_s,
         closed: Some(closed),
+        messages: messages.as_ref().map(|messages| messages.result(ending.finished)),
+        series: series.result(network, ending.rate * ending.weights, ending.senders),
         ..PointResult::of_channels(network, used)
     }
 }

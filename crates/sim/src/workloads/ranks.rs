@@ -12,6 +12,7 @@ use super::closed::{self, Counted, Ending};
 use super::{Counts, Course, Extent, Setting, State, Totals, Workload, weights};
 use crate::experiment::{IdealNicSpec, MeasureSpec};
 use crate::machine::Machine;
+use crate::messages::Arrived;
 use crate::network::{Network, Packets};
 use crate::results::{BenchmarkResult, ClosedResult, PairResult, PointResult};
 use crate::traffic::{JobTraffic, ScheduledTraffic};
@@ -74,7 +75,7 @@ impl Workload for Ranks {
             longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
             ranks: self.clone(),
             setting: setting.clone(),
-            counted: Counted::new(),
+            counted: Counted::new(setting, self.packet),
             times: Times::new(0),
             open,
             now: 0,
@@ -107,6 +108,28 @@ impl RanksCourse {
         });
         (self.open, self.now) = (open, now);
     }
+
+    /// Measures the messages that have arrived: from when their data were released to the network, at a tick.
+    fn record_messages(&mut self) {
+        let Self { ranks, counted: Counted { messages: Some(messages), .. }, times, .. } = self else { return };
+        let (schedule, plan) = (&ranks.benchmark.schedule, &self.setting.network.plan);
+        let node = |op: u32| ranks.placement.node(TaskId(schedule.rank(op)));
+        for (send, &arrived) in (0..).zip(&times.arrived).filter(|&(_, &arrived)| arrived != UNTOUCHED) {
+            let released = times.ended[send as usize].div_ceil(plan.tick().0);
+            let latency = (arrived - released).saturating_mul(plan.units_per_tick());
+            let (from, to) = (node(send), node(schedule.partner(send)));
+            messages.record(Arrived { from, to, bytes: schedule.size(send).max(1), latency });
+        }
+    }
+
+    /// When a run that has ended did so, in the machine's ticks.
+    fn last_tick(&self) -> u64 {
+        let tick = self.setting.network.plan.tick().0;
+        match self.times.ended.iter().copied().max() {
+            Some(last) if last != UNTOUCHED && !self.setting.shared => last.div_ceil(tick),
+            _ => u64::MAX,
+        }
+    }
 }
 
 impl Course for RanksCourse {
@@ -126,7 +149,10 @@ impl Course for RanksCourse {
         let schedule = &benchmark.schedule;
         let node_of: Arc<[u32]> = (0..schedule.ranks()).map(|rank| placement.node(TaskId(rank)).0).collect();
         let placed = RankPlacement { node_of, nodes: nodes.to_vec(), machine: network.topology.nodes() };
-        let executor = Executor::new(Arc::clone(schedule), interface, placed);
+        let mut executor = Executor::new(Arc::clone(schedule), interface, placed);
+        if self.setting.measure.messages {
+            executor.note_arrivals();
+        }
         let end = if self.setting.shared { span.end } else { u64::MAX };
         JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, &network.routing, (*seed, end), nodes)))
     }
@@ -163,6 +189,8 @@ impl Course for RanksCourse {
             }
         });
         self.times = times;
+        self.record_messages();
+        self.counted.series.extend(machine.samples(), job, (0, self.last_tick()));
         self.longest = self.longest.min(now.max(self.now));
         self.counted.channels = machine.channel_bytes(job);
         self.counted.latency = machine.measured(job).0;
@@ -187,11 +215,13 @@ impl Course for RanksCourse {
             application: None,
             benchmark: Some(measured(&ranks, &times)),
         };
+        let weights = weights(&ranks, network.topology.nodes());
         let ending = Ending {
             time,
             finished,
             rate,
-            weights: weights(&ranks, network.topology.nodes()).iter().sum(),
+            weights: weights.iter().sum(),
+            senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
             packet_hops: totals.packet_hops,
             wall_s: totals.wall_s,
         };
@@ -203,18 +233,22 @@ impl Course for RanksCourse {
 struct Times {
     started: Vec<u64>,
     ended: Vec<u64>,
+    /// By send, when the last byte arrived, in ticks; empty unless messages are measured.
+    arrived: Vec<u64>,
 }
 
 impl Times {
     /// No operation has started.
     fn new(operations: usize) -> Self {
-        Self { started: vec![UNTOUCHED; operations], ended: vec![UNTOUCHED; operations] }
+        Self { started: vec![UNTOUCHED; operations], ended: vec![UNTOUCHED; operations], arrived: Vec::new() }
     }
 
     /// Takes over those of a partition's operations: each operation is in one partition.
     fn take(&mut self, executor: &Executor) {
         let (started, ended) = executor.times();
-        for (all, own) in [(&mut self.started, started), (&mut self.ended, ended)] {
+        let arrived = executor.arrivals();
+        self.arrived.resize(arrived.len(), UNTOUCHED);
+        for (all, own) in [(&mut self.started, started), (&mut self.ended, ended), (&mut self.arrived, arrived)] {
             all.iter_mut().zip(own).for_each(|(all, &own)| *all = own.min(*all));
         }
     }

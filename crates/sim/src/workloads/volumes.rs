@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use fabric::{ArrivedMessage, MessageKey};
 use topology::{ChannelClass, Topology};
 use units::{NodeId, TaskId};
 use workload::tasks::TaskGraph;
@@ -18,6 +19,7 @@ use super::exchange::Exchange;
 use super::{Counts, Course, Extent, Setting, State, Totals, Workload, weights};
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
+use crate::messages::Arrived;
 use crate::network::{Network, Packets};
 use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
 use crate::traffic::{Flow, JobTraffic, VolumeTraffic};
@@ -134,6 +136,18 @@ struct PhaseCounts {
     arrivals: Vec<u64>,
 }
 
+/// What a node sends to each destination in a phase, in bytes, in ascending order of destinations.
+fn by_destination(flows: &[Flow]) -> Vec<(NodeId, u64)> {
+    let mut all: Vec<(NodeId, u64)> = flows.iter().map(|flow| (flow.dst, flow.left)).collect();
+    all.sort_unstable();
+    all.dedup_by(|next, first| {
+        let same = next.0 == first.0;
+        first.1 += if same { next.1 } else { 0 };
+        same
+    });
+    all
+}
+
 /// One run of phases.
 struct VolumesCourse {
     volumes: Volumes,
@@ -167,7 +181,7 @@ impl VolumesCourse {
             begun,
             longest,
             done: Vec::new(),
-            counted: Counted::new(),
+            counted: Counted::new(&setting, volumes.packet),
             ended: volumes.count() == 0,
             volumes,
             setting,
@@ -193,6 +207,7 @@ impl VolumesCourse {
     /// Takes the counts of the current phase.
     fn close_phase(&mut self, machine: &mut dyn Machine) {
         let mut arrivals = machine.arrivals(self.setting.job);
+        self.record_messages(machine);
         arrivals.iter_mut().for_each(|arrival| *arrival = arrival.saturating_sub(self.begun));
         let finished = self.delivered == self.volume;
         let last = arrivals.iter().copied().max().unwrap_or(0);
@@ -203,6 +218,21 @@ impl VolumesCourse {
             senders: self.flows.iter().filter(|flows| !flows.is_empty()).count() as u64,
             arrivals,
         });
+    }
+
+    /// Measures what has arrived whole in the current phase: all that a node sends to another is generated as the phase begins.
+    fn record_messages(&mut self, machine: &mut dyn Machine) {
+        let Some(messages) = &mut self.counted.messages else { return };
+        let arrived = machine.take_messages(self.setting.job);
+        let volumes: Vec<Vec<(NodeId, u64)>> = self.flows.iter().map(|flows| by_destination(flows)).collect();
+        for ArrivedMessage { source, dst, bytes, at, .. } in arrived {
+            let own = &volumes[source.index()];
+            let whole = own.binary_search_by_key(&dst, |&(dst, _)| dst).is_ok_and(|place| own[place].1 == bytes);
+            if whole {
+                let latency = (at - self.begun).saturating_mul(self.setting.network.plan.units_per_tick());
+                messages.record(Arrived { from: source, to: dst, bytes, latency });
+            }
+        }
     }
 
     /// Ends a phase whose bytes have been delivered, and one whose time is up.
@@ -243,6 +273,9 @@ impl Course for VolumesCourse {
     fn begin(&mut self, machine: &mut dyn Machine) {
         machine.note_arrivals(self.setting.job);
         machine.measure_from(self.setting.job, 0);
+        if self.counted.messages.is_some() {
+            machine.measure_messages(self.setting.job, MessageKey::Pair);
+        }
         self.ended = self.volumes.count() == 0;
         self.check_phase(0, machine);
     }
@@ -279,6 +312,15 @@ impl Course for VolumesCourse {
             self.longest = now;
             self.close_phase(machine);
         }
+        let span = match self.done.split_last() {
+            // Alone, each phase is a machine that begins at time 0, after the computation and the phases before.
+            Some((last, before)) if !self.setting.shared => {
+                let compute = self.volumes.compute.div_ceil(self.setting.network.plan.tick().0);
+                (compute + before.iter().map(|phase| phase.time).sum::<u64>(), last.time)
+            }
+            _ => (0, u64::MAX),
+        };
+        self.counted.series.extend(machine.samples(), self.setting.job, span);
         self.counted.channels.extend(machine.channel_bytes(self.setting.job));
         self.counted.latency.merge(&machine.measured(self.setting.job).0);
     }
@@ -325,9 +367,11 @@ impl Course for VolumesCourse {
             application: volumes.application(ns(compute)),
             benchmark: None,
         };
-        let weights = weights(&volumes, network.topology.nodes()).iter().sum();
-        let Totals { packet_hops, wall_s, .. } = *totals;
-        closed::result(&setting, &counted, &Ending { time, finished, rate, weights, packet_hops, wall_s }, closed)
+        let weights = weights(&volumes, network.topology.nodes());
+        let senders = weights.iter().filter(|&&weight| weight > 0.0).count();
+        let (weights, Totals { packet_hops, wall_s, .. }) = (weights.iter().sum(), *totals);
+        let ending = Ending { time, finished, rate, weights, senders, packet_hops, wall_s };
+        closed::result(&setting, &counted, &ending, closed)
     }
 }
 

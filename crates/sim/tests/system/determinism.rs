@@ -103,7 +103,23 @@ fn cases() -> Vec<(String, String)> {
     cases.push((name, text.replace("warm_up = \"5 us\"", "precision = 0.02").replace("25 us", "200 us")));
     cases.extend(adaptive_tori());
     cases.extend(paced());
+    cases.extend(measured());
     cases
+}
+
+/// Messages and time series are measured: of messages of several packets, in order and out of order, and of single packets.
+fn measured() -> Vec<(String, String)> {
+    let keys = "measure = { messages = true, series = \"1500 ns\", ";
+    let routers = ROUTERS.iter().zip(TOPOLOGIES.iter().skip(1)).zip(WORKLOADS.iter().skip(2).chain(&WORKLOADS[..2]));
+    let measured = routers.map(|((router, &(name, topology)), &(load, workload))| {
+        let rest = format!(
+            "router = {{ kind = \"{router}\" }}\n workload = {{ kind = \"traffic\", {workload}, pattern = \"tornado\" }}"
+        );
+        let rest = if name.contains("torus") || name.contains("mesh") { rest } else { rest.replace("tornado", "uniform") };
+        let (name, text) = case([name, "messages and series", router, load], topology, &rest);
+        (name, text.replace("measure = { ", keys))
+    });
+    measured.collect()
 }
 
 /// Windows that hold some of the packets back, with acknowledgements of both kinds, beside receive buffers.
@@ -176,13 +192,33 @@ impl Golden {
         let number = |key: &str| written[key].as_f64().unwrap_or(f64::NAN);
         format!(
             "{name}: accepted {:.6} [offered {}], routers {:.4} [{hops:.4}], latency {:.3} ns [> {idle:.3}], packets {}, \
-             packet-hops {}",
+             packet-hops {}{}",
             number("accepted_load"),
             number("offered_load"),
             number("hops_mean"),
             number("latency_mean_ns"),
             found.packets,
             found.packet_hops,
+            self.measured(),
+        )
+    }
+
+    /// What messages and time series say, of cases that have them: the mean slowdown is that of the mean latency over the idle one, if
+    /// all messages are alike; the series adds up to what all packets of the run are.
+    fn measured(&self) -> String {
+        let (Some(messages), Some(series)) = (&self.found.messages, &self.found.series) else { return String::new() };
+        let own = &messages.figures;
+        let number = |value: Option<f64>| value.map_or("none".into(), |value| format!("{value:.4}"));
+        let waits: f64 = series.queues.iter().flat_map(|queue| &queue.mean_bytes).sum();
+        format!(
+            ", messages {}, latency {} ns [>= that of packets, if all arrive], slowdown {} [>= 1], 99 % {}, intervals {}, accepted in all {:.6}, \
+             queued in all {waits:.3} B",
+            own.count,
+            number(own.latency_mean_ns),
+            number(own.slowdown_mean),
+            number(own.slowdown_p99),
+            series.time_ns.len(),
+            series.accepted_load.iter().sum::<f64>(),
         )
     }
 

@@ -142,7 +142,8 @@ fn cells(extent: Extent) -> Vec<String> {
                             routing = {routing}
                             workload = {{ kind = "traffic", load = {LOAD}, injection = "{injection}",
                                          pacer = {pacer}, pattern = {{ kind = "{pattern}"{} }} }}
-                            measure = {{ warm_up = "20 us", min_time = "300 us", max_time = "320 us", precision = 0.5 }}
+                            measure = {{ warm_up = "20 us", min_time = "300 us", max_time = "320 us", precision = 0.5,
+                                        messages = true, series = "10 us" }}
                             {nodes}
                             "#,
                             required(pattern)
@@ -182,6 +183,7 @@ fn closed_cells() -> Vec<String> {
                         router = {{ kind = "{router}" }}
                         workload = {{ kind = "{workload}", {settings}, pacer = {pacer} }}
                         placement = {{ strategy = "{strategy}" }}
+                        measure = {{ messages = true }}
                         {nodes}
                         "#
                     ));
@@ -194,7 +196,8 @@ fn closed_cells() -> Vec<String> {
 
 #[test]
 fn closed_workloads_end_on_every_topology_and_router() {
-    // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link.
+    // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link; a message
+    // that is not measured, measured twice, or faster than alone.
     let check = |text: &String| {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
@@ -207,6 +210,7 @@ fn closed_workloads_end_on_every_topology_and_router() {
         let flows: Vec<_> = (0..found.phases.len()).map(|phase| workload.flows(phase)).collect();
         assert_eq!(point.packets, found.phases.iter().zip(&flows).map(|(_, flows)| packets(flows)).sum::<u64>());
         check_latencies(text, &point);
+        check_messages(text, &point, flows.iter().map(|flows| pairs(flows)).sum());
         for (phase, flows) in found.phases.iter().zip(&flows) {
             let sent = |flows: &Vec<sim::traffic::Flow>| flows.iter().map(|flow| flow.left).sum::<u64>();
             assert_eq!(phase.bytes, flows.iter().map(sent).sum::<u64>(), "{text}");
@@ -284,6 +288,19 @@ fn packets(flows: &[Vec<sim::traffic::Flow>]) -> u64 {
     flows.iter().flatten().map(|flow| flow.left.div_ceil(256)).sum()
 }
 
+/// Pairs of nodes of which one sends to the other.
+fn pairs(flows: &[Vec<sim::traffic::Flow>]) -> usize {
+    flows.iter().map(|own| own.iter().map(|flow| flow.dst).collect::<BTreeSet<_>>().len()).sum()
+}
+
+/// So many messages are measured, and none is faster than alone: all channels are alike.
+fn check_messages(text: &str, point: &PointResult, count: usize) {
+    let found = point.messages.as_ref().unwrap();
+    assert_eq!(found.figures.count, count as u64, "{text}");
+    let least = found.distribution.as_ref().map(|spread| spread.slowdown[0]);
+    assert!(least >= Some(1.0) && found.figures.latency_max_ns >= point.latency_max_ns, "{text}\n{found:?}");
+}
+
 /// Every packet has a latency: none below that of two channels and its length at 10 Gb/s, and in order.
 fn check_latencies(text: &str, point: &PointResult) {
     let all = [point.latency_p50_ns, point.latency_p99_ns, point.latency_max_ns];
@@ -299,6 +316,7 @@ fn check_benchmark(text: &str, schedule: &Schedule, point: &PointResult) {
     assert_eq!(point.packets, schedule.messages().count() as u64 * 3, "{text}");
     assert!(!found.pairs.is_empty(), "{text}");
     check_latencies(text, point);
+    check_messages(text, point, schedule.messages().count());
     let least = 600.0 * 0.8 + 2.0 * 20.0;
     assert!(
         found.pairs.iter().all(|pair| pair.channels > 0 && pair.time_min_ns.unwrap() >= least),
@@ -342,8 +360,36 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
         (hops > distance + 0.3 + detour, "more routers than the shortest path has"),
         (found.latency_mean_ns < Some(idle - 1e-6), "less than the path has"),
         (found.latency_mean_ns > Some(3.0 * idle), "far more than the path has"),
+        (messages_differ(found), "messages of one packet that differ from their packets"),
+        (least_slowdown(found) < least_allowed(system), "a message that is faster than alone"),
+        (series_differs(found), "a series that does not add up to the accepted load"),
     ];
     faults.into_iter().find(|&(wrong, _)| wrong).map(|(_, fault)| fault)
+}
+
+/// Messages of one packet are their packets.
+fn messages_differ(found: &PointResult) -> bool {
+    let own = &found.messages.as_ref().unwrap().figures;
+    (own.count, own.latency_mean_ns, own.latency_max_ns) != (found.packets, found.latency_mean_ns, found.latency_max_ns)
+}
+
+fn least_slowdown(found: &PointResult) -> f64 {
+    found.messages.as_ref().and_then(|own| own.distribution.as_ref()).map_or(f64::NAN, |spread| spread.slowdown[0])
+}
+
+/// All channels are alike: no path is faster than the shortest. The direct one of a dragonfly may be a router longer than one through
+/// a third group, of the least latency of three.
+fn least_allowed(system: &System) -> f64 {
+    if system.network.topology.kind() == "dragonfly" { 0.6 } else { 1.0 }
+}
+
+/// Of the measured interval, which begins at 20 us and may end within an interval of the series.
+fn series_differs(found: &PointResult) -> bool {
+    let series = found.series.as_ref().unwrap();
+    let whole = (found.measured_ns / 10_000.0).floor();
+    let measured: f64 = series.accepted_load[2..2 + whole as usize].iter().sum::<f64>() / whole;
+    let tolerance = if whole * 10_000.0 == found.measured_ns { 1e-9 } else { 0.1 * LOAD };
+    found.warm_up_ns != 20_000.0 || whole < 30.0 || (measured - found.accepted_load).abs() > tolerance
 }
 
 #[test]

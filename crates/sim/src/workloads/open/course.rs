@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
-use fabric::Batch;
+use fabric::{ArrivedMessage, Batch, MessageKey};
 use topology::ChannelSource;
 use units::NodeId;
 use workload::InjectionSpec;
@@ -11,9 +11,11 @@ use workload::InjectionSpec;
 use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::WarmUp;
 use crate::machine::Machine;
+use crate::messages::{Arrived, MessageTimes};
 use crate::network::Network;
 use crate::progress::Phase;
 use crate::results::{Latencies, PointResult, channels};
+use crate::series::Series;
 use crate::traffic::{JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
@@ -37,6 +39,8 @@ pub(super) struct OpenCourse {
     stage: Stage,
     /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
     capacity: f64,
+    /// The nodes that send.
+    senders: usize,
     /// Of a job among others, the batches of the warm-up: all that is known if the run ends during it.
     warm: Vec<Batch>,
     /// By batch of the warm-up: mean latency, bytes accepted.
@@ -51,6 +55,8 @@ pub(super) struct OpenCourse {
     drained: bool,
     saturated: bool,
     now: u64,
+    /// If messages are measured.
+    messages: Option<MessageTimes>,
     found: Found,
 }
 
@@ -60,6 +66,7 @@ struct Found {
     latency: Histogram,
     hops: u64,
     channels: Vec<(ChannelSource, u64)>,
+    series: Series,
 }
 
 impl OpenCourse {
@@ -69,6 +76,7 @@ impl OpenCourse {
         Self {
             stage: Stage::WarmUp { look: FEWEST_BATCHES },
             capacity: weights.iter().sum::<f64>() * bytes,
+            senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
             warm: Vec::new(),
             latencies: Vec::new(),
             accepted: Vec::new(),
@@ -84,6 +92,7 @@ impl OpenCourse {
             drained: false,
             saturated: false,
             now: 0,
+            messages: setting.measure.messages.then(|| MessageTimes::new(&setting.network, open.packets().packet)),
             found: Found::default(),
             open,
             setting,
@@ -163,6 +172,9 @@ impl OpenCourse {
         let job = self.setting.job;
         self.measured = (now, now);
         machine.measure_from(job, now);
+        if self.messages.is_some() {
+            machine.measure_messages(job, MessageKey::Size(self.open.packets().message));
+        }
         self.sources.begin(machine.progress_by_source(job), now);
         self.stage = Stage::Measure { look: FEWEST_BATCHES };
     }
@@ -194,6 +206,16 @@ impl OpenCourse {
         self.drained = !machine.outstanding(self.setting.job, self.measured.1);
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
+        }
+    }
+
+    /// Measures the messages that have arrived since the last call.
+    fn record_messages(&mut self, machine: &mut dyn Machine) {
+        let Some(messages) = &mut self.messages else { return };
+        let units = self.setting.network.plan.units_per_tick();
+        for ArrivedMessage { source, dst, bytes, generated_at, at } in machine.take_messages(self.setting.job) {
+            let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
+            messages.record(Arrived { from: source, to: dst, bytes, latency });
         }
     }
 
@@ -290,6 +312,7 @@ impl Course for OpenCourse {
 
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
         self.now = now;
+        self.record_messages(machine);
         let counts = &counts.batches[..];
         match self.stage {
             Stage::WarmUp { look } if self.fixed_warm_up().is_some() => self.warm_up(counts, now, look, machine),
@@ -342,8 +365,11 @@ impl Course for OpenCourse {
             self.measured.1 = now;
             self.saturated = self.is_saturated();
         }
+        self.record_messages(machine);
         let (latency, hops) = machine.measured(self.setting.job);
-        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job) };
+        let mut series = Series::default();
+        series.extend(machine.samples(), self.setting.job, (0, u64::MAX));
+        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job), series };
         self.now = now;
     }
 
@@ -391,6 +417,8 @@ impl Course for OpenCourse {
             measured_ns: network.ns(self.measured.1 - self.measured.0),
             sim_time_ns: network.ns(totals.end),
             wall_s: totals.wall_s,
+            messages: self.messages.as_ref().map(|messages| messages.result(self.drained)),
+            series: self.found.series.result(network, self.capacity / self.setting.batch as f64, self.senders),
             ..PointResult::of_channels(network, used)
         }
     }

@@ -1,0 +1,152 @@
+//! The idle time of a message: what it takes from generation to the arrival of its last byte if nothing else is in the network.
+//!
+//! Its packets follow one another on one path. The first head takes the delays of all channels and routers; behind it the
+//! slowest channel of the path carries all packets, one after the other, so that with n whole packets and a rest
+//!
+//!     idle time = delays + n T(packet) + T(rest)
+//!
+//! where T is the serialization time on the slowest channel. That is exact for virtual cut-through where a channel is busy with a
+//! packet until its tail has come: a packet holds each channel at least for its own serialization time, packets keep their order, and
+//! the sum is largest if all are charged to the slowest channel. Buffers are taken to cover the credit round trip.
+//!
+//! The path is that of the topology's default routing, whatever the routing of the experiment: a shortest path, and on a dragonfly
+//! the direct one (local, global, local). Of several ports that lead nearer, the one with the least delay is taken, and of
+//! these the lowest. Where channels differ in delay or bandwidth, a routing that takes longer paths may be faster.
+
+use std::sync::Arc;
+
+use routing::{Hop, RouteState, Routing};
+use topology::{ChannelClass, Endpoint};
+use units::{NodeId, PortId, RouterId, VcClass};
+
+use crate::network::Network;
+
+/// Pairs of routers up to which paths are kept, by pair; in larger networks each is followed again.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// What a message meets on its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdlePath {
+    /// Delays of all channels and routers, in ticks.
+    delay: u64,
+    /// The class of the slowest channel.
+    slowest: ChannelClass,
+}
+
+impl IdlePath {
+    /// The idle time of a message of so many bytes, cut into packets of a size, in ticks.
+    pub fn time(self, network: &Network, bytes: u64, packet: u32) -> u64 {
+        let time = |bytes| network.plan.serialization(self.slowest, bytes);
+        let (whole, rest) = (bytes / u64::from(packet), (bytes % u64::from(packet)) as u32);
+        let rest = if rest > 0 { time(rest) } else { 0 };
+        self.delay.saturating_add(whole.saturating_mul(time(packet))).saturating_add(rest)
+    }
+
+    /// The path with a channel of a class before it, and the router that this leads to, if it leads to one.
+    fn behind(self, network: &Network, class: ChannelClass, router_delay: u64) -> Self {
+        let time = |class| network.plan.serialization(class, network.packet);
+        let slowest = if time(class) > time(self.slowest) { class } else { self.slowest };
+        Self { delay: self.delay + network.plan.link_delay(class) + router_delay, slowest }
+    }
+}
+
+/// The idle paths of a network.
+#[derive(Debug)]
+pub(super) struct IdleTimes {
+    pub network: Network,
+    /// By pair of routers, what is known; empty in large networks.
+    known: Vec<Option<IdlePath>>,
+}
+
+impl IdleTimes {
+    pub fn new(network: &Network) -> Self {
+        let routers = network.topology.routers() as usize;
+        let pairs = routers.checked_mul(routers).filter(|&pairs| pairs <= MOST_PAIRS).unwrap_or(0);
+        Self { network: network.clone(), known: vec![None; pairs] }
+    }
+
+    /// The path between two nodes.
+    pub fn between(&mut self, from: NodeId, to: NodeId) -> IdlePath {
+        let topology = &self.network.topology;
+        let pair =
+            topology.attachment(from).0.index() * topology.routers() as usize + topology.attachment(to).0.index();
+        if let Some(&Some(known)) = self.known.get(pair) {
+            return known;
+        }
+        let found = follow(&self.network, from, to);
+        if let Some(known) = self.known.get_mut(pair) {
+            *known = Some(found);
+        }
+        found
+    }
+}
+
+/// Follows the path from a node to another.
+fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
+    let (at, in_port) = network.topology.attachment(from);
+    let inside = match &network.direct {
+        Some(routing) => {
+            let hop = Hop { dst: to, state: RouteState::default(), in_port, vc_class: VcClass(0) };
+            least(network, &**routing, (at, hop), routing.max_routers())
+        }
+        None => None,
+    };
+    let inside = inside.unwrap_or_else(|| nearer_and_nearer(network, at, network.topology.attachment(to).0));
+    inside.behind(network, ChannelClass::INJECTION, network.plan.router_delay())
+}
+
+/// The way out of the network from a node's router.
+fn last_channel(network: &Network) -> IdlePath {
+    IdlePath { delay: network.plan.link_delay(ChannelClass::EJECTION), slowest: ChannelClass::EJECTION }
+}
+
+/// From a router to a node of another, by ports that lead nearer.
+fn nearer_and_nearer(network: &Network, from: RouterId, to: RouterId) -> IdlePath {
+    let (topology, plan) = (&*network.topology, &network.plan);
+    let (mut at, mut distance) = (from, topology.distance(from, to));
+    let mut path = last_channel(network);
+    while distance > 0 {
+        let nearer = |port: PortId| match topology.endpoint(at, port) {
+            Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
+            _ => None,
+        };
+        let nearer = (0..topology.ports(at)).map(PortId).filter_map(nearer);
+        let Some((port, next)) = nearer.min_by_key(|&(port, _)| plan.link_delay(topology.class(at, port))) else {
+            break;
+        };
+        path = path.behind(network, topology.class(at, port), plan.router_delay());
+        (at, distance) = (next, distance - 1);
+    }
+    path
+}
+
+/// The path with the least delay that a routing may take from a router, through so many routers at the most; none if there is none.
+fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop), routers: u32) -> Option<IdlePath> {
+    let topology = &*network.topology;
+    let route = routing.route(at, &mut hop);
+    let by = |port: PortId| match topology.endpoint(at, port) {
+        Endpoint::Node(_) => Some(last_channel(network)),
+        Endpoint::Router(next, in_port) if routers > 1 => {
+            let hop = Hop { in_port, vc_class: route.vc_class, ..hop };
+            let rest = least(network, routing, (next, hop), routers - 1)?;
+            Some(rest.behind(network, topology.class(at, port), network.plan.router_delay()))
+        }
+        _ => None,
+    };
+    route.ports(routing.port_lists()).filter_map(by).min_by_key(|path| path.delay)
+}
+
+/// The default routing of a topology, if its paths may be longer than the distance: `own` if that is of the same kind.
+///
+/// # Errors
+/// If it cannot be built.
+pub(crate) fn direct_routing(
+    topology: &dyn topology::Topology,
+    own: &Arc<dyn Routing>,
+) -> Result<Option<Arc<dyn Routing>>, routing::RoutingError> {
+    let spec = routing::RoutingSpec::default_for(topology);
+    if spec.takes_shortest_paths() {
+        return Ok(None);
+    }
+    if own.kind() == spec.kind() { Ok(Some(Arc::clone(own))) } else { spec.build(topology).map(Some) }
+}

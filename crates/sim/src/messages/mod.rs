@@ -1,0 +1,169 @@
+//! Latencies of messages, and how many times longer they took than alone, by size.
+//!
+//! The latency of a message runs from its generation to the arrival of its last byte. A message that is alone in the network
+//! takes its *idle time* ([`idle`]); the ratio of the two is its *slowdown*, which the literature on datacentre transport
+//! calls normalised flow completion time (Alizadeh et al., pFabric, SIGCOMM 2013, section 5).
+//! Everything is counted in whole numbers: sums and histograms do not depend on the order in which messages are recorded.
+
+mod idle;
+
+use std::collections::BTreeMap;
+
+use engine::statistics::Histogram;
+use units::NodeId;
+
+use crate::network::Network;
+use crate::results::{Distribution, MessageFigures, MessageResult, MessageSize};
+use idle::IdleTimes;
+
+pub(crate) use idle::direct_routing;
+
+/// Slowdowns are counted in millionths.
+const SLOWDOWN_UNIT: f64 = 1e-6;
+
+/// More sizes than this are counted in classes of powers of two.
+const MOST_SIZES: usize = 16;
+
+/// The parts of the messages, in thousandths of a percent, for which the distributions have a value.
+const PARTS: [u32; 25] = [
+    0, 1000, 2000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000, 60_000, 70_000, 75_000, 80_000,
+    85_000, 90_000, 95_000, 98_000, 99_000, 99_500, 99_800, 99_900, 99_990, 100_000,
+];
+
+/// What has been recorded of messages of about one size.
+#[derive(Clone, Debug, Default)]
+struct OfSize {
+    /// The smallest and the largest of them, in bytes.
+    smallest: u64,
+    largest: u64,
+    /// In the unit of generation times.
+    latency: Histogram,
+    /// In millionths.
+    slowdown: Histogram,
+}
+
+impl OfSize {
+    fn merge(&mut self, other: &Self) {
+        if other.latency.count() == 0 {
+            return;
+        }
+        let is_first = self.latency.count() == 0;
+        self.smallest = if is_first { other.smallest } else { self.smallest.min(other.smallest) };
+        self.largest = self.largest.max(other.largest);
+        self.latency.merge(&other.latency);
+        self.slowdown.merge(&other.slowdown);
+    }
+}
+
+/// A message that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub bytes: u64,
+    /// In the unit of generation times.
+    pub latency: u64,
+}
+
+/// The messages of a job.
+#[derive(Debug)]
+pub(crate) struct MessageTimes {
+    idle: IdleTimes,
+    /// Bytes of a packet.
+    packet: u32,
+    units_per_tick: u64,
+    /// By the largest size that belongs to it.
+    sizes: BTreeMap<u64, OfSize>,
+    /// Sizes are counted in classes of powers of two.
+    by_powers: bool,
+}
+
+impl MessageTimes {
+    /// None yet, of messages that are cut into packets of a size in bytes.
+    pub fn new(network: &Network, packet: u32) -> Self {
+        Self {
+            idle: IdleTimes::new(network),
+            packet,
+            units_per_tick: network.plan.units_per_tick(),
+            sizes: BTreeMap::new(),
+            by_powers: false,
+        }
+    }
+
+    /// Counts a message.
+    pub fn record(&mut self, message: Arrived) {
+        let Arrived { from, to, bytes, latency } = message;
+        let idle = self.idle.between(from, to).time(&self.idle.network, bytes, self.packet);
+        let idle = u128::from(idle.max(1)) * u128::from(self.units_per_tick);
+        let slowdown = (u128::from(latency) * 1_000_000 + idle / 2) / idle;
+        let class = if self.by_powers { bytes.next_power_of_two() } else { bytes };
+        let known = self.sizes.entry(class).or_insert(OfSize { smallest: bytes, ..OfSize::default() });
+        known.smallest = known.smallest.min(bytes);
+        known.largest = known.largest.max(bytes);
+        known.latency.record(latency);
+        known.slowdown.record(u64::try_from(slowdown).unwrap_or(u64::MAX));
+        if !self.by_powers && self.sizes.len() > MOST_SIZES {
+            self.take_powers();
+        }
+    }
+
+    /// Counts by classes of powers of two from now on.
+    fn take_powers(&mut self) {
+        self.by_powers = true;
+        for (size, own) in std::mem::take(&mut self.sizes) {
+            self.sizes.entry(size.next_power_of_two()).or_default().merge(&own);
+        }
+    }
+
+    /// What has been measured; `complete` if all messages that were to be measured have arrived. If not, those that are missing
+    /// would be the slowest: then there are only means, of those that have.
+    pub fn result(&self, complete: bool) -> MessageResult {
+        let mut all = OfSize::default();
+        self.sizes.values().for_each(|own| all.merge(own));
+        let of_size = |own: &OfSize| MessageSize {
+            smallest_bytes: own.smallest,
+            largest_bytes: own.largest,
+            figures: self.figures(own, complete),
+        };
+        MessageResult {
+            figures: self.figures(&all, complete),
+            sizes: self.sizes.values().map(of_size).collect(),
+            distribution: (complete && all.latency.count() > 0).then(|| self.distribution(&all)),
+        }
+    }
+
+    /// Nanoseconds of a latency.
+    fn ns(&self, latency: f64) -> f64 {
+        latency * self.idle.network.plan.generation_unit().0 as f64 / 1e3
+    }
+
+    fn figures(&self, own: &OfSize, complete: bool) -> MessageFigures {
+        let latency = |part: f64| own.latency.quantile(part).filter(|_| complete).map(|value| self.ns(value));
+        let slowdown = |part: f64| own.slowdown.quantile(part).filter(|_| complete).map(|value| value * SLOWDOWN_UNIT);
+        MessageFigures {
+            count: own.latency.count(),
+            latency_mean_ns: own.latency.mean().map(|value| self.ns(value)),
+            latency_p50_ns: latency(0.5),
+            latency_p90_ns: latency(0.9),
+            latency_p99_ns: latency(0.99),
+            latency_p999_ns: latency(0.999),
+            latency_max_ns: latency(1.0),
+            slowdown_mean: own.slowdown.mean().map(|value| value * SLOWDOWN_UNIT),
+            slowdown_p50: slowdown(0.5),
+            slowdown_p90: slowdown(0.9),
+            slowdown_p99: slowdown(0.99),
+            slowdown_p999: slowdown(0.999),
+            slowdown_max: slowdown(1.0),
+        }
+    }
+
+    fn distribution(&self, all: &OfSize) -> Distribution {
+        let parts = || PARTS.iter().map(|&part| f64::from(part) / 1e5);
+        let values = |histogram: &Histogram| parts().filter_map(|part| histogram.quantile(part)).collect::<Vec<f64>>();
+        Distribution {
+            part: parts().collect(),
+            latency_ns: values(&all.latency).into_iter().map(|value| self.ns(value)).collect(),
+            slowdown: values(&all.slowdown).into_iter().map(|value| value * SLOWDOWN_UNIT).collect(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+"""What points have in lists of their own, messages by size and time series, as rows of tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cutthrough.points import Point
+
+__all__ = ["message_rows", "nested", "series_rows", "without_lists"]
+
+#: Quantities of a point that have tables of their own.
+APART = frozenset({"jobs", "series"})
+
+
+def nested(point: Mapping[str, Any], key: str) -> Any:
+    """A quantity of a point, or of a part of it: `messages.slowdown_p99`; None if there is none."""
+    if key in point:
+        return point[key]
+    part, _, rest = key.partition(".")
+    group = point.get(part)
+    return group.get(rest) if isinstance(group, dict) else None
+
+
+def without_lists(point: Mapping[str, Any]) -> Point:
+    """A point without what has tables of its own: its jobs, its time series, and its messages by size."""
+    plain = {name: value for name, value in point.items() if name not in APART}
+    if messages := plain.get("messages"):
+        plain["messages"] = {name: value for name, value in messages.items() if not isinstance(value, list | dict)}
+    return plain
+
+
+def message_rows(points: Sequence[Point], axes: Sequence[str]) -> list[Point]:
+    """A row for each size of messages of each point, and of each of its jobs."""
+    return [
+        {**keys, **size}
+        for keys, measured in _parts(points, axes)
+        for size in _of(measured, "messages").get("sizes", ())
+    ]
+
+
+def series_rows(points: Sequence[Point], axes: Sequence[str]) -> list[Point]:
+    """A row for each interval of the time series of each point, and of each of its jobs."""
+    rows: list[Point] = []
+    for keys, measured in _parts(points, axes):
+        series = _of(measured, "series")
+        columns = {name: series[name] for name in COLUMNS if name in series}
+        for queue in series.get("queues", ()):
+            columns |= {f"queue_{part}.{queue['class']}": queue[part] for part in ("mean_B", "max_B")}
+        rows += [{**keys, **dict(zip(columns, values, strict=True))} for values in zip(*columns.values(), strict=True)]
+    return rows
+
+
+#: The columns of a time series, those of queues apart.
+COLUMNS = ("time_ns", "accepted_load", "source_wait_mean_ns", "source_wait_max_ns")
+
+
+def _of(measured: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A group of quantities; empty if it was not measured."""
+    return measured.get(name) or {}
+
+
+def _parts(points: Sequence[Point], axes: Sequence[str]) -> Iterator[tuple[Point, Mapping[str, Any]]]:
+    """What was measured of each point and of each of its jobs, with the keys of its row: `job` is null for a point."""
+    several = any(point.get("jobs") for point in points)
+    for number, point in enumerate(points):
+        keys = {"point": number} | {name: point[name] for name in (*axes, "seed") if name in point}
+        yield {**keys, **({"job": None} if several else {})}, point
+        for job in point.get("jobs", ()):
+            yield {**keys, "job": job["name"]}, job
