@@ -18,6 +18,7 @@ from cutthrough.channels import Network, Outcome, doubles
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.keep.bundles import bundle
 from cutthrough.results import Results
+from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -209,16 +210,18 @@ def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, comple
     """Points as the results of an experiment."""
     described: list[dict[str, Any]] = json.loads(experiment.points())
     held = bundle(experiment)
+    pooled = pool(experiment, outcomes, list(described[0]["keys"]) if described else [])
     return Results(
-        points=[outcome.point for outcome in outcomes],
-        axes=list(described[0]["keys"]) if described else [],
+        points=[outcome.point for outcome in pooled.outcomes],
+        axes=pooled.axes,
+        replicas=pooled.replicas,
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,
         experiment=held.text,
         files=held.files,
         complete=complete,
-        network=Network(experiment, outcomes),
+        network=Network(experiment, pooled.outcomes),
     )
 
 

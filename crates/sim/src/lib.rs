@@ -29,6 +29,7 @@ mod warnings;
 mod workloads;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check};
+pub use engine::statistics::{student_quantile, student_tail};
 pub use error::SystemError;
 pub use experiment::*;
 pub use loads::loads;

@@ -13,6 +13,7 @@ from cutthrough.channels import Network, Outcome
 from cutthrough.keep.bundles import bundle
 from cutthrough.keep.folder import Folder, Manifest, recall
 from cutthrough.results import Results
+from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -122,14 +123,16 @@ def _experiment(directory: Path, manifest: Manifest) -> tuple[_core.Experiment, 
 
 
 def _results(experiment: _core.Experiment, manifest: Manifest, outcomes: Sequence[Outcome]) -> Results:
+    pooled = pool(experiment, outcomes, manifest.axes)
     return Results(
-        points=[outcome.point for outcome in outcomes],
-        axes=manifest.axes,
+        points=[outcome.point for outcome in pooled.outcomes],
+        axes=pooled.axes,
+        replicas=pooled.replicas,
         title=experiment.title,
         seed=experiment.seed,
         version=manifest.version,
         experiment=manifest.experiment,
         complete=len(outcomes) == len(manifest.points),
         files=bundle(experiment).files,
-        network=Network(experiment, outcomes),
+        network=Network(experiment, pooled.outcomes),
     )

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, ExperimentError};
 use super::kinds;
 use super::locate::{Sources, find};
+use super::seeds;
 use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, axes};
@@ -218,6 +219,7 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<Parts, ConfigError
     let mut axes = axes(tree.remove("sweep"))?;
     axes.iter().try_for_each(|axis| check_job(&tree, &axis.path, axis.key_place))?;
     axes.retain(|axis| !settings.iter().any(|setting| setting.settles(axis)));
+    seeds::expand(&mut tree, &mut axes)?;
     let points = (0..axes.iter().map(|axis| axis.values.len()).product())
         .map(|index| point(&tree, &axes, &settings, index))
         .collect::<Result<Vec<_>, _>>()?;

@@ -12,6 +12,7 @@ mod locate;
 mod place;
 mod reference;
 mod schema;
+mod seeds;
 mod span;
 mod spec;
 mod sweep;

@@ -18,10 +18,19 @@ use super::spec::ExperimentSpec;
 struct FileSpec {
     #[serde(flatten)]
     experiment: ExperimentSpec,
+    /// How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are means over
+    /// the seeds, with confidence intervals.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    seeds: u32,
     /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
     /// every combination, the last one changing fastest.
     #[serde(default)]
     sweep: BTreeMap<String, AxisSpec>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The values that one key takes in turn.

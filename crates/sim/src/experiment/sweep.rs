@@ -35,10 +35,16 @@ pub(super) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, ConfigError> {
     };
     let mut axes = Vec::new();
     collect(table, &mut Vec::new(), &mut axes)?;
+    check_count(&axes, node.place, "sweep")?;
+    Ok(axes)
+}
+
+/// Refuses axes that have too many points together; `key` is what is at fault.
+pub(super) fn check_count(axes: &[Axis], place: Place, key: &str) -> Result<(), ConfigError> {
     let points = axes.iter().try_fold(1_usize, |points, axis| points.checked_mul(axis.values.len()));
     match points.filter(|&points| points <= MAX_POINTS) {
-        Some(_) => Ok(axes),
-        None => Err(ConfigError::new(node.place, "sweep", format!("the sweep has more than {MAX_POINTS} points"))),
+        Some(_) => Ok(()),
+        None => Err(ConfigError::new(place, key, format!("the sweep has more than {MAX_POINTS} points"))),
     }
 }
 
