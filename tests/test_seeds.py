@@ -128,7 +128,10 @@ def test_a_sweep_of_the_seed_is_the_same(seeded: Path, small: Path) -> None:
     """Catches two mechanisms: `seeds` is short for a sweep of `seed`."""
     swept = ct.run(small, set={"sweep.seed": [7, 8, 9]})
     short = ct.run(seeded)
-    strip = lambda results: [{**point, "wall_s": 0} for point in results]  # noqa: E731
+
+    def strip(results: ct.Results) -> list[dict[str, Any]]:
+        return [{**point, "wall_s": 0} for point in results]
+
     assert strip(swept) == strip(short)
     assert strip(ct.run(small, set={"seeds": 3})) == strip(short)
 

@@ -27,6 +27,8 @@ HOMES = {
     "run": "run",
     "plot": "run",
     "merge": "merge",
+    "compare": "compare",
+    "report": "report",
     "check": "inspect",
     "analyze": "inspect",
     "map": "mapping",
@@ -91,6 +93,7 @@ def cutthrough(
 
     - `cutthrough new fat-tree` writes an experiment file to start from
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
+    - `cutthrough report results/fat_tree` makes one HTML file of results; `cutthrough compare A B` lists differences
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
