@@ -274,11 +274,13 @@ def wait_until(tab: Any, expression: str) -> None:
 
 #: The first figure of the page, as BokehJS holds it.
 FIGURE = "[...Bokeh.index.roots].find(one => one.model.type === 'Figure')"
-#: How many of its lines have markers.
-LINES = f"{FIGURE}.model.renderers.filter(one => one.glyph.type === 'Scatter').length"
+#: What the points of the figure are drawn from.
+POINTS = f"{FIGURE}.model.renderers.find(one => one.glyph.type === 'Scatter').data_source.data"
+#: How many of its lines have points.
+LINES = f"new Set({POINTS}.name).size"
 #: Where on the screen the second point of its first line is.
 PLACE = f"""() => {{
-    const figure = {FIGURE}, held = figure.model.renderers.find(one => one.glyph.type === 'Scatter').data_source.data;
+    const figure = {FIGURE}, held = {POINTS};
     const area = figure.canvas_view.el.getBoundingClientRect(), frame = figure.frame;
     return [area.x + frame.x_scale.compute(held.x[1]), area.y + frame.y_scale.compute(held.y[1]), held.words[1]];
 }}"""

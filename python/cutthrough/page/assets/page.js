@@ -4,8 +4,8 @@
   const several = data.results.length > 1;
   // Okabe and Ito's colours, which colour-blind readers can tell apart; black and yellow left out for both themes.
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#7f7f7f"];
-  const DASHES = ["solid", "dash", "dot", "dashdot"];
-  const DASHED = { solid: [], dash: [7, 4], dot: [2, 3], dashdot: [7, 3, 2, 3] };
+  const DASHES = ["solid", "dashed", "dotted", "dotdash"];
+  const DASHED = { solid: "", dashed: "6 3", dotted: "2 3", dotdash: "2 3 6 3" };
   const SYMBOLS = ["circle", "square", "diamond", "triangle", "inverted_triangle", "hex", "star", "plus"];
   const SATURATED = 1, UNCONVERGED = 2;
   const SHOWN_WARNINGS = 3;
@@ -201,7 +201,7 @@
     sample.setAttribute("width", "22");
     sample.setAttribute("height", "8");
     const stroke = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    for (const [name, value] of Object.entries({ x1: 0, x2: 22, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 3, "stroke-dasharray": DASHED[line.dash].join(" ") }))
+    for (const [name, value] of Object.entries({ x1: 0, x2: 22, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 3, "stroke-dasharray": DASHED[line.dash] }))
       stroke.setAttribute(name, value);
     sample.append(stroke);
     made.append(sample, line.name);
@@ -230,35 +230,53 @@
     return runs.filter((run) => run.length);
   }
 
-  // Bands are cut off on logarithmic axes where they would reach 0.
-  function drawBands(figure, line, quantity, isLog) {
-    const value = (at) => line.y[quantity][at], half = (at) => line.ci[quantity][at];
-    const low = (at) => (isLog && value(at) <= half(at) ? value(at) / 10 : value(at) - half(at));
-    for (const run of bandRuns(line, quantity)) {
-      const ends = { low: run.map(low), high: run.map((at) => value(at) + half(at)), x: run.map((at) => line.x[at]) };
-      if (data.axis.names || run.length === 1) {
-        const whisker = { base: { field: "x" }, lower: { field: "low" }, upper: { field: "high" }, line_color: line.colour };
-        figure.add_layout(new Bokeh.Whisker({ ...whisker, source: new Bokeh.ColumnDataSource({ data: ends }) }));
-      } else {
-        figure.varea({ x: ends.x, y1: ends.low, y2: ends.high, fill_color: line.colour, fill_alpha: 0.2 });
+  // All bands, all lines and all points of a figure are one glyph each: a figure of a hundred lines is drawn as fast as one
+  // of few. Bands are cut off on logarithmic axes where they would reach 0.
+  function drawBands(figure, shown, quantity, isLog) {
+    const patches = { xs: [], ys: [], colour: [] }, bars = { x: [], low: [], high: [] };
+    for (const line of shown) {
+      const value = (at) => line.y[quantity][at], half = (at) => line.ci[quantity][at];
+      const low = (at) => (isLog && value(at) <= half(at) ? value(at) / 10 : value(at) - half(at));
+      for (const run of bandRuns(line, quantity)) {
+        const x = run.map((at) => line.x[at]), ends = { low: run.map(low), high: run.map((at) => value(at) + half(at)) };
+        if (data.axis.names || run.length === 1) {
+          bars.x.push(...x);
+          bars.low.push(...ends.low);
+          bars.high.push(...ends.high);
+        } else {
+          patches.xs.push([...x, ...x.slice().reverse()]);
+          patches.ys.push([...ends.low, ...ends.high.slice().reverse()]);
+          patches.colour.push(line.colour);
+        }
       }
     }
+    const source = new Bokeh.ColumnDataSource({ data: patches });
+    figure.patches({ field: "xs" }, { field: "ys" }, { source, fill_color: { field: "colour" }, fill_alpha: 0.2, line_color: null });
+    const whisker = { base: { field: "x" }, lower: { field: "low" }, upper: { field: "high" }, line_color: colour("--faint") };
+    if (bars.x.length) figure.add_layout(new Bokeh.Whisker({ ...whisker, source: new Bokeh.ColumnDataSource({ data: bars }) }));
   }
 
-  function drawLine(figure, line, quantity) {
-    const remarks = line.marks.map((mark) => [mark & SATURATED ? "saturated" : "", mark & UNCONVERGED ? "not converged" : ""].filter(Boolean).join(", "));
-    const words = line.x.map((_, at) => {
-      const half = line.ci[quantity][at];
-      return `${number(line.y[quantity][at])}${half === null ? "" : ` ± ${number(half)}`}`;
-    });
-    const held = {
-      x: line.x, y: line.y[quantity].map((value) => value ?? NaN), words, remarks, name: line.x.map(() => line.name), at: line.x.map(number),
-      marker: line.marks.map((mark) => (mark & UNCONVERGED ? "x" : line.symbol)),
-      fill: line.marks.map((mark) => (mark & SATURATED ? colour("--paper") : line.colour)),
-    };
+  const remarkOf = (mark) => [mark & SATURATED ? "saturated" : "", mark & UNCONVERGED ? "not converged" : ""].filter(Boolean).join(", ");
+
+  function drawLines(figure, shown, quantity) {
+    const values = (line) => line.y[quantity].map((value) => value ?? NaN);
+    if (!data.axis.names) {
+      const held = { xs: shown.map((line) => line.x), ys: shown.map(values), colour: shown.map((line) => line.colour), dash: shown.map((line) => line.dash) };
+      const source = new Bokeh.ColumnDataSource({ data: held });
+      figure.multi_line({ field: "xs" }, { field: "ys" }, { source, line_color: { field: "colour" }, line_dash: { field: "dash" }, line_width: 2 });
+    }
+    const points = shown.flatMap((line) => line.x.map((x, at) => {
+      const half = line.ci[quantity][at], mark = line.marks[at];
+      return {
+        x, y: line.y[quantity][at] ?? NaN, words: `${number(line.y[quantity][at])}${half === null ? "" : ` ± ${number(half)}`}`, at: number(x),
+        remarks: remarkOf(mark), name: line.name, marker: mark & UNCONVERGED ? "x" : line.symbol, colour: line.colour,
+        fill: mark & SATURATED ? colour("--paper") : line.colour,
+      };
+    }));
+    const columns = ["x", "y", "words", "at", "remarks", "name", "marker", "colour", "fill"];
+    const held = Object.fromEntries(columns.map((name) => [name, points.map((point) => point[name])]));
     const source = new Bokeh.ColumnDataSource({ data: held });
-    if (!data.axis.names) figure.line({ field: "x" }, { field: "y" }, { source, line_color: line.colour, line_dash: DASHED[line.dash], line_width: 2 });
-    const marks = { source, marker: { field: "marker" }, size: 8, line_color: line.colour, line_width: 2, fill_color: { field: "fill" } };
+    const marks = { source, marker: { field: "marker" }, size: 8, line_color: { field: "colour" }, line_width: 2, fill_color: { field: "fill" } };
     return figure.scatter({ field: "x" }, { field: "y" }, marks);
   }
 
@@ -318,8 +336,8 @@
       const y_range = new Bokeh.DataRange1d(isLog ? {} : { start: 0 });
       const figure = emptyFigure({ ...axes, x_range, y_range, y_axis_type: isLog ? "log" : "linear", height: 380 });
       if (data.axis.names) figure.below[0].major_label_orientation = 0.8;
-      if (bands.checked) shown.forEach((line) => drawBands(figure, line, quantity, isLog));
-      const renderers = shown.map((line) => drawLine(figure, line, quantity));
+      if (bands.checked) drawBands(figure, shown, quantity, isLog);
+      const renderers = [drawLines(figure, shown, quantity)];
       const tooltips = [["line", "@name"], ["value", "@words"], ["at", "@at"], ["", "@remarks"]];
       figure.add_tools(new Bokeh.HoverTool({ renderers, tooltips }));
       return show(figure, plot);
@@ -434,6 +452,7 @@
     const [x_range, y_range] = [[-0.5, panel.width - 0.5], [panel.height - 0.5, -0.5]].map(([start, end]) => new Bokeh.Range1d({ start, end }));
     const figure = emptyFigure({ x_range, y_range, x_axis_label: panel.axes[0], y_axis_label: panel.axes[1], height: 340 });
     for (const grid of figure.center) grid.grid_line_color = null;
+    for (const axis of [...figure.below, ...figure.left]) Object.assign(axis.ticker, { min_interval: 1, num_minor_ticks: 0 });
     const color_mapper = new Bokeh.LinearColorMapper({ palette: Bokeh.Palettes.viridis(256), low: 0, high: most, nan_color: colour("--nothing") });
     const fill = { field: "value", transform: color_mapper };
     const style = { source: new Bokeh.ColumnDataSource({ data: held }), fill_color: fill, line_color: fill };
