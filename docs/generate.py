@@ -13,7 +13,20 @@ from cutthrough import _core, reference
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "merge", "compare", "report", "check", "analyze", "plot", "map", "new", "explain", "list", "reproduce")
+COMMANDS = (
+    "run",
+    "merge",
+    "compare",
+    "report",
+    "check",
+    "analyze",
+    "plot",
+    "map",
+    "new",
+    "explain",
+    "list",
+    "reproduce",
+)
 
 
 def write(directory: Path) -> None:
