@@ -73,8 +73,8 @@ wheel: $(VENV)/.run
 # After a change of the dependencies in pyproject.toml; needs uv (`pip install uv`).
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock'
 lock:
-	$(LOCK) pyproject.toml requirements/build.in -o requirements/run.lock
-	$(LOCK) pyproject.toml requirements/build.in --extra test --extra lint --extra doc -o requirements/dev.lock
+	$(LOCK) pyproject.toml requirements/build.in --extra bokeh -o requirements/run.lock
+	$(LOCK) pyproject.toml requirements/build.in --extra bokeh --extra test --extra lint --extra doc -o requirements/dev.lock
 
 clean:
 	rm -rf $(VENV) target dist docs/_build

@@ -15,7 +15,21 @@ from cutthrough.plots import machine
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "merge", "check", "analyze", "draw", "plot", "map", "new", "explain", "list", "reproduce")
+COMMANDS = (
+    "run",
+    "merge",
+    "compare",
+    "report",
+    "check",
+    "analyze",
+    "draw",
+    "plot",
+    "map",
+    "new",
+    "explain",
+    "list",
+    "reproduce",
+)
 
 #: Machines of the page on topologies.
 MACHINES = {

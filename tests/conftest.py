@@ -100,10 +100,10 @@ def essence(directory: Path) -> dict[str, Any]:
 
 
 def _without_wall(path: Path) -> Any:
-    if path.name == "points.parquet":
+    if path.name in {"points.parquet", "replicas.parquet"}:
         table = parquet.read_table(path)
         return table.drop_columns([name for name in table.column_names if name.startswith("wall_s")])
-    if path.name == "points.csv":
+    if path.name in {"points.csv", "replicas.csv"}:
         return csv.read_csv(path).drop_columns(["wall_s"])
     if path.suffix == ".json":
         return re.sub(r'"wall_s": [^,}\n]+', '"wall_s"', path.read_text(encoding="utf-8"))

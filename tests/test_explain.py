@@ -220,7 +220,7 @@ def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["cutthrough", "re"], "reproduce"),
+        (["cutthrough", "repr"], "reproduce"),
         (["cutthrough", "run", "x.toml", "--pl"], "--plots"),
         (["cutthrough", "run", "x.toml", "--plots", "ma"], "main"),
         (["cutthrough", "run", "x.toml", "--set", "measure.prec"], "measure.precision="),

@@ -142,6 +142,12 @@ class Topology:
     def coordinate_table(self) -> bytes:
         """The coordinates of every router, as 32-bit integers: a row for each router."""
 
+def student_quantile(tail: float, freedom: float) -> float:
+    """The value that a t variable exceeds with probability `tail`; NaN unless 0 < tail < 1 and freedom >= 1."""
+
+def student_tail(t: float, freedom: float) -> float:
+    """The probability of a t variable to exceed `t`; NaN unless freedom >= 1."""
+
 @final
 class TaskGraph:
     """What the tasks of an application send to one another in a step."""

@@ -143,10 +143,10 @@ def analyze(
     """Computes exact channel loads, without simulation.
 
     Returns:
-        One mapping for each combination of the sweep's keys other than the load: these keys, `throughput_bound` (a
-        load), `class_loads` (maximum and mean of each class of channels, per unit of load), `binding_channels`, and
-        whether all this is `exact` (with adaptive routing it is an estimate: packets are spread evenly). Its
-        `channels()` is the load of every channel.
+        One mapping for each combination of the sweep's keys other than the load and the seed: these keys,
+        `throughput_bound` (a load), `class_loads` (maximum and mean of each class of channels, per unit of load),
+        `binding_channels`, and whether all this is `exact` (with adaptive routing it is an estimate: packets are spread
+        evenly). Its `channels()` is the load of every channel.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
@@ -201,6 +201,7 @@ def analyze_points(experiment: _core.Experiment) -> list[Analysis]:
     # Loads of channels are per unit of load: points that differ in the load have the same.
     first: dict[str, tuple[dict[str, Any], int]] = {}
     for index, point in enumerate(json.loads(experiment.points())):
-        keys = {key: value for key, value in point["keys"].items() if key != "workload.load"}
+        # Of several seeds the first stands for all.
+        keys = {key: value for key, value in point["keys"].items() if key not in {"workload.load", "seed"}}
         first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
     return [Analysis(keys, experiment, index) for keys, index in first.values()]

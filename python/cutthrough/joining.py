@@ -54,6 +54,10 @@ class Part(Protocol):
         """Whether all points of the sweep are there."""
 
     @property
+    def replicas(self) -> Sequence[Point]:
+        """The points of the single seeds, if there are several."""
+
+    @property
     def files(self) -> Mapping[str, Path]:
         """The files that the experiment reads."""
 
@@ -127,9 +131,16 @@ def joined(one: Part, other: Part) -> dict[str, Any]:
         "version": one.version if one.version == other.version else f"{one.version}, {other.version}",
         "experiment": one.experiment if same else "",
         "complete": _complete(one, other, len(points)) if same else one.complete and other.complete,
+        "replicas": _replicas(one, other),
         "files": {**one.files, **other.files} if same else {},
         "network": Joined(homes) if homes else None,
     }
+
+
+def _replicas(one: Part, other: Part) -> list[Point]:
+    """The points of the single seeds of both, each once."""
+    content = {json.dumps({**point, "wall_s": None}, sort_keys=True): point for point in (*one.replicas, *other.replicas)}
+    return list(content.values())
 
 
 def _differing(one: Part, other: Part) -> list[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cutthrough.channels import ChannelLoads
 
-__all__ = ["MANY_PHASES", "Point", "PointTable", "as_point", "is_saturated", "is_unconverged", "phase_times"]
+__all__ = ["MANY_PHASES", "Point", "PointTable", "as_point", "half_width", "is_saturated", "is_unconverged", "phase_times"]
 
 #: More phases than this have neither a column nor a colour each.
 MANY_PHASES = 8
@@ -55,6 +55,17 @@ def is_saturated(point: Mapping[str, Any]) -> bool:
 def is_unconverged(point: Mapping[str, Any]) -> bool:
     """Whether a point ended, by its limit of time, before it reached the precision asked for."""
     return point.get("converged") is False
+
+
+#: Intervals within a run, by the quantity that they belong to.
+INTERVALS = {"latency_mean_ns": "latency_ci_ns", "accepted_load": "accepted_load_ci"}
+
+
+def half_width(point: Mapping[str, Any], name: str) -> float | None:
+    """Half of the confidence interval of a quantity: over the seeds if there are several, else within the run."""
+    intervals = point.get("ci")
+    found = point.get(INTERVALS.get(name, "")) if intervals is None else intervals.get(name)
+    return None if found is None else float(found)
 
 
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:

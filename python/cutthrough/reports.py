@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from cutthrough.comparison import METRICS
 from cutthrough.details import nested
-from cutthrough.points import MANY_PHASES, is_saturated, is_unconverged, phase_times
+from cutthrough.points import MANY_PHASES, half_width, is_saturated, is_unconverged, phase_times
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
+    from cutthrough.comparison import Comparison
     from cutthrough.points import PointTable
     from cutthrough.reference import Key
     from cutthrough.reproduce.claims import Claim
@@ -27,6 +29,7 @@ __all__ = [
     "check_table",
     "checks_table",
     "claims_table",
+    "comparison_table",
     "cost_line",
     "hottest_table",
     "key_table",
@@ -77,6 +80,8 @@ SHOWN_JOB = (
     ("time_ns", "time ns", "{:,.1f}"),
     ("slowdown", "slowdown", "{:.3f}"),
 )
+#: Quantities with a column for the confidence interval over several seeds, besides that of the latency.
+BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
 #: What an application's step has besides.
 SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
 #: What measured messages have besides.
@@ -126,6 +131,8 @@ LEFT_OUT_FIRST = (
 )
 #: The rank of columns of phases: they go before all others.
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
+#: The rank of the number of seeds.
+SEEDS_RANK = 2
 #: Rows of a table of phases: of the first, of the slowest, and of the last.
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
@@ -155,6 +162,11 @@ def points_table(results: PointTable) -> Fitted:
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
     for key, heading, form in _shown(results):
         columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], _rank(key)))
+        if key in BANDS and any("ci" in point for point in results):
+            halves = [_cell(half_width(point, key), form) for point in results]
+            columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
+    if any("seeds" in point for point in results):
+        columns.append(Column("seeds", [f"{point['seeds']:,}" for point in results], SEEDS_RANK))
     if "job" not in results.axes:
         columns += _phase_columns(results)
     columns.append(Column("", [_remark(point) for point in results], is_text=True))
@@ -340,6 +352,30 @@ def key_table(key: Key, example: str) -> Table:
     return table
 
 
+def comparison_table(comparison: Comparison) -> Fitted:
+    """One line for each quantity of each point that both have: the two values, the change, and how sure it is."""
+    rows = list(comparison)
+    columns = []
+    for axis in comparison.axes:
+        brief = brief_labels([match.settings[axis] for match in comparison.matches])
+        cells = [brief[label_of(match.settings[axis])] for match, _ in rows]
+        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    forms = [METRICS[difference.metric] for _, difference in rows]
+    columns.append(Column("quantity", [heading for heading, _ in forms], is_text=True))
+    for name, attribute, rank in (
+        *zip(comparison.names, ("a", "b"), (0, 0), strict=True),
+        ("± change", "half_width", 3),
+    ):
+        values = [getattr(difference, attribute) for _, difference in rows]
+        columns.append(Column(name, [_cell(value, form) for value, (_, form) in zip(values, forms, strict=True)], rank))
+    columns.append(Column("change", [_cell(difference.relative, "{:+.2%}") for _, difference in rows]))
+    columns.append(Column("p", [_cell(difference.p, "{:.2g}") for _, difference in rows], 2))
+    columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
+    columns.append(Column("", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
+    styles = ["bold" if difference.significant else "" for _, difference in rows]
+    return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
+
+
 def claims_table(title: str, claims: Sequence[Claim]) -> Table:
     """Paper, here, verdict: a line each."""
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
@@ -398,7 +434,14 @@ def _remark(point: Mapping[str, Any]) -> str:
     if "phases" in point and point.get("time_ns") is None:
         return "not finished"
     words = (("saturated", is_saturated(point)), ("not converged", is_unconverged(point)))
-    return ", ".join(word for word, holds in words if holds)
+    return ", ".join(word + _of_seeds(point, word) for word, holds in words if holds)
+
+
+def _of_seeds(point: Mapping[str, Any], word: str) -> str:
+    """The number of seeds that a mark holds for, if it is not all of them."""
+    seeds = point.get("seeds", 0)
+    count = point.get("seeds_saturated", seeds) if word == "saturated" else seeds - point.get("seeds_converged", 0)
+    return f" ({count} of {seeds} seeds)" if 0 < count < seeds else ""
 
 
 def _cell(value: Any, form: str) -> str:

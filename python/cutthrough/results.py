@@ -46,8 +46,8 @@ class Results:
     """The points of a run, in the order of its sweep.
 
     Attributes:
-        points: One mapping a point.
-        axes: The keys of the sweep, outermost first.
+        points: One mapping a point: of several seeds their mean, with confidence intervals in `ci`.
+        axes: The keys of the sweep, outermost first, without the seed.
         title: The experiment's title.
         seed: The experiment's seed.
         version: The version of Cutthrough that made them.
@@ -55,6 +55,7 @@ class Results:
         complete: False if points of the sweep are missing: the run was interrupted, or was one of a share of them.
         files: The files that the experiment reads, by the paths of the copies that `save` makes.
         network: Where the loads of its channels come from; None where they are not known.
+        replicas: The points of the single seeds, if there are several.
     """
 
     points: list[Point]
@@ -66,10 +67,12 @@ class Results:
     complete: bool = True
     files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
+    replicas: list[Point] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         # Whatever made them, points have their quantities as attributes.
         object.__setattr__(self, "points", [as_point(point) for point in self.points])
+        object.__setattr__(self, "replicas", [as_point(point) for point in self.replicas])
 
     def __len__(self) -> int:
         return len(self.points)
@@ -122,8 +125,27 @@ class Results:
         return table.__arrow_c_stream__(requested_schema)
 
     def to_json(self) -> str:
-        """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels."""
-        return json.dumps({"version": self.version, "points": self.explained().points}, allow_nan=False)
+        """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels.
+
+        Of several seeds it has `replicas` too.
+        """
+        held = {"version": self.version, "points": self.explained().points, **self._replicas()}
+        return json.dumps(held, allow_nan=False)
+
+    def _replicas(self) -> dict[str, list[Point]]:
+        """The points of the single seeds, as an entry of the files; none without several seeds."""
+        return {"replicas": self.replicas} if self.replicas else {}
+
+    def by_seed(self) -> Self:
+        """The same with a point for each seed, `seed` being a key of the sweep; itself without several seeds."""
+        if not self.replicas:
+            return self
+        return replace(self, points=self.replicas, axes=[*self.axes, "seed"], replicas=[], network=None)
+
+    @property
+    def runs(self) -> int:
+        """The number of simulations: that of the points, or of their seeds."""
+        return len(self.replicas or self.points)
 
     def explained(self) -> Self:
         """The same with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
@@ -165,13 +187,13 @@ class Results:
     def by_job(self) -> Self:
         """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
         points = self._job_points()
-        return replace(self, points=points, axes=[*self.axes, "job"], network=None) if points else self
+        return replace(self, points=points, axes=[*self.axes, "job"], network=None, replicas=[]) if points else self
 
     def _job_points(self) -> list[Point]:
         """A point for each job of each point: the point's number and sweep keys, and what the job measured."""
         points: list[Point] = []
         for number, point in enumerate(self.points):
-            keys = {name: point[name] for name in (*self.axes, "seed") if name in point}
+            keys = {name: point[name] for name in (*self.axes, "seed", "seeds", "confidence") if name in point}
             for job in point.get("jobs", ()):
                 own = {name: value for name, value in job.items() if name != "name"}
                 points.append(Point({"point": number, **keys, "job": job["name"], **own}))
@@ -265,13 +287,14 @@ class Results:
         directory.mkdir(parents=True, exist_ok=True)
         explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
+        held = {**head, "points": explained.points, **self._replicas()}
         inputs.copy(self.files, directory)
         if self.experiment:
             atomic.write(directory / "experiment.toml", self._stamped_experiment())
         else:
             # The sum of results of different experiments has none; nor is one that was there the one of these.
             (directory / "experiment.toml").unlink(missing_ok=True)
-        atomic.write(directory / "results.json", json.dumps({**head, "points": explained.points}, indent=1) + "\n")
+        atomic.write(directory / "results.json", json.dumps(held, indent=1) + "\n")
         explained._save_tables(directory)
         self._save_channels(directory)
         return directory
@@ -309,7 +332,9 @@ class Results:
         experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
         copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
         files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
-        return cls(**held, experiment=_unstamped(experiment), files=files, network=Stored(path.parent))
+        replicas = stored.get("replicas", [])
+        network = Stored(path.parent)
+        return cls(**held, replicas=replicas, experiment=_unstamped(experiment), files=files, network=network)
 
     def _stamped_experiment(self) -> str:
         stamp = f"{STAMP} {self.version}: every key, whether written or default. Seed {self.seed}.\n"
@@ -319,6 +344,7 @@ class Results:
         from pyarrow import csv, parquet
 
         others = {"jobs": self.jobs(), "messages": self.message_sizes(), "series": self.series()}
+        others["replicas"] = self.by_seed().to_arrow() if self.replicas else self._table([])
         tables = {"points": self.to_arrow()} | {name: table for name, table in others.items() if table.num_rows}
         for name in others.keys() - tables.keys():
             for stale in (directory / f"{name}.parquet", directory / f"{name}.csv"):

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cutthrough.points import half_width
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -52,6 +54,10 @@ class Series:
 
     label: str
     points: list[Point]
+
+    def half_widths(self, name: str) -> list[float]:
+        """Half of the confidence interval of a quantity at every point; 0 where none is known."""
+        return [half_width(point, name) or 0.0 for point in self.points]
 
     def column(self, name: str) -> list[float]:
         """A quantity of every point; NaN where a point has none."""

@@ -19,6 +19,7 @@ from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.keep.bundles import bundle
 from cutthrough.points import as_point
 from cutthrough.results import Results
+from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -209,16 +210,18 @@ def _finish(tasks: Sequence[_Task], watcher: Watcher | None) -> list[Outcome]:
 def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, complete: bool = True) -> Results:
     """Points as the results of an experiment."""
     held = bundle(experiment)
+    pooled = pool(experiment, outcomes, json.loads(experiment.axes()))
     return Results(
-        points=[as_point(outcome.point) for outcome in outcomes],
-        axes=json.loads(experiment.axes()),
+        points=[as_point(outcome.point) for outcome in pooled.outcomes],
+        axes=pooled.axes,
+        replicas=pooled.replicas,
         title=experiment.title,
         seed=experiment.seed,
         version=_core.__version__,
         experiment=held.text,
         files=held.files,
         complete=complete,
-        network=Network(experiment, outcomes),
+        network=Network(experiment, pooled.outcomes),
     )
 
 

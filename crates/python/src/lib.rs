@@ -5,6 +5,7 @@ mod errors;
 mod experiment;
 mod mapping;
 mod progress;
+mod statistics;
 mod topology;
 
 /// The compiled half of Cutthrough. Private: use what `cutthrough` exports.
@@ -22,6 +23,8 @@ mod _core {
     use crate::mapping::{Machine, MapProgress, TaskGraph, map_tasks, mapping_catalogue, measure_mapping};
     #[pymodule_export]
     use crate::progress::Progress;
+    #[pymodule_export]
+    use crate::statistics::{student_quantile, student_tail};
     #[pymodule_export]
     use crate::topology::Topology;
 

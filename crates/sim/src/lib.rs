@@ -35,6 +35,7 @@ mod workloads;
 
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check};
 pub use completed::{Completed, completed};
+pub use engine::statistics::{student_quantile, student_tail};
 pub use error::SystemError;
 pub use experiment::*;
 pub use loads::loads;

@@ -27,6 +27,8 @@ HOMES = {
     "run": "run",
     "plot": "run",
     "merge": "merge",
+    "compare": "compare",
+    "report": "report",
     "check": "inspect",
     "analyze": "inspect",
     "draw": "draw",
@@ -92,6 +94,7 @@ def cutthrough(
 
     - `cutthrough new fat-tree` writes an experiment file to start from
     - `cutthrough run examples/fat_tree.toml` simulates a load-latency curve
+    - `cutthrough report results/fat_tree` makes one HTML file of results; `cutthrough compare A B` lists differences
     - `cutthrough check FILE` says what is wrong with a file, or what it means in full
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough draw dragonfly:h=2` draws a machine

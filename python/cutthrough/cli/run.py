@@ -176,7 +176,7 @@ def report(
         complain(warning)
     if ended:
         kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""
-        complain(f"interrupted: {len(results)} finished points{kept}")
+        complain(f"interrupted: {results.runs} finished points{kept}")
     if directory is not None and results.points:
         plots = [] if ended else pictures.draw(results, directory)
         if not json_output:

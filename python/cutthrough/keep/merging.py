@@ -14,6 +14,7 @@ from cutthrough.keep.bundles import bundle
 from cutthrough.keep.folder import Folder, Manifest, recall
 from cutthrough.points import as_point
 from cutthrough.results import Results
+from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -123,14 +124,16 @@ def _experiment(directory: Path, manifest: Manifest) -> tuple[_core.Experiment, 
 
 
 def _results(experiment: _core.Experiment, manifest: Manifest, outcomes: Sequence[Outcome]) -> Results:
+    pooled = pool(experiment, outcomes, manifest.axes)
     return Results(
-        points=[as_point(outcome.point) for outcome in outcomes],
-        axes=manifest.axes,
+        points=[as_point(outcome.point) for outcome in pooled.outcomes],
+        axes=pooled.axes,
+        replicas=pooled.replicas,
         title=experiment.title,
         seed=experiment.seed,
         version=manifest.version,
         experiment=manifest.experiment,
         complete=len(outcomes) == len(manifest.points),
         files=bundle(experiment).files,
-        network=Network(experiment, outcomes),
+        network=Network(experiment, pooled.outcomes),
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
-from cutthrough.points import MANY_PHASES, phase_times
+from cutthrough.points import MANY_PHASES, half_width, phase_times
 from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def completion(results: PointTable) -> Figure:
         _many_phases(axes, times, bottom)
     else:
         _few_phases(axes, results, times, bottom)
+    _draw_intervals(axes, results, scale)
     name_places(figure, axes, _names(results))
     axes.margins(x=0.05 if len(results) > 1 else 1.0)
     axes.grid(visible=False, axis="x")
@@ -96,6 +97,15 @@ def phases(results: PointTable) -> Figure:
     if len(slowest) > 1:
         below(figure, *axes.get_legend_handles_labels())
     return figure
+
+
+def _draw_intervals(axes: Axes, results: PointTable, scale: float) -> None:
+    """The confidence intervals of the times over several seeds."""
+    held = [(place, point["time_ns"], half_width(point, "time_ns")) for place, point in enumerate(results)]
+    known = [(place, scale * time, scale * half) for place, time, half in held if time is not None and half]
+    if known:
+        places, times, halves = zip(*known, strict=True)
+        axes.errorbar(places, times, halves, fmt="none", ecolor="#333333", capsize=4, linewidth=1.2)
 
 
 def _few_phases(axes: Axes, results: PointTable, times: Sequence[Sequence[float]], bottom: list[float]) -> None:

@@ -57,12 +57,8 @@ def latency(results: PointTable) -> Figure:
     for panel, number, line in _lines(panels):
         mean = [value * scale for value in line.column("latency_mean_ns")]
         x = [axis.place(point) for point in line.points]
-        half = [value * scale for value in line.column("latency_ci_ns")]
         colour = _draw(panel.axes, line, (x, mean), number)
-        low, high = (
-            [m + sign * (0 if math.isnan(h) else h) for m, h in zip(mean, half, strict=True)] for sign in (-1, 1)
-        )
-        panel.axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+        _draw_band(panel.axes, (x, mean), [half * scale for half in line.half_widths("latency_mean_ns")], colour)
         if len(series) == 1:
             p99 = [value * scale for value in line.column("latency_p99_ns")]
             marker = "_" if len(x) == 1 else ""
@@ -92,7 +88,8 @@ def throughput(results: PointTable) -> Figure:
             panel.axes.axline((0, 0), slope=1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
         panel.axes.set_ylim(low, high)
     for panel, number, line in _lines(panels):
-        _draw(panel.axes, line, ([axis.place(point) for point in line.points], line.column("accepted_load")), number)
+        data = ([axis.place(point) for point in line.points], line.column("accepted_load"))
+        _draw_band(panel.axes, data, line.half_widths("accepted_load"), _draw(panel.axes, line, data, number))
     panels[0].axes.set_ylabel("Accepted load, mean over nodes")
     _finish(figure, panels, results, "throughput")
     return figure
@@ -112,7 +109,8 @@ def slowdown(results: PointTable) -> Figure:
     for panel in panels:
         panel.axes.axhline(1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
     for panel, number, line in _lines(panels):
-        _draw(panel.axes, line, ([axis.place(point) for point in line.points], line.column("slowdown")), number)
+        data = ([axis.place(point) for point in line.points], line.column("slowdown"))
+        _draw_band(panel.axes, data, line.half_widths("slowdown"), _draw(panel.axes, line, data, number))
     for panel in panels:
         panel.axes.set_ylim(bottom=0)
     panels[0].axes.set_ylabel("Slowdown against running alone")
@@ -191,6 +189,13 @@ def _draw(axes: Axes, line: Series, data: tuple[list[float], list[float]], numbe
     mark_points(axes, line.points, data, stroke)
     _write_value(axes, x, y, stroke.colour)
     return stroke.colour
+
+
+def _draw_band(axes: Axes, data: tuple[list[float], list[float]], half: Sequence[float], colour: str) -> None:
+    """Draws the confidence band of a line: over the seeds if there are several, else within the runs."""
+    x, y = data
+    low, high = ([value + sign * h for value, h in zip(y, half, strict=True)] for sign in (-1, 1))
+    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _write_value(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str) -> None:

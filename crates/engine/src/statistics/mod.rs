@@ -16,5 +16,5 @@ mod warm_up;
 pub use batch_means::{Batch, Estimate, autocorrelation, estimate, interval};
 pub use histogram::{Bucket, Histogram};
 pub use normal::{bonferroni, normal_quantile};
-pub use student::student_quantile;
+pub use student::{student_quantile, student_tail};
 pub use warm_up::{Truncation, mser5};

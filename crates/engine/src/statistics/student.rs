@@ -1,4 +1,4 @@
-//! Quantiles of Student's t distribution.
+//! Quantiles and tails of Student's t distribution.
 
 use super::normal_quantile;
 
@@ -20,7 +20,7 @@ pub fn student_quantile(tail: f64, freedom: f64) -> f64 {
     // The t distribution has the heavier tails, so its quantile is at least the normal one.
     let mut low = normal_quantile(tail).max(0.0);
     let mut high = low + 1.0;
-    while student_tail(high, freedom) > tail {
+    while upper_tail(high, freedom) > tail {
         low = high;
         high *= 2.0;
     }
@@ -29,12 +29,20 @@ pub fn student_quantile(tail: f64, freedom: f64) -> f64 {
         if middle <= low || middle >= high {
             return middle;
         }
-        if student_tail(middle, freedom) > tail { low = middle } else { high = middle }
+        if upper_tail(middle, freedom) > tail { low = middle } else { high = middle }
     }
 }
 
-/// The probability of a t variable to exceed `t`, which is not negative.
-fn student_tail(t: f64, freedom: f64) -> f64 {
+/// The probability of a t variable of `freedom` degrees of freedom (1 or more) to exceed `t`; NaN for fewer.
+pub fn student_tail(t: f64, freedom: f64) -> f64 {
+    if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
+        return f64::NAN;
+    }
+    if t < 0.0 { 1.0 - upper_tail(-t, freedom) } else { upper_tail(t, freedom) }
+}
+
+/// The same for a `t` that is not negative.
+fn upper_tail(t: f64, freedom: f64) -> f64 {
     0.5 * incomplete_beta(0.5 * freedom, 0.5, freedom / (freedom + t * t))
 }
 
@@ -131,5 +139,18 @@ mod tests {
         for (tail, freedom) in [(0.0, 3.0), (1.0, 3.0), (f64::NAN, 3.0), (0.1, 0.0), (0.1, f64::NAN)] {
             assert!(student_quantile(tail, freedom).is_nan());
         }
+        assert!(student_tail(f64::NAN, 3.0).is_nan() && student_tail(1.0, 0.5).is_nan());
+    }
+
+    #[test]
+    fn a_tail_undoes_its_quantile() {
+        // Would catch the lower tail where the upper one is meant, and two sides where there is one.
+        for freedom in [1.0, 4.5, 30.0, 1e5] {
+            for tail in [0.9, 0.5, 0.2, 0.025, 1e-6] {
+                let found = student_tail(student_quantile(tail, freedom), freedom);
+                assert!((found / tail - 1.0).abs() < 1e-9, "{tail} {freedom}: {found}");
+            }
+        }
+        assert!(student_tail(f64::INFINITY, 5.0).abs() < 1e-300);
     }
 }

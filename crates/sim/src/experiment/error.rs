@@ -81,7 +81,7 @@ pub(super) fn shown(text: &str) -> String {
     shown
 }
 
-/// The name that is most like what was written, if any is like it at all.
+/// The name that is most like what was written, if any is like it at all; of several that are equally like it, the first.
 fn nearest<'a>(written: &str, names: &'a [String]) -> Option<&'a str> {
     const ALIKE: f64 = 0.6;
     // A long text is no misspelling, and comparing it takes time that grows with the square of its length.
@@ -90,7 +90,7 @@ fn nearest<'a>(written: &str, names: &'a [String]) -> Option<&'a str> {
     }
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let likeness = |name: &String| strsim::normalized_damerau_levenshtein(&plain(written), &plain(name));
-    let best = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let best = names.iter().rev().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(best) >= ALIKE).then_some(best.as_str())
 }
 

@@ -12,7 +12,7 @@ use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
-use super::{kinds, validate};
+use super::{kinds, seeds, validate};
 use crate::parts::Parts;
 use crate::proofs::Proofs;
 
@@ -286,6 +286,7 @@ fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result
     keys.try_for_each(|key| check_path(&tree, &key.path, key.key_place))?;
     axes.iter_mut().for_each(|axis| axis.keys.retain(|key| !settings.iter().any(|setting| setting.settles(key))));
     axes.retain(|axis| !axis.keys.is_empty());
+    seeds::expand(&mut tree, &mut axes)?;
     let points = (0..axes.iter().map(Axis::len).product())
         .map(|index| point(&tree, &axes, &settings, index))
         .collect::<Result<Vec<_>, _>>()?;

@@ -14,6 +14,7 @@ mod place;
 mod range;
 mod reference;
 mod schema;
+mod seeds;
 mod span;
 mod spec;
 mod sweep;

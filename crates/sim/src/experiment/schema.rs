@@ -23,6 +23,11 @@ struct FileSpec {
     /// replaced.
     #[serde(default)]
     include: Option<IncludeSpec>,
+    /// How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are means over
+    /// the seeds, with confidence intervals.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    seeds: u32,
     /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
     /// every combination, the last one changing fastest.
     #[serde(default)]
@@ -60,6 +65,10 @@ struct ZipSpec {
     label: Option<Vec<String>>,
     #[serde(flatten)]
     keys: BTreeMap<String, AxisSpec>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The values that one key takes in turn.

@@ -21,6 +21,13 @@ pub(super) fn faults(root: &Table) -> Vec<ConfigError> {
     validator.faults
 }
 
+/// What is wrong with the value of a key at the top level that is not part of a point.
+pub(super) fn expected_key(name: &str, node: &Node) -> Vec<ConfigError> {
+    let mut validator = Validator { faults: Vec::new() };
+    file_shape().keys.iter().filter(|key| key.name == name).for_each(|key| validator.value(&key.shape, node, name));
+    validator.faults
+}
+
 /// What is wrong with a value of the sweep: a list of values, or a range.
 pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };

@@ -31,7 +31,7 @@ error: unknown section [lnk]
   |
 8 | [lnk]
   |  ^^^
-  = allowed: title, seed, topology, link, router, routing, nic, node, workload, placement, job, measure, include, sweep; did you mean `link`?"#,
+  = allowed: title, seed, topology, link, router, routing, nic, node, workload, placement, job, measure, include, seeds, sweep; did you mean `link`?"#,
     );
 }
 

@@ -98,6 +98,55 @@ fn a_sweep_has_a_limit() {
 }
 
 #[test]
+fn seeds_are_a_sweep_of_the_seed() {
+    // Would catch a seed that is left out, an axis that is not the innermost, and `seeds` in a resolved point, which would
+    // make it another point than that of a single seed.
+    let text =
+        format!("seed = 7\nseeds = 3\n{}\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n", BASE.replace("seed = 7", ""));
+    let experiment = load(&text).unwrap();
+    assert_eq!(experiment.swept_keys(), ["workload.load", "seed"]);
+    assert_eq!(json!(values(&experiment, "seed")), json!([7, 8, 9, 7, 8, 9]));
+    assert!(experiment.points().iter().all(|point| !experiment.resolved(point).contains("seeds")));
+    let alone = load_with(&text, &[("seeds", "1"), ("seed", "9"), ("workload.load", "0.2")]).unwrap();
+    assert!(alone.swept_keys().is_empty());
+    assert_eq!(alone.points()[0].spec, experiment.points()[5].spec);
+    // An option replaces the file's sweep of the seed, and sets the first one.
+    let swept = format!("{BASE}\n[sweep]\nseed = [4, 6]\n");
+    let seeds = |overrides: &[(&str, &str)]| json!(values(&load_with(&swept, overrides).unwrap(), "seed"));
+    assert_eq!(seeds(&[("seeds", "3"), ("seed", "20")]), json!([20, 21, 22]));
+    assert_eq!(seeds(&[("seeds", "1")]), json!([]));
+}
+
+#[test]
+fn wrong_seeds_are_shown_where_they_stand() {
+    let sweep = "[sweep]\nseed = [1, 2]\n";
+    for (seeds, rest, key, message) in [
+        ("0", "", "seeds", "`seeds` is 0; it must be from 1 to 10000"),
+        ("\"3\"", "", "seeds", "`seeds` must be a whole number from 1 to 10000, not a string"),
+        ("2", sweep, "seeds", "`seeds` is short for a sweep of `seed`, and [sweep] has one: give only one of them"),
+        (
+            "2",
+            "[sweep]\nseeds = [1, 2]\n",
+            "sweep.seeds",
+            "`seeds` cannot be swept: it says with how many seeds each point is run",
+        ),
+        (
+            "200",
+            "[sweep]\ntopology.k = { from = 1, to = 1000, step = 1 }\n",
+            "seeds",
+            "the sweep has more than 100000 points",
+        ),
+    ] {
+        let error = error_of(&format!("seeds = {seeds}\n{BASE}\n{rest}"));
+        assert_eq!((error.key.as_str(), error.message.as_str()), (key, message), "{error}");
+        assert!(error.position.is_some(), "{error}");
+    }
+    let last = i64::MAX.to_string();
+    let error = load_with(BASE, &[("seed", last.as_str()), ("seeds", "2")]).unwrap_err();
+    assert!(error.message.contains("goes beyond the largest seed"), "{error}");
+}
+
+#[test]
 fn keys_of_jobs_are_swept_and_set_by_the_jobs_names() {
     // Would catch a key that is set in another job, and a name that makes a table where there was a list.
     let start = BASE.find("[workload]").unwrap();

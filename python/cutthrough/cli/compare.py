@@ -1,0 +1,113 @@
+"""`cutthrough compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import cutthrough._core as _core
+import cutthrough.reports as reports
+from cutthrough.cli.common import FAILED, WRONG_INPUT, JsonOption, complain, out, print_json
+from cutthrough.comparison import Comparison, compare
+from cutthrough.results import Results
+from cutthrough.series import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+__all__ = ["names_of", "read", "register"]
+
+#: Points without a counterpart that are named; `--json` has all.
+MOST_NAMED = 8
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command of this module."""
+    app.command("compare")(compare_results)
+
+
+def compare_results(
+    first: Annotated[
+        Path,
+        typer.Argument(metavar="A", help="A folder that `run` has written, or its results.json.", show_default=False),
+    ],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another.", show_default=False)],
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Of the intervals and verdicts, between 0 and 1.")
+    ] = 0.95,
+    exit_code: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code",
+            help="End with status 1 if a difference is significant, a point has no counterpart, or a value has "
+            "changed whose error is not known.",
+        ),
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Compare two results: the differences of what was measured, with their significance.
+
+    Points match if all keys that either has swept have the same value. `*` marks a difference that is significant
+    alone (Welch's test), `**` one that is among all of the table (Holm's correction), `=` equal values. Intervals come
+    from the runs or, better, from several seeds (`seeds = 10`).
+
+    The exit status is 0 if the comparison is done, whatever it finds; see `--exit-code`.
+
+    Example: `cutthrough compare results/tree results/tree+router.buffer=8_packets`
+    """
+    if not 0.0 < confidence < 1.0:
+        complain(f"error: --confidence {confidence:g}: it must be between 0 and 1")
+        raise typer.Exit(WRONG_INPUT)
+    names = names_of([first, second])
+    found = compare(read(first), read(second), (names[0], names[1]), confidence)
+    if json_output:
+        print_json({"version": _core.__version__, **found.to_dict()})
+    else:
+        _show(found)
+    if exit_code and found.differs:
+        raise typer.Exit(FAILED)
+
+
+def read(directory: Path) -> Results:
+    """The results in a folder or a file; ends the command with a message where there are none."""
+    try:
+        return Results.read(directory)
+    except FileNotFoundError:
+        complain(f"error: no results in {directory}: `cutthrough run FILE --out {directory}` writes them")
+    except ValueError as error:
+        complain(f"error: {error}")
+    raise typer.Exit(WRONG_INPUT) from None
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Short names of folders of results, all different: their own, or the paths where these are the same."""
+    folders = [path.parent if path.suffix == ".json" else path for path in paths]
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    return names if len(set(names)) == len(names) else [f"{name} ({place})" for place, name in enumerate(names, 1)]
+
+
+def _show(found: Comparison) -> None:
+    for setting in found.settings:
+        values = " and ".join("not there" if value is None else label_of(value) for value in (setting.a, setting.b))
+        out.print(f"{setting.key}: {values}", markup=False, soft_wrap=True)
+    if found.matches:
+        out.print(reports.comparison_table(found))
+        chance = found.judged * (1.0 - found.confidence)
+        verdict = f"{found.significant} of {found.judged} differences are significant at {found.confidence:.0%}"
+        out.print(f"{verdict} (by chance alone about {chance:.1f} would be)", markup=False, soft_wrap=True)
+    else:
+        out.print("No point of one has the settings of a point of the other.")
+    for name, lonely in zip(found.names, found.unmatched, strict=True):
+        for settings in lonely[:MOST_NAMED]:
+            out.print(f"only in {name}: {_settings(settings)}", markup=False, soft_wrap=True)
+        if len(lonely) > MOST_NAMED:
+            out.print(f"only in {name}: {len(lonely) - MOST_NAMED} more", markup=False, soft_wrap=True)
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {label_of(value)}" for key, value in settings.items())

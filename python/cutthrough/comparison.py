@@ -1,0 +1,338 @@
+"""Two results compared: points matched by their settings, and the differences of what they measured.
+
+A difference is judged by Welch's t test (Law and Kelton, section 10.2.2). Of results over several seeds the standard
+errors and degrees of freedom are those of the seeds. Of a single run the standard error is taken as the half-width over
+the normal quantile, and the degrees of freedom as 15, the fewest that batch means leave: both err to the side of no
+difference. So does the test where both sides used the same seeds, which makes their errors alike.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import cutthrough._core as _core
+from cutthrough.points import PointTable, half_width, is_saturated, is_unconverged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cutthrough.points import Point
+
+__all__ = ["METRICS", "Compared", "Comparison", "Difference", "Match", "Setting", "compare", "differing", "metrics_of"]
+
+#: What is compared, of whatever kind of workload has it: name, heading and format.
+METRICS: dict[str, tuple[str, str]] = {
+    "saturation_load": ("saturation load", "{:.4f}"),
+    "accepted_load": ("accepted load", "{:.4f}"),
+    "accepted_load_min": ("accepted load of the worst node", "{:.4f}"),
+    "latency_mean_ns": ("mean latency, ns", "{:,.1f}"),
+    "latency_p99_ns": ("99th percentile, ns", "{:,.0f}"),
+    "time_ns": ("time, ns", "{:,.1f}"),
+    "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.4g}"),
+    "message_time_mean_ns": ("message time, ns", "{:,.1f}"),
+    "slowdown": ("slowdown", "{:.3f}"),
+}
+#: What tells more than these of workloads that end.
+OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
+#: The fewest degrees of freedom of a converged run's batch means (16 batches).
+RUN_FREEDOM = 15.0
+#: The confidence of results whose experiment is not known.
+CONFIDENCE = 0.95
+
+
+class Compared(PointTable, Protocol):
+    """What is compared; `cutthrough.Results` is one."""
+
+    @property
+    def experiment(self) -> str:
+        """The resolved experiment (TOML)."""
+
+    def by_job(self) -> Compared:
+        """The same with a point for each job of each point; itself without jobs."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A key of the two experiments that differs; None where it is not there."""
+
+    key: str
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One quantity of two points that match.
+
+    Attributes:
+        metric: The quantity's name.
+        a: Its value in the first results; None if it was not measured.
+        b: The same in the second.
+        change: `b` less `a`.
+        relative: The change as a share of `a`.
+        half_width: Half of the confidence interval of the change.
+        p: The probability of a difference as large by chance alone; None where no error is known.
+        significant: Whether `p` is below 1 less the confidence.
+        holds_together: Whether it is significant among all differences of the comparison (Holm's correction).
+    """
+
+    metric: str
+    a: float | None
+    b: float | None
+    change: float | None = None
+    relative: float | None = None
+    half_width: float | None = None
+    p: float | None = None
+    significant: bool = False
+    holds_together: bool = False
+
+    @property
+    def mark(self) -> str:
+        """`**` where it holds among all differences, `*` where it is significant alone, `=` where nothing differs."""
+        if self.significant:
+            return "**" if self.holds_together else "*"
+        return "=" if self.change == 0 else ""
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two points of the same settings.
+
+    Attributes:
+        settings: The values of the swept keys.
+        places: The places of the points in the two results (of jobs, in `by_job()`).
+        differences: One a quantity.
+        notes: What limits the comparison, such as `A saturated`.
+    """
+
+    settings: dict[str, Any]
+    places: tuple[int, int]
+    differences: list[Difference]
+    notes: list[str]
+
+    @property
+    def changed_unjudged(self) -> bool:
+        """Whether a value has changed, and no error of any is known: workloads that end, of a single seed."""
+        known = any(difference.p is not None for difference in self.differences)
+        return not known and any(difference.a != difference.b for difference in self.differences)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results, point by point.
+
+    Attributes:
+        names: What the two are called.
+        confidence: The confidence of intervals and verdicts.
+        axes: The keys that points are matched by.
+        settings: The keys of the experiments that differ, swept ones aside.
+        matches: The points that both have.
+        unmatched: The settings of the points that only the first has, and only the second.
+    """
+
+    names: tuple[str, str]
+    confidence: float
+    axes: list[str]
+    settings: list[Setting]
+    matches: list[Match]
+    unmatched: tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+    def __iter__(self) -> Iterator[tuple[Match, Difference]]:
+        return ((match, difference) for match in self.matches for difference in match.differences)
+
+    @property
+    def significant(self) -> int:
+        """The number of significant differences."""
+        return sum(difference.significant for _, difference in self)
+
+    @property
+    def judged(self) -> int:
+        """The number of differences whose error is known."""
+        return sum(difference.p is not None for _, difference in self)
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference is significant, a point has no counterpart, or has changed where no error is known."""
+        return self.significant > 0 or any(self.unmatched) or any(match.changed_unjudged for match in self.matches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values, as `cutthrough compare --json` prints them."""
+        return asdict(self)
+
+    def corrected(self) -> Self:
+        """The same with Holm's correction for the number of differences."""
+        alpha, judged = 1.0 - self.confidence, self.judged
+        ranked = sorted(difference.p for _, difference in self if difference.p is not None)
+        refused = next((place for place, p in enumerate(ranked) if p > alpha / (judged - place)), judged)
+        limit = ranked[refused - 1] if refused else -1.0
+
+        def corrected(difference: Difference) -> Difference:
+            return replace(difference, holds_together=difference.p is not None and difference.p <= limit)
+
+        matches = [replace(match, differences=[*map(corrected, match.differences)]) for match in self.matches]
+        return replace(self, matches=matches)
+
+
+def compare(
+    a: Compared, b: Compared, names: tuple[str, str] = ("A", "B"), confidence: float = CONFIDENCE
+) -> Comparison:
+    """Compares two results.
+
+    Points match if all keys that either has swept have the same value; a key that only one has swept has the value of
+    the other's experiment. Of several jobs each is compared apart.
+
+    Args:
+        a: The first results.
+        b: The second.
+        names: What the two are called.
+        confidence: The confidence of intervals and verdicts, in (0, 1).
+
+    Raises:
+        ValueError: The confidence is not between 0 and 1.
+    """
+    if not 0.0 < confidence < 1.0:
+        message = f"a confidence of {confidence}: it must be between 0 and 1"
+        raise ValueError(message)
+    one, other = _Side.of(a), _Side.of(b)
+    axes = list(dict.fromkeys([*one.results.axes, *other.results.axes]))
+    first, second = one.by_settings(axes, other), other.by_settings(axes, one)
+    metrics = metrics_of([*one.results.points, *other.results.points])
+    matches = []
+    for key in (key for key in first if key in second):
+        (place, settings), (there, _) = first[key], second[key]
+        samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
+        differences = [_difference(name, ours, theirs, confidence) for name, ours, theirs in samples]
+        notes = _notes(names, (one.results.points[place], other.results.points[there]))
+        matches.append(Match(settings, (place, there), differences, notes))
+    only_one = [settings for key, (_, settings) in first.items() if key not in second]
+    only_other = [settings for key, (_, settings) in second.items() if key not in first]
+    changed = [Setting(key, *values) for key, values in differing([a.experiment, b.experiment], axes)]
+    return Comparison(names, confidence, axes, changed, matches, (only_one, only_other)).corrected()
+
+
+def metrics_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The quantities that are compared: those that suit what was run."""
+    ends = any("phases" in point for point in points)
+    measured = {name for point in points for name in METRICS if point.get(name) is not None}
+    return [name for name in METRICS if name in measured and not (ends and name in OPEN_ONLY)]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A value with what is known of its error; None where nothing is."""
+
+    value: float | None
+    error: float | None = None
+    freedom: float = RUN_FREEDOM
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two results, and its experiment as a table."""
+
+    results: Compared
+    experiment: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, results: Compared) -> Self:
+        return cls(results.by_job(), tomllib.loads(results.experiment))
+
+    def by_settings(self, axes: Sequence[str], other: _Side) -> dict[str, tuple[int, dict[str, Any]]]:
+        """Each point's place and its values of the keys that either side sweeps, by these values as text."""
+        fixed = {axis: self._fixed(axis, other) for axis in axes if axis not in self.results.axes}
+        found: dict[str, tuple[int, dict[str, Any]]] = {}
+        for place, point in enumerate(self.results.points):
+            settings = {axis: fixed[axis] if axis in fixed else point.get(axis) for axis in axes}
+            found.setdefault(json.dumps(settings, sort_keys=True), (place, settings))
+        return found
+
+    def _fixed(self, axis: str, other: _Side) -> Any:
+        """The value of a key that only the other side sweeps; a table is its kind where the other side names kinds."""
+        value: Any = self.experiment
+        for key in axis.split("."):
+            value = value.get(key) if isinstance(value, dict) else _named(value, key)
+        names = all(isinstance(point.get(axis), str) for point in other.results.points)
+        return value.get("kind", value) if isinstance(value, dict) and names else value
+
+    def samples(self, place: int, metrics: Sequence[str]) -> list[_Sample]:
+        """What a point has of each quantity. The latencies of a saturated point have no mean that could be compared."""
+        point = self.results.points[place]
+        return [
+            _Sample(point.get(name))
+            if name.startswith("latency") and is_saturated(point)
+            else _Sample(point.get(name), *self._error(point, name))
+            for name in metrics
+        ]
+
+    def _error(self, point: Point, name: str) -> tuple[float | None, float]:
+        """The standard error of a quantity and its degrees of freedom."""
+        half = half_width(point, name)
+        seeds = point.get("seeds")
+        if half is None or (seeds is not None and seeds < 2):
+            return None, RUN_FREEDOM
+        confidence = point.get("confidence") or point.get("measure.confidence") or self._confidence()
+        freedom = math.inf if seeds is None else seeds - 1.0
+        error = half / _core.student_quantile(0.5 * (1.0 - confidence), freedom)
+        return error, RUN_FREEDOM if seeds is None else freedom
+
+    def _confidence(self) -> float:
+        return float(self.experiment.get("measure", {}).get("confidence", CONFIDENCE))
+
+
+def _named(value: Any, key: str) -> Any:
+    """The job of a name in a list of jobs; None in anything else."""
+    jobs = value if isinstance(value, list) else []
+    return next((job for job in jobs if isinstance(job, dict) and job.get("name") == key), None)
+
+
+def _difference(metric: str, a: _Sample, b: _Sample, confidence: float) -> Difference:
+    """The difference of two values by Welch's test, with Satterthwaite's degrees of freedom."""
+    if a.value is None or b.value is None:
+        return Difference(metric, a.value, b.value)
+    change = b.value - a.value
+    plain = Difference(metric, a.value, b.value, change, change / abs(a.value) if a.value else None)
+    if a.error is None or b.error is None:
+        return plain
+    parts = (a.error**2, b.error**2)
+    variance = sum(parts)
+    if variance == 0.0:
+        p = 1.0 if change == 0.0 else 0.0
+        return replace(plain, half_width=0.0, p=p, significant=p == 0.0)
+    freedom = variance**2 / (parts[0] ** 2 / a.freedom + parts[1] ** 2 / b.freedom)
+    error, tail = math.sqrt(variance), 1.0 - confidence
+    p = 2.0 * _core.student_tail(abs(change) / error, freedom)
+    half = _core.student_quantile(0.5 * tail, freedom) * error
+    return replace(plain, half_width=half, p=p, significant=p < tail)
+
+
+def _notes(names: tuple[str, str], points: tuple[Point, Point]) -> list[str]:
+    """What limits the comparison of two points."""
+    notes = []
+    for name, point in zip(names, points, strict=True):
+        notes += [f"{name} saturated"] if is_saturated(point) else []
+        notes += [f"{name} not converged"] if is_unconverged(point) else []
+    return notes
+
+
+def differing(experiments: Sequence[str], swept: Sequence[str] = ()) -> list[tuple[str, list[Any]]]:
+    """The keys of resolved experiments (TOML) that differ, titles and swept ones aside, with each one's value."""
+    tables = [dict(_flat(tomllib.loads(experiment))) for experiment in experiments]
+    names = dict.fromkeys(key for table in tables for key in table)
+    aside = ("title", *swept)
+    kept = [key for key in names if not any(key == axis or key.startswith(f"{axis}.") for axis in aside)]
+    found = [(key, [table.get(key) for table in tables]) for key in kept]
+    return [(key, values) for key, values in found if any(value != values[0] for value in values)]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The keys of an experiment with their paths, its sweep aside."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            if prefix or key != "sweep":
+                yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

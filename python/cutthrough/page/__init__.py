@@ -1,0 +1,7 @@
+"""One HTML file of results, for a browser without a network: curves, tables, heat maps of channels, differences."""
+
+from __future__ import annotations
+
+from cutthrough.page.render import Side, render, write
+
+__all__ = ["Side", "render", "write"]

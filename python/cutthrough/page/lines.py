@@ -1,0 +1,121 @@
+"""The lines of the curves of a page, and the rows of its table of points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.comparison import METRICS
+from cutthrough.points import half_width, is_saturated, is_unconverged
+from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cutthrough.points import Point, PointTable
+    from cutthrough.series import Axis
+
+__all__ = ["QUANTITIES", "axis_of", "lines_of", "quantities_of", "rows_of", "settings_of"]
+
+#: The quantities of curves and tables, with their headings.
+QUANTITIES = {
+    "latency_mean_ns": METRICS["latency_mean_ns"][0],
+    "latency_p50_ns": "median latency, ns",
+    "latency_p99_ns": METRICS["latency_p99_ns"][0],
+    "latency_max_ns": "largest latency, ns",
+    "time_ns": METRICS["time_ns"][0],
+    "message_time_mean_ns": METRICS["message_time_mean_ns"][0],
+    "accepted_load": METRICS["accepted_load"][0],
+    "accepted_load_min": METRICS["accepted_load_min"][0],
+    "bandwidth_B_per_s": METRICS["bandwidth_B_per_s"][0],
+    "saturation_load": METRICS["saturation_load"][0],
+    "slowdown": METRICS["slowdown"][0],
+    "hops_mean": "routers on the way, mean",
+}
+#: Significant digits of the numbers in a page.
+DIGITS = 7
+
+
+def quantities_of(points: Sequence[Point]) -> list[str]:
+    """The quantities that were measured at any point; of workloads that end, the time comes first."""
+    found = [name for name in QUANTITIES if any(point.get(name) is not None for point in points)]
+    first = ("message_time_mean_ns", "time_ns") if any("phases" in point for point in points) else ()
+    return sorted(found, key=lambda name: name not in first)
+
+
+def axis_of(tables: Sequence[PointTable]) -> Axis | None:
+    """The axis of the curves, which all results have; None if the points have no key in common to stand along."""
+    shared = [axis for axis in tables[0].axes if all(axis in table.axes for table in tables)]
+    points = [point for table in tables for point in table]
+    offered = any("phases" not in point for point in points)
+    along = [axis for axis in shared if axis != "job"] or (["workload.load"] if offered else [])
+    return pick_axis(points, along) if along else None
+
+
+def lines_of(number: int, table: PointTable, axis: Axis | None, quantities: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of one of the results, by its number: each with its values and half-widths of every quantity."""
+    if axis is None:
+        return [_line(number, "", _names(table), list(table), (quantities, {}))]
+    places = {id(point): place for place, point in enumerate(table)}
+    found = []
+    for line in split(table.points, table.axes, axis):
+        x = [axis.names[int(axis.place(point))] if axis.names else axis.place(point) for point in line.points]
+        found.append(_line(number, line.label, x, line.points, (quantities, places)))
+    return found
+
+
+def _line(
+    number: int, label: str, x: Sequence[Any], points: Sequence[Point], shown: tuple[Sequence[str], dict[int, int]]
+) -> dict[str, Any]:
+    quantities, places = shown
+    return {
+        "result": number,
+        "label": label,
+        "x": x,
+        "points": [places.get(id(point), place) for place, point in enumerate(points)],
+        "y": {name: [brief(point.get(name)) for point in points] for name in quantities},
+        "ci": {name: [brief(half_width(point, name)) for point in points] for name in quantities},
+        "marks": [int(is_saturated(point)) + 2 * int(is_unconverged(point)) for point in points],
+    }
+
+
+def rows_of(table: PointTable, quantities: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each point: its settings, values and half-widths, the number of its seeds, and what marks it."""
+    settings = settings_of(table)
+    return [
+        {
+            "settings": own,
+            "y": [brief(point.get(name)) for name in quantities],
+            "ci": [brief(half_width(point, name)) for name in quantities],
+            "seeds": point.get("seeds", 1),
+            "marks": _marks(point),
+        }
+        for own, point in zip(settings, table, strict=True)
+    ]
+
+
+def settings_of(table: PointTable) -> list[dict[str, Any]]:
+    """The values of the swept keys of each point: numbers as they are, others in words."""
+    briefs = {axis: brief_labels([point.get(axis) for point in table]) for axis in table.axes}
+
+    def shown(axis: str, value: Any) -> Any:
+        return value if isinstance(value, int | float) else briefs[axis][label_of(value)]
+
+    return [{axis: shown(axis, point[axis]) for axis in table.axes if axis in point} for point in table]
+
+
+def _names(table: PointTable) -> list[str]:
+    """What each point is, in words."""
+    named = [name_of(list(own), [label_of(value) for value in own.values()]) for own in settings_of(table)]
+    return [name or f"point {place}" for place, name in enumerate(named)]
+
+
+def _marks(point: Point) -> str:
+    if "phases" in point and point.get("time_ns") is None:
+        return "not finished"
+    words = (("saturated", is_saturated(point)), ("not converged", is_unconverged(point)))
+    return ", ".join(word for word, holds in words if holds)
+
+
+def brief(value: Any) -> Any:
+    """A number with as many digits as a page shows."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -1,0 +1,222 @@
+"""From results to the text of a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tomllib
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations, pairwise
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import cutthrough._core as _core
+import cutthrough.keep.atomic as atomic
+import cutthrough.reports as reports
+from cutthrough.comparison import METRICS, compare, differing
+from cutthrough.packages import require
+from cutthrough.page.lines import QUANTITIES, axis_of, brief, lines_of, quantities_of, rows_of, settings_of
+from cutthrough.page.maps import maps_of
+from cutthrough.points import is_saturated, is_unconverged
+from cutthrough.series import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bokeh.resources import Component
+
+    from cutthrough.comparison import Comparison
+    from cutthrough.results import Results
+
+__all__ = ["Side", "render", "write"]
+
+ASSETS = Path(__file__).with_name("assets")
+#: The parts of BokehJS that the page needs.
+COMPONENTS: list[Component] = ["bokeh", "bokeh-api"]
+#: Numbers of a sweep up to which each is named, and one more.
+MOST_VALUES = 6
+#: Sections of the experiment that a summary shows, in the order of the file.
+SECTIONS = ("topology", "link", "router", "routing", "nic", "workload", "placement", "measure")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the results of a page.
+
+    Attributes:
+        name: What it is called there.
+        results: The results.
+        drawing: A drawing of its machine, as SVG.
+    """
+
+    name: str
+    results: Results
+    drawing: str = ""
+
+
+def write(sides: Sequence[Side], path: Path) -> int:
+    """Writes the page of several results; returns its size in bytes.
+
+    Raises:
+        MissingPackage: bokeh is not installed.
+        ValueError: There are no results.
+        OSError: The file cannot be written.
+    """
+    text = render(sides).encode("utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write(path, text)
+    return len(text)
+
+
+def render(sides: Sequence[Side]) -> str:
+    """The page of several results: one HTML document, which refers to nothing outside.
+
+    Raises:
+        MissingPackage: bokeh is not installed.
+        ValueError: There are no results.
+    """
+    if not sides:
+        message = "no results to show"
+        raise ValueError(message)
+    require("bokeh", "cutthrough report")
+    from bokeh.resources import Resources
+
+    title = sides[0].results.title or sides[0].name
+    parts = {
+        "title": escape(title if len(sides) == 1 else " · ".join(side.name for side in sides)),
+        "version": escape(_core.__version__),
+        "style": _asset("page.css"),
+        "script": _asset("page.js"),
+        # `<` cannot end a script if it is written as its number.
+        "data": json.dumps(content(sides), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "bokeh": "\n".join(Resources(mode="inline", components=COMPONENTS).js_raw).replace("</script", "<\\/script"),
+    }
+    return Template(_asset("page.html")).substitute(parts)
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def content(sides: Sequence[Side]) -> dict[str, Any]:
+    """All that the page shows, as plain values."""
+    tables = [side.results.by_job() for side in sides]
+    quantities = quantities_of([point for table in tables for point in table])
+    axis = axis_of(tables)
+    maps, note = maps_of([side.results for side in sides])
+    axes = list(dict.fromkeys(axis for table in tables for axis in table.axes))
+    pairs = list(combinations(range(len(sides)), 2))
+    return {
+        "results": [_summary(side) for side in sides],
+        "differing": [
+            [key, *map(_in_words, values)] for key, values in differing([table.experiment for table in tables], axes)
+        ],
+        "quantities": [[name, QUANTITIES[name]] for name in quantities],
+        "axes": axes,
+        "axis": {"label": axis.label, "names": bool(axis.names)} if axis else {"label": "", "names": True},
+        "lines": [line for number, table in enumerate(tables) for line in lines_of(number, table, axis, quantities)],
+        "rows": [rows_of(table, quantities) for table in tables],
+        "places": [settings_of(side.results) for side in sides],
+        "maps": maps,
+        "mapsNote": note,
+        "comparisons": [
+            {"pair": [a, b], **_compared(compare(tables[a], tables[b], (sides[a].name, sides[b].name)))}
+            for a, b in pairs
+        ],
+    }
+
+
+def _summary(side: Side) -> dict[str, Any]:
+    """What was asked, and what limits the answer."""
+    results = side.results
+    asked: dict[str, Any] = tomllib.loads(results.experiment)
+    swept = asked.get("sweep", {})
+    sections = [[name, label_of(asked[name])] for name in SECTIONS if name in asked]
+    sections += [[f"job {job['name']}", label_of(job["workload"])] for job in asked.get("job", ())]
+    svg = base64.b64encode(side.drawing.encode("utf-8")).decode("ascii")
+    return {
+        "name": side.name,
+        "title": results.title,
+        "version": results.version,
+        "seed": _seeds(results),
+        "points": len(results),
+        "runs": results.runs,
+        "sections": sections,
+        "sweep": [[key, _values(values)] for key, values in swept.items()],
+        "experiment": results.experiment,
+        "warnings": [*_remarks(results), *reports.warnings_of(results.points)],
+        "drawing": f"data:image/svg+xml;base64,{svg}" if svg else "",
+    }
+
+
+def _seeds(results: Results) -> str:
+    seeds = sorted({point["seed"] for point in results.replicas or results.points if "seed" in point})
+    if len(seeds) < 2:
+        return str(results.seed)
+    follows = seeds == list(range(seeds[0], seeds[-1] + 1))
+    named = f"{seeds[0]} to {seeds[-1]}" if follows else ", ".join(map(str, seeds))
+    return f"{named}: means of {len(seeds)} seeds"
+
+
+def _remarks(results: Results) -> list[str]:
+    """What a reader has to know before the curves."""
+    total = len(results)
+    counts = (
+        ("are saturated: latencies there have no mean", sum(map(is_saturated, results))),
+        ("have not converged", sum("phases" not in point and is_unconverged(point) for point in results)),
+        ("did not finish", sum("phases" in point and point.get("time_ns") is None for point in results)),
+    )
+    remarks = [f"{count} of {total} points {what}" for what, count in counts if count]
+    return (
+        remarks
+        if results.complete
+        else ["points of the sweep are missing: the run was interrupted, or a share", *remarks]
+    )
+
+
+def _values(values: Sequence[Any]) -> str:
+    """The values of a swept key: numbers at equal distances by their ends."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < max(MOST_VALUES, len(values)):
+        return _in_words(list(values))
+    steps = {round(after - before, 12) for before, after in pairwise(numbers)}
+    apart = f", {steps.pop():g} apart" if len(steps) == 1 else ""
+    return f"{numbers[0]:g} to {numbers[-1]:g} ({len(numbers)} values{apart})"
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "not there"
+    return ", ".join(map(label_of, value)) if isinstance(value, list) else label_of(value)
+
+
+def _compared(found: Comparison) -> dict[str, Any]:
+    """A comparison in few characters: a row for each quantity of each point that matches."""
+    rows = [
+        [
+            [_plain(value) for value in match.settings.values()],
+            METRICS[one.metric][0],
+            *map(brief, (one.a, one.b, one.relative, one.half_width, one.p)),
+            one.mark,
+            ", ".join(match.notes),
+        ]
+        for match, one in found
+    ]
+    lonely = [
+        [_in_words([f"{key} {label_of(value)}" for key, value in own.items()]) for own in side]
+        for side in found.unmatched
+    ]
+    return {
+        "axes": found.axes,
+        "rows": rows,
+        "unmatched": lonely,
+        "significant": found.significant,
+        "judged": found.judged,
+        "confidence": found.confidence,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float) else label_of(value)

@@ -1,0 +1,167 @@
+"""Points that differ in their seed only, pooled: means over the seeds, with confidence intervals.
+
+A sweep of `seed` (`seeds = 10` is short for one) gives replicas. Their streams are independent, so the means of n seeds
+have Student's interval with n - 1 degrees of freedom (Law and Kelton, section 9.4.1: independent replications).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import cutthrough._core as _core
+from cutthrough.channels import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cutthrough.points import Point
+
+__all__ = ["SEED", "Pooled", "half_width", "pool"]
+
+#: The key whose sweep gives replicas.
+SEED = "seed"
+#: Verdicts that hold of the mean if they hold of every replica, and if they hold of any.
+ALL, ANY = frozenset({"steady", "converged", "drained"}), frozenset({"saturated"})
+#: Intervals within a run, replaced by those over the seeds of the quantity that they belong to.
+WITHIN = {"latency_ci_ns": "latency_mean_ns", "accepted_load_ci": "accepted_load"}
+#: Quantities without an interval: seconds of simulation are not reproducible, the rest is no measurement.
+NO_INTERVAL = frozenset({"wall_s", "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
+#: Lists that are put together, because the replicas' items are not the same things.
+JOINED = frozenset({"pairs"})
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The points of a run after pooling.
+
+    Attributes:
+        outcomes: One for each combination of the keys other than the seed.
+        axes: The keys of the sweep, without the seed.
+        replicas: The points of the single seeds, with the seed among their keys; empty without a sweep of seeds.
+    """
+
+    outcomes: list[Outcome]
+    axes: list[str]
+    replicas: list[Point] = field(default_factory=list)
+
+
+def pool(experiment: _core.Experiment, outcomes: Sequence[Outcome], axes: Sequence[str]) -> Pooled:
+    """Pools the outcomes of a run over its seeds; without a sweep of seeds they stay as they are."""
+    if SEED not in axes:
+        return Pooled(list(outcomes), list(axes))
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        keys = {key: value for key, value in outcome.keys.items() if key != SEED}
+        groups.setdefault(json.dumps(keys, sort_keys=True), []).append(outcome)
+    means = [_mean_outcome(group, _confidence(experiment, group[0].index)) for group in groups.values()]
+    rest = [axis for axis in axes if axis != SEED]
+    return Pooled(means, rest, [outcome.point for outcome in outcomes])
+
+
+def half_width(values: Sequence[float], confidence: float) -> float | None:
+    """Half of Student's confidence interval of a mean of independent values; None for fewer than two."""
+    count = len(values)
+    if count < 2:
+        return None
+    mean = math.fsum(values) / count
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    return _core.student_quantile(0.5 * (1.0 - confidence), count - 1.0) * math.sqrt(variance / count)
+
+
+def _confidence(experiment: _core.Experiment, index: int) -> float:
+    """The confidence that a point asks for."""
+    measure = tomllib.loads(experiment.resolved_point(index))["measure"]
+    return float(measure["confidence"])
+
+
+def _mean_outcome(group: Sequence[Outcome], confidence: float) -> Outcome:
+    first = group[0]
+    used = [outcome.utilization for outcome in group]
+    same = len({len(own) for own in used}) == 1
+    utilization = np.mean(used, axis=0) if same else np.empty(0)
+    keys = {key: value for key, value in first.keys.items() if key != SEED}
+    measured = [{k: v for k, v in outcome.point.items() if k not in outcome.keys} for outcome in group]
+    head = {**keys, SEED: first.keys[SEED], "seeds": len(group), "confidence": confidence}
+    point = {**head, **_mean_point(measured, confidence)}
+    if "hottest_channels" in point:
+        point["hottest_channels"] = _hottest(measured, utilization)
+    others = tuple(outcome.index for outcome in group[1:])
+    return Outcome(point, first.index, {**keys, SEED: first.keys[SEED]}, utilization, others)
+
+
+def _mean_point(points: Sequence[Mapping[str, Any]], confidence: float) -> Point:
+    """What points measured, on average: quantities of numbers with their intervals in `ci`."""
+    names = dict.fromkeys(name for point in points for name in point)
+    held = {name: [point.get(name) for point in points] for name in names}
+    mean: Point = {name: _mean_of(name, values, confidence) for name, values in held.items()}
+    ci = {name: _interval(values, confidence) for name, values in held.items() if _has_interval(name, values)}
+    mean.update({name: ci.get(of) for name, of in WITHIN.items() if name in names})
+    for verdict in ("saturated", "converged"):
+        if verdict in names:
+            mean[f"seeds_{verdict}"] = sum(map(bool, held[verdict]))
+    return {**mean, "ci": ci}
+
+
+def _has_interval(name: str, values: Sequence[Any]) -> bool:
+    return name not in NO_INTERVAL and any(map(_is_number, values))
+
+
+def _interval(values: Sequence[Any], confidence: float) -> float | None:
+    return half_width(values, confidence) if all(map(_is_number, values)) else None
+
+
+def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
+    if name == "jobs":
+        return _mean_jobs(values, confidence)
+    if name == "warnings":
+        return _distinct(values)
+    if name in JOINED:
+        return [item for value in values for item in value or ()]
+    if name in ALL:
+        return all(values)
+    return any(values) if name in ANY else _mean(values)
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    """Means of numbers, item by item in lists and tables; None where a replica has nothing, or another thing."""
+    if all(value == values[0] and type(value) is type(values[0]) for value in values):
+        return values[0]
+    if all(map(_is_number, values)):
+        return math.fsum(values) / len(values)
+    if all(isinstance(value, dict) for value in values):
+        return {name: _mean([value.get(name) for value in values]) for name in values[0]}
+    if all(isinstance(value, list) for value in values):
+        same = len({len(value) for value in values}) == 1
+        return [_mean(items) for items in zip(*values, strict=True)] if same else []
+    return None
+
+
+def _mean_jobs(values: Sequence[Any], confidence: float) -> list[Point]:
+    """The jobs of every replica are the same, in the same order."""
+    return [_mean_point(jobs, confidence) for jobs in zip(*(value or () for value in values), strict=True)]
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    """The warnings of all replicas, each once."""
+    found = {json.dumps(item, sort_keys=True): item for value in values for item in value or ()}
+    return list(found.values())
+
+
+def _hottest(points: Sequence[Mapping[str, Any]], utilization: np.ndarray[Any, Any]) -> list[Any]:
+    """Of the channels that are among the hottest of any replica, those that are the hottest on average."""
+    found = {row["id"]: row for point in points for row in point["hottest_channels"]}
+    if not len(utilization):
+        return []
+    rows = [{**row, "utilization": float(utilization[number])} for number, row in sorted(found.items())]
+    most = max(len(point["hottest_channels"]) for point in points)
+    return sorted(rows, key=lambda row: -row["utilization"])[:most]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
