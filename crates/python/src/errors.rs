@@ -29,6 +29,11 @@ pub fn wrong_topology(error: &dyn std::fmt::Display) -> PyErr {
     ExperimentError::new_err(format!("error: topology: {error}"))
 }
 
+/// What is wrong at a key, as Python raises it.
+pub fn wrong_key(error: &sim::SystemError) -> PyErr {
+    ExperimentError::new_err(format!("error: {}: {error}", error.key))
+}
+
 /// Why a point has no result, as Python raises it.
 pub fn unfinished(error: &PointError) -> PyErr {
     match error {

@@ -20,6 +20,7 @@ mod progress;
 mod proofs;
 mod results;
 mod router_memory;
+mod routing_table;
 mod run;
 mod starvation;
 mod system;
@@ -42,6 +43,7 @@ pub use results::{
     PairResult, PhaseResult, PointResult, Warning,
 };
 pub use router_memory::RouterMemory;
+pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
 pub use system::{Job, System};

@@ -60,7 +60,7 @@ impl System {
             .topology
             .build(base)
             .map_err(|error| SystemError::new(format!("topology.{}", error.key), error.message))?;
-        let routing = build_routing(spec, &*topology)?;
+        let routing = build_routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, base)?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
@@ -228,9 +228,9 @@ impl System {
     }
 }
 
-fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<dyn Routing>, SystemError> {
+fn build_routing(spec: &ExperimentSpec, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, SystemError> {
     let kind = spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
-    kind.build(topology).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
+    kind.build_in(topology, base).map_err(|error| SystemError::new(format!("routing.{}", error.key), error.message))
 }
 
 /// A job about to be built: all but its span in ticks.
