@@ -103,7 +103,21 @@ fn cases() -> Vec<(String, String)> {
     cases.push((name, text.replace("warm_up = \"5 us\"", "precision = 0.02").replace("25 us", "200 us")));
     cases.extend(adaptive_tori());
     cases.extend(paced());
+    cases.extend(tabled());
     cases
+}
+
+/// A table with a choice of ports, a node that has a path of its own, and a layer that changes.
+fn tabled() -> Vec<(String, String)> {
+    let (name, topology) = TOPOLOGIES[6];
+    let of = |(router, (load, workload)): (&str, &(&str, &str))| {
+        let rest = format!(
+            "router = {{ kind = \"{router}\" }}\n routing = {{ kind = \"table\", path = \"data/cluster.routes\" }}\n
+             workload = {{ kind = \"traffic\", {workload} }}"
+        );
+        case([name, "table", router, load], topology, &rest)
+    };
+    ROUTERS.into_iter().zip(WORKLOADS).map(of).collect()
 }
 
 /// Windows that hold some of the packets back, with acknowledgements of both kinds, beside receive buffers.

@@ -16,6 +16,7 @@ mod jobs;
 mod pacer;
 mod product;
 mod seeds;
+mod table;
 mod theory;
 mod warnings;
 mod zero_load;

@@ -7,8 +7,8 @@ use units::{NodeId, PortId, RouterId};
 use zip::ZipArchive;
 
 use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
+use super::limits::{DestinationKind, MAX_BYTES, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
-use super::{DestinationKind, MAX_BYTES, MAX_ENTRIES, MAX_LAYERS, too_large};
 use crate::RoutingError;
 
 /// The arrays of a table.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use units::{PortId, RouterId};
 
-use super::MAX_LAYERS;
+use super::limits::MAX_LAYERS;
 use crate::RoutingError;
 
 /// The classes of virtual channels that a table may name: a router has no more virtual channels.

@@ -15,6 +15,7 @@
 mod arrays;
 mod compiled;
 mod draft;
+mod limits;
 mod npy;
 mod paths;
 mod text;
@@ -30,16 +31,12 @@ use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 use self::compiled::Compiled;
 use self::draft::{Draft, Entry};
+pub use self::limits::DestinationKind;
+use self::limits::MAX_BYTES;
+pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
 use super::shortest_path::TieRule;
 use crate::walk::Wiring;
 use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
-
-/// The most entries of a table: layers times routers times destinations.
-pub(crate) const MAX_ENTRIES: u64 = 1 << 28;
-/// The most layers of a table.
-pub(crate) const MAX_LAYERS: usize = 1 << 12;
-/// The most bytes of a file, and of an array in it.
-const MAX_BYTES: u64 = 1 << 30;
 
 /// Any topology: the next ports from a table in a file.
 ///
@@ -47,8 +44,8 @@ const MAX_BYTES: u64 = 1 << 30;
 ///
 /// ```text
 /// ROUTER DESTINATION PORT... [/CLASS] [>LAYER]
-/// 0 3 1            # from router 0 to the nodes of router 3 by port 1
-/// 0 node 5 2 4     # to node 5 by port 2 or 4; its other nodes as the lines for its router say
+/// 0 3 1            # from router 0 to the nodes of router 3 by port 1; `0 router 3 1` is the same
+/// 0 node 5 2 4     # to node 5 by port 2 or 4, whatever the line for its router says
 /// 1 * 0            # from router 1 to all destinations that have no line of their own
 /// layer 1          # the lines that follow are of layer 1
 /// 0 3 1 /1 >2      # on class 1 of virtual channels, and on layer 2 from the next router on
@@ -70,18 +67,8 @@ pub struct TableSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub starts: u16,
-    /// What the columns of an array are, where its width does not say.
+    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there `routers`.
     pub destinations: Option<DestinationKind>,
-}
-
-/// What the columns of an array are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DestinationKind {
-    /// Routers: all nodes of a router are reached alike.
-    Routers,
-    /// Nodes.
-    Nodes,
 }
 
 fn least_loaded() -> TieRule {
@@ -90,13 +77,6 @@ fn least_loaded() -> TieRule {
 
 fn one() -> u16 {
     1
-}
-
-fn too_large(name: &str, entries: u64) -> RoutingError {
-    let message = format!(
-        "{name}: has {entries} entries (layers times routers times destinations); at most {MAX_ENTRIES} (2^28) are allowed"
-    );
-    RoutingError::new("path", message)
 }
 
 /// Where packets for a node leave the network.
@@ -176,7 +156,7 @@ impl TableSpec {
                     let at = error.valid_up_to();
                     RoutingError::new("path", format!("`{name}` is not a table: it is not text (byte {at})"))
                 })?;
-                text::read(text, &name, topology)?
+                text::read(text, &name, network)?
             }
         };
         self.table(draft, topology)

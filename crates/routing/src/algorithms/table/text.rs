@@ -4,7 +4,7 @@ use topology::Topology;
 use units::PortId;
 
 use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
-use super::{MAX_ENTRIES, MAX_LAYERS, too_large};
+use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use crate::RoutingError;
 
 /// What a line says of a destination.
@@ -29,6 +29,8 @@ struct Line {
 /// The lines of a table, checked one by one.
 struct Lines<'a> {
     topology: &'a dyn Topology,
+    /// What a number without a word is.
+    plain: DestinationKind,
     /// The layer of the lines that follow.
     layer: u16,
     /// The largest layer that is named.
@@ -40,9 +42,21 @@ struct Lines<'a> {
 }
 
 /// Reads a table; `name` is what errors call the file.
-pub(super) fn read(text: &str, name: &str, topology: &dyn Topology) -> Result<Draft, RoutingError> {
-    let mut lines =
-        Lines { topology, layer: 0, last: 0, lines: Vec::new(), entries: Interner::default(), ports: Vec::new() };
+pub(super) fn read(
+    text: &str,
+    name: &str,
+    (topology, plain): (&dyn Topology, Option<DestinationKind>),
+) -> Result<Draft, RoutingError> {
+    let plain = plain.unwrap_or(DestinationKind::Routers);
+    let mut lines = Lines {
+        topology,
+        plain,
+        layer: 0,
+        last: 0,
+        lines: Vec::new(),
+        entries: Interner::default(),
+        ports: Vec::new(),
+    };
     for (number, line) in (1..).zip(text.lines()) {
         lines.read(number, line).map_err(|fault| RoutingError::new("path", format!("{name}:{number}: {fault}")))?;
     }
@@ -68,6 +82,8 @@ impl Lines<'_> {
         let destination = match word()? {
             "*" => Destination::Rest,
             "node" => Destination::Node(self.node(word()?)?),
+            "router" => Destination::Router(self.router(word()?)?),
+            text if self.plain == DestinationKind::Nodes => Destination::Node(self.node(text)?),
             text => Destination::Router(self.router(text)?),
         };
         let (mut on, mut next) = (None, None);
