@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cutthrough.errors import ExperimentError, Interrupted, RunError
     from cutthrough.mapping import Machine, MappingResult, TaskGraph, evaluate_places, map_tasks
     from cutthrough.results import Results
+    from cutthrough.routing_tables import RoutingTable
     from cutthrough.topologies import Dragonfly, FatTree, Mesh, SingleSwitch, Topology, Torus
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "MappingResult",
     "Mesh",
     "Results",
+    "RoutingTable",
     "RunError",
     "SingleSwitch",
     "TaskGraph",
@@ -56,6 +58,7 @@ _HOMES = {
     "errors": ("ExperimentError", "Interrupted", "RunError"),
     "mapping": ("Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
     "results": ("Results",),
+    "routing_tables": ("RoutingTable",),
     "topologies": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"),
 }
 

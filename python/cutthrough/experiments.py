@@ -144,8 +144,9 @@ def to_value(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """A value made of Python's own types."""
-    if hasattr(value, "spec"):
-        value = value.spec
+    # Asked for once: a routing table writes its file for it.
+    spec = getattr(value, "spec", None)
+    value = value if spec is None else spec
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use topology::Topology;
+use topology::{MAX_PORTS, Topology};
 use units::{NodeId, PortId, RouterId};
 use zip::ZipArchive;
 
@@ -156,8 +156,10 @@ impl Layout {
         if rows != routers as usize {
             return Err(format!("`ports` has rows of {rows} routers (shape {shape:?}); this network has {routers}"));
         }
-        if !(1..=MAX_LAYERS).contains(&layers) || candidates == 0 {
-            return Err(format!("`ports` has the shape {shape:?}; it needs 1 to {MAX_LAYERS} layers, and ports"));
+        if !(1..=MAX_LAYERS).contains(&layers) || !(1..=usize::from(MAX_PORTS)).contains(&candidates) {
+            return Err(format!(
+                "`ports` has the shape {shape:?}; it needs 1 to {MAX_LAYERS} layers, and 1 to {MAX_PORTS} ports"
+            ));
         }
         Ok(Self { layers, routers: rows, width, candidates })
     }

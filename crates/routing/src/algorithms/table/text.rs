@@ -1,7 +1,7 @@
 //! Tables as text: see `TableSpec` for the grammar.
 
-use topology::Topology;
-use units::PortId;
+use topology::{MAX_PORTS, Topology};
+use units::{NodeId, PortId};
 
 use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
@@ -104,6 +104,9 @@ impl Lines<'_> {
         if self.ports.is_empty() {
             return Err(Fault::Form(format!("no port is named; a line is `{FORM}`")));
         }
+        if self.ports.len() > usize::from(MAX_PORTS) {
+            return Err(Fault::Form(format!("an entry has more than {MAX_PORTS} ports")));
+        }
         let on = on.map_or_else(|| class(self.layer.into()), Ok)?;
         let entry = self.entries.index(&self.ports, on, next.unwrap_or(self.layer));
         self.lines.push(Line { number, layer: self.layer, router, destination, entry });
@@ -138,10 +141,7 @@ impl Lines<'_> {
         if size > MAX_ENTRIES {
             return Err(too_large(name, size));
         }
-        let home: Vec<u32> = match by_node {
-            true => (0..width).map(|node| self.topology.attachment(units::NodeId(node)).0.0).collect(),
-            false => (0..width).collect(),
-        };
+        let columns_of = columns_of(self.topology, by_node);
         // General lines first, those of one place one after the other.
         self.lines.sort_by_key(|line| (line.destination, line.layer, line.router, line.number));
         let same = |pair: &&[Line]| {
@@ -164,7 +164,7 @@ impl Lines<'_> {
         let mut numbers = vec![0; size as usize];
         for line in &self.lines {
             let row = draft.place(line.layer.into(), line.router as usize, 0);
-            for column in line.columns(&home, by_node) {
+            for column in line.columns(&columns_of, by_node) {
                 draft.index[row + column] = line.entry;
                 numbers[row + column] = line.number;
             }
@@ -175,16 +175,32 @@ impl Lines<'_> {
 }
 
 impl Line {
-    /// The columns that a line fills; `home` is the router of each.
-    fn columns(&self, home: &[u32], by_node: bool) -> Vec<usize> {
-        let all = |wanted: &dyn Fn(u32) -> bool| (0..home.len()).filter(|&column| wanted(home[column])).collect();
+    /// The columns that a line fills.
+    fn columns<'a>(&self, columns_of: &'a [Vec<usize>], by_node: bool) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let own = self.router as usize;
         match self.destination {
             // Packets for the router's own nodes need no entry.
-            Destination::Rest => all(&|router| router != self.router),
-            Destination::Router(router) if by_node => all(&|home| home == router),
-            Destination::Router(number) | Destination::Node(number) => vec![number as usize],
+            Destination::Rest => {
+                let others = columns_of.iter().enumerate().filter(move |&(router, _)| router != own);
+                Box::new(others.flat_map(|(_, columns)| columns.iter().copied()))
+            }
+            Destination::Router(router) if by_node => Box::new(columns_of[router as usize].iter().copied()),
+            Destination::Router(number) | Destination::Node(number) => Box::new(std::iter::once(number as usize)),
         }
     }
+}
+
+/// The columns of each router: its nodes, or itself.
+fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
+    let routers = topology.routers() as usize;
+    if !by_node {
+        return (0..routers).map(|router| vec![router]).collect();
+    }
+    let mut columns = vec![Vec::new(); routers];
+    for node in 0..topology.nodes() {
+        columns[topology.attachment(NodeId(node)).0.index()].push(node as usize);
+    }
+    columns
 }
 
 /// A whole number of a word.
