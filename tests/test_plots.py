@@ -285,3 +285,14 @@ def test_many_phases_have_a_figure_of_their_own_and_no_legend_of_each(tmp_path: 
     assert [len(np.asarray(line.get_ydata())) for line in lines] == [126, 126]
     with pytest.raises(ValueError, match="no point has phases"):
         plots.figure(results([], [point(0.1)]), "phases")
+
+
+def test_routing_tables_are_called_by_their_names() -> None:
+    """Catches folders and hashes in legends, and tables that are called alike."""
+    tables = [
+        {"kind": "table", "path": f"/home/tables/{name}.npz"} for name in ("spread-0123456789ab", "other-ba9876543210")
+    ]
+    short = brief_labels([*tables, {"kind": "ugal-l"}])
+    assert list(short.values()) == ["table (spread)", "table (other)", "ugal-l"]
+    alike = [{"kind": "table", "path": f"inputs/spread-{digit * 12}.npz"} for digit in "ab"]
+    assert len(set(brief_labels([*alike, {"kind": "par"}]).values())) == 3

@@ -28,7 +28,10 @@ WIDTH = 110
 QUANTITIES = {"a bandwidth": "Bandwidth", "a time": "Time", "a size": "Size", "a depth": "Depth"}
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 #: Objects besides the sections that may stand for one: the key, and where the class is.
-STAND_INS = {"topology": ("cutthrough.topologies", "Topology")}
+STAND_INS = {
+    "topology": ("cutthrough.topologies", "Topology"),
+    "routing": ("cutthrough.routing_tables", "RoutingTable"),
+}
 #: What results are called in Python.
 RESULTS = {"Warning": "PointWarning", "PointResult": "Quantities"}
 

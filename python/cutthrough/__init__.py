@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cutthrough.mapping import MappingResult, TaskGraph, evaluate_places, map_tasks
     from cutthrough.points import Point
     from cutthrough.results import Results
+    from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections import benchmark, nic, pacer, pattern, placement, router, routing, topology, workload
     from cutthrough.sections.plain import Job, Link, LinkClass, Measure, Node, Range
     from cutthrough.topologies import Topology
@@ -49,6 +50,7 @@ __all__ = [
     "Point",
     "Range",
     "Results",
+    "RoutingTable",
     "RunError",
     "SingleSwitch",
     "TaskGraph",
@@ -84,6 +86,7 @@ _HOMES = {
     "mapping": ("MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
     "points": ("Point",),
     "results": ("Results",),
+    "routing_tables": ("RoutingTable",),
     "sections.plain": ("Job", "Link", "LinkClass", "Measure", "Node", "Range"),
     "topologies": ("Topology",),
 }

@@ -139,6 +139,14 @@ class Topology:
 
         Columns of 32-bit integers, -1 for missing values (all values of an unconnected port).
         """
+    def routing_table(
+        self, routing: str, base_dir: str
+    ) -> tuple[tuple[int, int, int], tuple[str, str], tuple[bytes, bytes, bytes]]:
+        """A routing (JSON of `[routing]`; empty for the default) of this topology as a table.
+
+        Its shape (layers, columns, ports of an entry); what the columns are and how ties are resolved; and 32-bit
+        integers: ports, classes and next layers by layer, router and destination. Raises ExperimentError.
+        """
     def coordinate_table(self) -> bytes:
         """The coordinates of every router, as 32-bit integers: a row for each router."""
 

@@ -22,6 +22,8 @@ MESSAGE = "workload.benchmark.message_size"
 JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 #: The unit of loads.
 SHARE = "share of the injection bandwidth"
+#: A routing table by its file: the folder and the hash of its content are left out of labels.
+TABLE_FILE = re.compile(r"^table \(path (?:[^,)]*/)?([^/,)]+?)(?:-[0-9a-f]{12})?\.\w+(?=[,)])")
 #: Characters from which on a beginning that all labels share is left out.
 LONG_START = 10
 #: Swept keys that points have as measured quantities too, by those.
@@ -113,8 +115,10 @@ def brief_labels(values: Sequence[Any]) -> dict[str, str]:
         start = _common_start(full)
         short = [label[start:] for label in full]
     # Labels stay apart, whatever is left of them.
-    distinguishes = len(set(short)) == len(full) and all(short)
-    return dict(zip(full, short if distinguishes else full, strict=True))
+    for labels in ([TABLE_FILE.sub(r"table (\1", label) for label in short], short):
+        if len(set(labels)) == len(full) and all(labels):
+            return dict(zip(full, labels, strict=True))
+    return {label: label for label in full}
 
 
 def _common_start(texts: Sequence[str]) -> int:

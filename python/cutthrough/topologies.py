@@ -154,6 +154,22 @@ class Topology:
         """The router of every node of the topology."""
         return np.frombuffer(self._shape.attachments(), np.uint32)
 
+    def neighbours(self) -> npt.NDArray[np.int32]:
+        """The router that each port of each router leads to, `[routers, ports]`; -1 where it leads to none."""
+        columns = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
+        wired = columns["target_router"] >= 0
+        wired &= columns["source_router"] >= 0
+        routers, ports = columns["source_router"][wired], columns["source_port"][wired]
+        found = np.full((self.routers, int(columns["source_port"].max(initial=-1)) + 1), -1, np.int32)
+        found[routers, ports] = columns["target_router"][wired]
+        return found
+
+    def attachments(self) -> npt.NDArray[np.int32]:
+        """The router and the port of each node, `[nodes, 2]`."""
+        columns = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
+        injection = columns["source_node"] >= 0
+        return np.stack([columns[f"target_{end}"][injection] for end in ("router", "port")], axis=1)
+
     def channels(self) -> list[tuple[int, int, str]]:
         """Every channel between routers: from, to, and its class."""
         return self._shape.channels()

@@ -91,6 +91,11 @@ pub fn wrong_topology(key: &str, error: &dyn std::fmt::Display) -> PyErr {
         .raise(format!("error: topology: {message}"))
 }
 
+/// What is wrong at a key, as Python raises it.
+pub fn wrong_key(error: &sim::SystemError) -> PyErr {
+    ExperimentError::new_err(format!("error: {}: {error}", error.key))
+}
+
 /// Why a point has no result, as Python raises it.
 pub fn unfinished(error: &PointError) -> PyErr {
     match error {

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use topology::{ChannelClass, ChannelSource, Channels, Endpoint, TopologySpec};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
-use crate::errors::wrong_topology;
+use crate::errors::{wrong_key, wrong_topology};
 
 /// A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -63,6 +63,10 @@ pub fn unplaced(error: &serde_json::Error) -> String {
 
 /// What stands for nothing in a table of numbers.
 const NOTHING: i32 = -1;
+
+/// A routing as a table: its shape, its words, its arrays.
+type Tabled<'py> =
+    ((usize, usize, usize), (String, String), (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>));
 
 /// A line of the table of channels: class, router, port and node that it comes from, router, port and node that it
 /// leads to.
@@ -225,6 +229,19 @@ impl Topology {
     #[getter]
     fn grid(&self) -> Option<Vec<u32>> {
         self.inner.grid()
+    }
+
+    /// A routing of this topology as a table: layers, columns, ports of an entry, what the columns are, how ties are
+    /// resolved; and 32-bit integers: the ports, the classes and the next layers by layer, router and destination.
+    fn routing_table<'py>(&self, py: Python<'py>, routing: &str, base_dir: &str) -> PyResult<Tabled<'py>> {
+        let table = py.detach(|| sim::routing_table(&*self.inner, routing, Path::new(base_dir)));
+        let table = table.map_err(|error| wrong_key(&error))?;
+        let arrays = [&table.ports, &table.classes, &table.next_layers];
+        let [ports, classes, next_layers] = arrays.map(|values| integers(py, values.iter().copied()));
+        let words = (serde_json::json!(table.destinations), serde_json::json!(table.ties));
+        let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let shape = (table.layers, table.columns, table.candidates);
+        Ok((shape, (word(&words.0), word(&words.1)), (ports, classes, next_layers)))
     }
 
     /// Every channel by its number, injection channels and unconnected ports included: columns of 32-bit integers, -1

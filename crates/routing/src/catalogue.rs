@@ -1,5 +1,6 @@
 //! The routing algorithms, as the experiment file names them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, V
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
+use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
 
@@ -56,10 +58,12 @@ pub enum RoutingSpec {
     Par(ParSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
+    /// Any topology: the next ports from a table in a file.
+    Table(TableSpec),
 }
 
 impl RoutingSpec {
-    /// Every algorithm, with the defaults of its keys.
+    /// Every algorithm that needs no key, with the defaults of its keys: all but `table`.
     pub fn all() -> Vec<Self> {
         vec![
             Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
@@ -104,6 +108,7 @@ impl RoutingSpec {
             Self::Par(_) => "par",
             Self::ShortestPath(_) => "shortest-path",
             Self::UpDown(_) => "up-down",
+            Self::Table(_) => "table",
         }
     }
 
@@ -118,7 +123,7 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_) => &["dragonfly"],
-            Self::ShortestPath(_) | Self::UpDown(_) => &[],
+            Self::ShortestPath(_) | Self::UpDown(_) | Self::Table(_) => &[],
         }
     }
 
@@ -137,7 +142,8 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
-            | Self::UpDown(_) => false,
+            | Self::UpDown(_)
+            | Self::Table(_) => false,
         }
     }
 
@@ -156,11 +162,19 @@ impl RoutingSpec {
         self.families().is_empty() || self.families().contains(&topology.kind())
     }
 
-    /// Builds the routing of a topology.
+    /// Builds the routing of a topology; paths of files start from the working directory.
     ///
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, RoutingError> {
+        self.build_in(topology, Path::new("."))
+    }
+
+    /// The same; paths of files start from the folder `base`.
+    ///
+    /// # Errors
+    /// If the algorithm is not made for the topology, or if a key does not fit it.
+    pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, RoutingError> {
         let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(topology));
         let torus = || topology.as_any().downcast_ref::<Torus>().ok_or_else(|| self.misfit(topology));
         let dragonfly = || topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(|| self.misfit(topology));
@@ -178,6 +192,7 @@ impl RoutingSpec {
             Self::MinimalAdaptive(spec) => Arc::new(spec.build(torus()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
+            Self::Table(spec) => Arc::new(spec.build(topology, base)?),
         })
     }
 

@@ -4,6 +4,7 @@
 pub mod algorithms;
 mod catalogue;
 mod deadlock;
+mod export;
 mod lengths;
 mod loads;
 mod route;
@@ -12,6 +13,7 @@ mod walk;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
+pub use export::RoutingTable;
 pub use lengths::PathLengths;
 pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};
 pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};

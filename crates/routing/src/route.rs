@@ -242,6 +242,10 @@ pub trait Routing: Debug + Send + Sync {
     fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
         None
     }
+    /// The bytes of its own tables, where they are the user's and may be large.
+    fn table_bytes(&self) -> u64 {
+        0
+    }
     /// Whether every packet takes a shortest path.
     fn minimal(&self) -> bool;
     /// The largest number of routers that a packet can traverse.

@@ -24,6 +24,7 @@ mod progress;
 mod proofs;
 mod results;
 mod router_memory;
+mod routing_table;
 mod run;
 mod series;
 mod starvation;
@@ -50,6 +51,7 @@ pub use results::{
     SeriesResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
+pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
 pub use series::{Sample, SourceWaits};

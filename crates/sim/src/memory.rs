@@ -16,15 +16,17 @@ struct Size<'a> {
     /// Routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
+    /// Bytes of the routing's table.
+    table: u64,
 }
 
-/// Bytes that a run of a fabric needs at about load 1, without the topology's and the routing's own tables.
+/// Bytes that a run of a fabric needs at about load 1: of tables only the user's own routing table is counted.
 fn estimate(size: &Size<'_>) -> u64 {
     let vcs = size.router.common().vcs.unwrap_or(size.classes);
     let network = NetworkSize::new(size.topology, vcs);
     let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
     let packets = packets_in_flight(&network, size.longest, vcs);
-    network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets)
+    network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.table
 }
 
 /// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
@@ -37,7 +39,8 @@ fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
 /// The same of a system that is built.
 pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
-    estimate(&Size { topology, classes: routing.classes(), longest: routing.max_routers(), router })
+    let (classes, longest, table) = (routing.classes(), routing.max_routers(), routing.table_bytes());
+    estimate(&Size { topology, classes, longest, router, table })
 }
 
 /// Refuses a system that this machine has no memory for.
@@ -46,7 +49,8 @@ pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
 /// At `topology`, with what is needed and what is free.
 pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
-    let size = Size { topology, classes: routing.classes(), longest: routing.max_routers(), router: &spec.router };
+    let (classes, longest, table) = (routing.classes(), routing.max_routers(), routing.table_bytes());
+    let size = Size { topology, classes, longest, router: &spec.router, table };
     let (needed, free) = (estimate(&size), available());
     match free {
         Some(free) if needed > free => Err(SystemError::new(

@@ -36,11 +36,16 @@ impl Parts {
     ///
     /// # Errors
     /// What is wrong with it, at its key.
-    pub fn routing(&self, spec: &ExperimentSpec, topology: &dyn Topology) -> Result<Arc<dyn Routing>, SystemError> {
+    pub fn routing(
+        &self,
+        spec: &ExperimentSpec,
+        topology: &dyn Topology,
+        base: &Path,
+    ) -> Result<Arc<dyn Routing>, SystemError> {
         let kind = || spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
         let wrong = |error: routing::RoutingError| SystemError::new(format!("routing.{}", error.key), error.message);
         let key = (spec.topology.clone(), spec.routing.clone());
-        self.routings.get_or_build(&key, || kind().build(topology).map_err(wrong))
+        self.routings.get_or_build(&key, || kind().build_in(topology, base).map_err(wrong))
     }
 }
 

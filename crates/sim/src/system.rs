@@ -68,7 +68,7 @@ impl System {
     /// What does not fit together, at the key that is at fault.
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
-        let routing = parts.routing(spec, &*topology)?;
+        let routing = parts.routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, base)?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);

@@ -138,8 +138,9 @@ def plain(value: Any) -> Any:
     """A value made of Python's own types: of a section its table, of NumPy's numbers and arrays those of Python."""
     if isinstance(value, Section):
         return value.to_dict()
-    if hasattr(value, "spec"):
-        value = value.spec
+    # Asked for once: a routing table writes its file for it.
+    spec = getattr(value, "spec", None)
+    value = value if spec is None else spec
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

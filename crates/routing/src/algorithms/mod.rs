@@ -5,5 +5,6 @@ pub mod dragonfly;
 pub mod fat_tree;
 pub mod minimal_adaptive;
 pub mod shortest_path;
+pub mod table;
 mod tables;
 pub mod up_down;

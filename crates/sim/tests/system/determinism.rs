@@ -104,6 +104,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(adaptive_tori());
     cases.extend(paced());
     cases.extend(measured());
+    cases.extend(tabled());
     cases
 }
 
@@ -120,6 +121,19 @@ fn measured() -> Vec<(String, String)> {
         (name, text.replace("measure = { ", keys))
     });
     measured.collect()
+}
+
+/// A table with a choice of ports, a node that has a path of its own, and a layer that changes.
+fn tabled() -> Vec<(String, String)> {
+    let (name, topology) = TOPOLOGIES[6];
+    let of = |(router, (load, workload)): (&str, &(&str, &str))| {
+        let rest = format!(
+            "router = {{ kind = \"{router}\" }}\n routing = {{ kind = \"table\", path = \"data/cluster.routes\" }}\n
+             workload = {{ kind = \"traffic\", {workload} }}"
+        );
+        case([name, "table", router, load], topology, &rest)
+    };
+    ROUTERS.into_iter().zip(WORKLOADS).map(of).collect()
 }
 
 /// Windows that hold some of the packets back, with acknowledgements of both kinds, beside receive buffers.

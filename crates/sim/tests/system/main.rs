@@ -18,6 +18,7 @@ mod pacer;
 mod product;
 mod seeds;
 mod series;
+mod table;
 mod theory;
 mod warnings;
 mod zero_load;

@@ -45,13 +45,14 @@ fn in_turn(number: usize) -> (&'static str, &'static str) {
     (PACERS[number % PACERS.len()], NODES[number / 2 % NODES.len()])
 }
 
-/// The keys that a pattern requires.
+/// The keys that a pattern or a routing requires.
 fn required(kind: &str) -> &'static str {
     match kind {
         "shift" => ", offset = 3",
         "adversarial" => ", offset = 1",
         "hotspot" => ", nodes = [5], fraction = 0.1",
         "matrix" => r#", path = "data/matrix.csv""#,
+        "table" => r#", path = "data/cluster.routes""#,
         _ => "",
     }
 }
@@ -70,7 +71,7 @@ fn kind(doc: &SectionDoc) -> &str {
 /// A kind with its defaults, with each combination of the words that its keys take, with 8 virtual channels for some of
 /// these, and with the smallest buffers for others.
 fn variants(doc: &SectionDoc) -> Vec<String> {
-    let mut tables = vec![format!("kind = \"{}\"", kind(doc))];
+    let mut tables = vec![format!("kind = \"{}\"{}", kind(doc), required(kind(doc)))];
     for key in doc.keys.iter().filter(|key| !key.values.is_empty()) {
         let with = |table: &String| -> Vec<String> {
             key.values.iter().map(|value| format!("{table}, {} = \"{}\"", key.key, value.name)).collect()
@@ -125,7 +126,8 @@ fn cells(extent: Extent) -> Vec<String> {
     let injections: Vec<String> = injections.iter().map(|value| value.name.to_string()).collect();
     let (mut cells, mut number) = (Vec::new(), 0);
     for (topology, keys) in TOPOLOGIES {
-        for routing in &routings {
+        // The table in `data` is of the network in the file there.
+        for routing in routings.iter().filter(|of| *topology == "file" || !of[0].contains("data/cluster.routes")) {
             for router in &routers {
                 for pattern in patterns.iter().map(kind) {
                     number += 1;

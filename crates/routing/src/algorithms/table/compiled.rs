@@ -1,0 +1,116 @@
+//! A table whose entries have been checked against a topology, with a column for each destination that differs.
+
+use topology::{Endpoint, Topology};
+use units::{NodeId, PortId, RouterId};
+
+use super::draft::{Columns, Draft, Fault, NONE};
+use crate::RoutingError;
+use crate::walk::Wiring;
+
+/// The columns that packets need.
+pub(super) struct Compiled {
+    /// By column, the router at which packets leave the network.
+    pub targets: Vec<RouterId>,
+    /// By column, its number in the file.
+    pub source: Vec<u32>,
+    /// The column of each node.
+    pub of_node: Vec<u32>,
+    /// Whether the nodes of each router share a column.
+    pub by_router: bool,
+    /// By layer, router and column, an index into the entries of the draft or `NONE`.
+    pub index: Vec<u32>,
+    /// The routers that have nodes.
+    pub with_nodes: Vec<RouterId>,
+}
+
+impl Compiled {
+    /// Checks every entry, and drops those of routers without nodes and of nodes that fare like their neighbours.
+    pub fn new(draft: &mut Draft, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, RoutingError> {
+        let home: Vec<(RouterId, PortId)> =
+            (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
+        check_entries(draft, topology, wiring, &home)?;
+        let mut first_node = vec![NONE; draft.routers];
+        for (node, (router, _)) in home.iter().enumerate().rev() {
+            first_node[router.index()] = node as u32;
+        }
+        let with_nodes: Vec<RouterId> =
+            (0..).map(RouterId).zip(&first_node).filter(|(_, node)| **node != NONE).map(|(router, _)| router).collect();
+        let by_router = draft.columns == Columns::Routers || are_alike(draft, &home, &first_node);
+        let source: Vec<u32> = match (draft.columns, by_router) {
+            (Columns::Routers, _) => with_nodes.iter().map(|router| router.0).collect(),
+            (Columns::Nodes, true) => with_nodes.iter().map(|router| first_node[router.index()]).collect(),
+            (Columns::Nodes, false) => (0..topology.nodes()).collect(),
+        };
+        let targets: Vec<RouterId> =
+            if by_router { with_nodes.clone() } else { home.iter().map(|&(router, _)| router).collect() };
+        let place = |router: RouterId| with_nodes.partition_point(|&other| other < router) as u32;
+        let of_node = match by_router {
+            true => home.iter().map(|&(router, _)| place(router)).collect(),
+            false => (0..topology.nodes()).collect(),
+        };
+        let index = select(std::mem::take(&mut draft.index), draft.width, &source);
+        Ok(Self { targets, source, of_node, by_router, index, with_nodes })
+    }
+}
+
+/// The columns of a table that are needed.
+fn select(index: Vec<u32>, width: usize, columns: &[u32]) -> Vec<u32> {
+    if columns.len() == width {
+        return index;
+    }
+    index.chunks_exact(width).flat_map(|row| columns.iter().map(|&column| row[column as usize])).collect()
+}
+
+/// Checks that ports lead to routers, and drops what is said of a router's own nodes.
+fn check_entries(
+    draft: &mut Draft,
+    topology: &dyn Topology,
+    wiring: &Wiring,
+    home: &[(RouterId, PortId)],
+) -> Result<(), RoutingError> {
+    for place in 0..draft.index.len() {
+        let index = draft.index[place];
+        if index == NONE {
+            continue;
+        }
+        let column = place % draft.width;
+        let router = RouterId((place / draft.width % draft.routers) as u32);
+        let own = match draft.columns {
+            Columns::Routers => (column == router.index()).then_some(None),
+            Columns::Nodes => Some(home[column]).filter(|home| home.0 == router).map(|home| Some(home.1)),
+        };
+        let entry = &draft.entries[index as usize];
+        let Some(own) = own else {
+            let end = |&port: &PortId| check_port(topology, wiring, router, port);
+            entry.ports.iter().try_for_each(end).map_err(|fault| draft.error_at(place, &fault))?;
+            continue;
+        };
+        // Tables of switches say how their own nodes are reached, too.
+        if own.is_none_or(|own| entry.ports.iter().any(|&port| port != own)) {
+            let destination = draft.columns.name(column as u32);
+            return Err(draft.error_at(place, &Fault::Own { router, destination }));
+        }
+        draft.index[place] = NONE;
+    }
+    Ok(())
+}
+
+fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: PortId) -> Result<(), Fault> {
+    let ports = wiring.ports[router.index()];
+    if port.0 >= ports {
+        return Err(Fault::Port { router, port, ports });
+    }
+    match topology.endpoint(router, port) {
+        Endpoint::Router(..) => Ok(()),
+        Endpoint::Node(node) => Err(Fault::NoRouter { router, port, end: format!("node {node}") }),
+        Endpoint::Unconnected => Err(Fault::NoRouter { router, port, end: "nothing".to_owned() }),
+    }
+}
+
+/// Whether the columns of all nodes of each router are the same.
+fn are_alike(draft: &Draft, home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
+    let alike = |row: &[u32]| {
+        row.iter().zip(home).all(|(&entry, (router, _))| entry == row[first_node[router.index()] as usize])
+    };
+    draft.index.chunks_exact(draft.width).all(alike)
+}

@@ -1,0 +1,296 @@
+//! Routing by a table from a file: the next ports by layer, router and destination.
+//!
+//! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports among
+//! which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it arrives. With
+//! one layer this is the forwarding table of a switch; with more, classes of virtual channels can change on the way
+//! (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and Theiss, IPDPS
+//! 2002; FatPaths: Besta et al., SC 2020).
+//!
+//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can go in a loop. Whether it is free of
+//! deadlock is for the same check as with every routing. At the destination's router packets leave on class 0.
+//!
+//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. What is left out: tables that depend on the
+//! input port, which are layers, and choices between ports of different classes.
+
+mod arrays;
+mod compiled;
+mod draft;
+mod limits;
+mod npy;
+mod paths;
+mod text;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::{ChannelClass, Topology};
+use units::{Draw, NodeId, PortId, RouterId, VcClass};
+
+use self::compiled::Compiled;
+use self::draft::{Draft, Entry};
+pub use self::limits::DestinationKind;
+use self::limits::MAX_BYTES;
+pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
+use super::shortest_path::TieRule;
+use crate::walk::Wiring;
+use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+
+/// Any topology: the next ports from a table in a file.
+///
+/// Text (any extension but those of NumPy) has one entry a line, `#` starts a comment:
+///
+/// ```text
+/// ROUTER DESTINATION PORT... [/CLASS] [>LAYER]
+/// 0 3 1            # from router 0 to the nodes of router 3 by port 1; `0 router 3 1` is the same
+/// 0 node 5 2 4     # to node 5 by port 2 or 4, whatever the line for its router says
+/// 1 * 0            # from router 1 to all destinations that have no line of their own
+/// layer 1          # the lines that follow are of layer 1
+/// 0 3 1 /1 >2      # on class 1 of virtual channels, and on layer 2 from the next router on
+/// ```
+///
+/// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers, destinations] or
+/// [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold `classes` and `next_layers`, a
+/// number for each entry. Where a class is not given it is the number of the layer; where the next layer is not given, packets
+/// keep theirs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpec {
+    /// The table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.
+    pub path: PathBuf,
+    /// Which of several ports of an entry a packet takes.
+    #[serde(default = "least_loaded")]
+    pub ties: TieRule,
+    /// The layers on which packets start, from 0: each packet on one of so many, drawn uniformly at its source.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub starts: u16,
+    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there `routers`.
+    pub destinations: Option<DestinationKind>,
+}
+
+fn least_loaded() -> TieRule {
+    TieRule::LeastLoaded
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// Where packets for a node leave the network.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    router: RouterId,
+    column: u32,
+    port: PortId,
+}
+
+/// The entries by layer, router and column.
+#[derive(Debug)]
+enum Index {
+    Narrow(Vec<u16>),
+    Wide(Vec<u32>),
+}
+
+impl Index {
+    fn new(entries: usize, index: Vec<u32>) -> Self {
+        // What is not given is never read: its number is of no consequence.
+        if entries <= usize::from(u16::MAX) {
+            Self::Narrow(index.into_iter().map(|entry| entry as u16).collect())
+        } else {
+            Self::Wide(index)
+        }
+    }
+
+    #[inline]
+    fn at(&self, place: usize) -> usize {
+        match self {
+            Self::Narrow(index) => usize::from(index[place]),
+            Self::Wide(index) => index[place] as usize,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Narrow(index) => 2 * index.len() as u64,
+            Self::Wide(index) => 4 * index.len() as u64,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Table {
+    destinations: Vec<Destination>,
+    columns: usize,
+    routers: usize,
+    index: Index,
+    /// The different entries: a route, and the layer on which packets arrive.
+    routes: Vec<(Route, RouteState)>,
+    lists: Vec<PortId>,
+    starts: u32,
+    adaptive: bool,
+    by_router: bool,
+    minimal: bool,
+    /// By class of channels.
+    classes: Vec<u8>,
+    max_routers: u32,
+}
+
+impl TableSpec {
+    /// The routing on a topology; a relative path starts from `base`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a loop.
+    pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
+        let name = self.path.display().to_string();
+        let bytes =
+            read(&base.join(&self.path)).map_err(|problem| RoutingError::new("path", format!("`{name}` {problem}")))?;
+        let network = (topology, self.destinations);
+        let draft = match self.path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => arrays::read_npy(&bytes, &name, network)?,
+            Some("npz") => arrays::read_npz(&bytes, &name, network)?,
+            _ => {
+                let text = std::str::from_utf8(&bytes).map_err(|error| {
+                    let at = error.valid_up_to();
+                    RoutingError::new("path", format!("`{name}` is not a table: it is not text (byte {at})"))
+                })?;
+                text::read(text, &name, network)?
+            }
+        };
+        self.table(draft, topology)
+    }
+
+    fn table(&self, mut draft: Draft, topology: &dyn Topology) -> Result<Table, RoutingError> {
+        if !(1..=draft.layers).contains(&usize::from(self.starts)) {
+            let message =
+                format!("`starts` is {}; {} has the layers 0 to {}", self.starts, draft.name, draft.layers - 1);
+            return Err(RoutingError::new("starts", message));
+        }
+        if self.ties == TieRule::First {
+            draft.entries.iter_mut().for_each(|entry| entry.ports.truncate(1));
+        }
+        let wiring = Wiring::new(topology);
+        let compiled = Compiled::new(&mut draft, topology, &wiring)?;
+        let paths = paths::follow(&draft, &compiled, (topology, &wiring), self.starts.into())?;
+        let (routes, lists) = routes(&draft.entries, self.ties.choice());
+        let destination = |(node, &column): (u32, &u32)| {
+            let (router, port) = topology.attachment(NodeId(node));
+            Destination { router, column, port }
+        };
+        Ok(Table {
+            destinations: (0..).zip(&compiled.of_node).map(destination).collect(),
+            columns: compiled.targets.len(),
+            routers: draft.routers,
+            adaptive: self.ties == TieRule::LeastLoaded && draft.entries.iter().any(|entry| entry.ports.len() > 1),
+            index: Index::new(draft.entries.len(), compiled.index),
+            routes,
+            lists,
+            starts: self.starts.into(),
+            by_router: compiled.by_router,
+            minimal: !paths.detours,
+            classes: paths.classes,
+            max_routers: paths.longest + 1,
+        })
+    }
+}
+
+/// The routes of entries, and the ports of those that are not consecutive.
+fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<PortId>) {
+    let mut lists = Vec::new();
+    let mut route = |entry: &Entry| {
+        let (ports, class) = (&entry.ports, VcClass(entry.class));
+        let mut route = Route::range(ports[0], ports.len() as u16, class, choice);
+        if ports.windows(2).any(|pair| u32::from(pair[1].0) != u32::from(pair[0].0) + 1) {
+            route.list = lists.len() as u32;
+            lists.extend_from_slice(ports);
+        }
+        (route, RouteState(entry.next.into()))
+    };
+    let routes = entries.iter().map(&mut route).collect();
+    (routes, lists)
+}
+
+/// The bytes of a file, or what is wrong with it.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let explain = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    };
+    // Checked before it is opened: opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(explain)?.is_file() {
+        return Err("is not a file".into());
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("is larger than {} MiB, the most that is read", MAX_BYTES >> 20));
+    }
+    Ok(bytes)
+}
+
+impl Routing for Table {
+    fn kind(&self) -> &'static str {
+        "table"
+    }
+
+    fn classes(&self) -> u8 {
+        self.classes.iter().copied().max().unwrap_or(0).max(1)
+    }
+
+    fn classes_on(&self, class: ChannelClass) -> u8 {
+        self.classes.get(usize::from(class.0)).copied().unwrap_or(0).max(1)
+    }
+
+    fn adaptive(&self) -> bool {
+        self.adaptive
+    }
+
+    /// The state is the layer.
+    fn start(&self, _src: NodeId, _dst: NodeId, draw: &mut dyn Draw) -> RouteState {
+        // No draw without need, so that a stream is read as little as possible.
+        RouteState(if self.starts == 1 { 0 } else { draw.below(self.starts) })
+    }
+
+    fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
+        let probability = 1.0 / f64::from(self.starts);
+        (0..self.starts).map(|layer| (RouteState(layer), probability)).collect()
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let destination = self.destinations[hop.dst.index()];
+        if destination.router == at {
+            return Route::only(destination.port, VcClass(0));
+        }
+        let row = hop.state.0 as usize * self.routers + at.index();
+        let (route, next) = self.routes[self.index.at(row * self.columns + destination.column as usize)];
+        hop.state = next;
+        route
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        &self.lists
+    }
+
+    fn uses_input_port(&self) -> bool {
+        false
+    }
+
+    fn same_for_router(&self) -> bool {
+        self.by_router
+    }
+
+    fn minimal(&self) -> bool {
+        self.minimal
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.max_routers
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.index.bytes()
+    }
+}

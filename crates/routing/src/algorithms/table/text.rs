@@ -1,0 +1,222 @@
+//! Tables as text: see `TableSpec` for the grammar.
+
+use topology::{MAX_PORTS, Topology};
+use units::{NodeId, PortId};
+
+use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
+use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
+use crate::RoutingError;
+
+/// What a line says of a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Destination {
+    /// Every destination that no other line names.
+    Rest,
+    /// The nodes of a router that no line names.
+    Router(u32),
+    Node(u32),
+}
+
+#[derive(Debug)]
+struct Line {
+    number: u32,
+    layer: u16,
+    router: u32,
+    destination: Destination,
+    entry: u32,
+}
+
+/// The lines of a table, checked one by one.
+struct Lines<'a> {
+    topology: &'a dyn Topology,
+    /// What a number without a word is.
+    plain: DestinationKind,
+    /// The layer of the lines that follow.
+    layer: u16,
+    /// The largest layer that is named.
+    last: u16,
+    lines: Vec<Line>,
+    entries: Interner,
+    /// The ports of the line that is being read.
+    ports: Vec<PortId>,
+}
+
+/// Reads a table; `name` is what errors call the file.
+pub(super) fn read(
+    text: &str,
+    name: &str,
+    (topology, plain): (&dyn Topology, Option<DestinationKind>),
+) -> Result<Draft, RoutingError> {
+    let plain = plain.unwrap_or(DestinationKind::Routers);
+    let mut lines = Lines {
+        topology,
+        plain,
+        layer: 0,
+        last: 0,
+        lines: Vec::new(),
+        entries: Interner::default(),
+        ports: Vec::new(),
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        lines.read(number, line).map_err(|fault| RoutingError::new("path", format!("{name}:{number}: {fault}")))?;
+    }
+    if lines.lines.is_empty() {
+        return Err(RoutingError::new("path", format!("{name}: has no entries; a line is `{FORM}`")));
+    }
+    lines.draft(name)
+}
+
+const FORM: &str = "ROUTER DESTINATION PORT... [/CLASS] [>LAYER]";
+
+impl Lines<'_> {
+    fn read(&mut self, number: u32, line: &str) -> Result<(), Fault> {
+        let content = line.split_once('#').map_or(line, |(content, _)| content);
+        let mut words = content.split_ascii_whitespace();
+        let Some(first) = words.next() else { return Ok(()) };
+        let mut word = || words.next().ok_or_else(|| Fault::Form(format!("a line is `{FORM}` or `layer LAYER`")));
+        if first == "layer" {
+            self.layer = self.named_layer(word()?)?;
+            return words.next().map_or(Ok(()), |word| Err(unexpected(word)));
+        }
+        let router = self.router(first)?;
+        let destination = match word()? {
+            "*" => Destination::Rest,
+            "node" => Destination::Node(self.node(word()?)?),
+            "router" => Destination::Router(self.router(word()?)?),
+            text if self.plain == DestinationKind::Nodes => Destination::Node(self.node(text)?),
+            text => Destination::Router(self.router(text)?),
+        };
+        let (mut on, mut next) = (None, None);
+        self.ports.clear();
+        for word in words {
+            if let Some(text) = word.strip_prefix('/') {
+                once(word, on.replace(class(whole(text, "a class")? as i64)?))?;
+            } else if let Some(text) = word.strip_prefix('>') {
+                once(word, next.replace(self.named_layer(text)?))?;
+            } else if on.is_some() || next.is_some() {
+                return Err(unexpected(word));
+            } else {
+                let port = whole(word, "a port")?;
+                let port = u16::try_from(port).map_err(|_| Fault::Form(format!("`{word}` is not a port")))?;
+                self.ports.push(PortId(port));
+            }
+        }
+        if self.ports.is_empty() {
+            return Err(Fault::Form(format!("no port is named; a line is `{FORM}`")));
+        }
+        if self.ports.len() > usize::from(MAX_PORTS) {
+            return Err(Fault::Form(format!("an entry has more than {MAX_PORTS} ports")));
+        }
+        let on = on.map_or_else(|| class(self.layer.into()), Ok)?;
+        let entry = self.entries.index(&self.ports, on, next.unwrap_or(self.layer));
+        self.lines.push(Line { number, layer: self.layer, router, destination, entry });
+        Ok(())
+    }
+
+    fn named_layer(&mut self, text: &str) -> Result<u16, Fault> {
+        let number = layer(whole(text, "a layer")? as i64, MAX_LAYERS)?;
+        self.last = self.last.max(number);
+        Ok(number)
+    }
+
+    fn router(&self, text: &str) -> Result<u32, Fault> {
+        let (router, routers) = (whole(text, "a router")?, self.topology.routers());
+        u32::try_from(router).ok().filter(|&router| router < routers).ok_or(Fault::Router { router, routers })
+    }
+
+    fn node(&self, text: &str) -> Result<u32, Fault> {
+        let (node, nodes) = (whole(text, "a node")?, self.topology.nodes());
+        u32::try_from(node).ok().filter(|&node| node < nodes).ok_or(Fault::Node { node, nodes })
+    }
+
+    /// The table of the lines: those that name a destination count for more than those that name a set of it.
+    fn draft(mut self, name: &str) -> Result<Draft, RoutingError> {
+        let by_node = self.lines.iter().any(|line| matches!(line.destination, Destination::Node(_)));
+        let (columns, width) = match by_node {
+            true => (Columns::Nodes, self.topology.nodes()),
+            false => (Columns::Routers, self.topology.routers()),
+        };
+        let (layers, routers) = (usize::from(self.last) + 1, self.topology.routers() as usize);
+        let size = layers as u64 * routers as u64 * u64::from(width);
+        if size > MAX_ENTRIES {
+            return Err(too_large(name, size));
+        }
+        let columns_of = columns_of(self.topology, by_node);
+        // General lines first, those of one place one after the other.
+        self.lines.sort_by_key(|line| (line.destination, line.layer, line.router, line.number));
+        let same = |pair: &&[Line]| {
+            (pair[0].destination, pair[0].layer, pair[0].router) == (pair[1].destination, pair[1].layer, pair[1].router)
+        };
+        if let Some(pair) = self.lines.windows(2).filter(same).min_by_key(|pair| pair[1].number) {
+            let message = format!("{name}:{}: {}", pair[1].number, Fault::Twice(pair[0].number));
+            return Err(RoutingError::new("path", message));
+        }
+        let mut draft = Draft {
+            name: name.to_owned(),
+            layers,
+            routers,
+            columns,
+            width: width as usize,
+            entries: self.entries.entries,
+            index: vec![NONE; size as usize],
+            origin: Origin::Array(0),
+        };
+        let mut numbers = vec![0; size as usize];
+        for line in &self.lines {
+            let row = draft.place(line.layer.into(), line.router as usize, 0);
+            for column in line.columns(&columns_of, by_node) {
+                draft.index[row + column] = line.entry;
+                numbers[row + column] = line.number;
+            }
+        }
+        draft.origin = Origin::Lines(numbers);
+        Ok(draft)
+    }
+}
+
+impl Line {
+    /// The columns that a line fills.
+    fn columns<'a>(&self, columns_of: &'a [Vec<usize>], by_node: bool) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let own = self.router as usize;
+        match self.destination {
+            // Packets for the router's own nodes need no entry.
+            Destination::Rest => {
+                let others = columns_of.iter().enumerate().filter(move |&(router, _)| router != own);
+                Box::new(others.flat_map(|(_, columns)| columns.iter().copied()))
+            }
+            Destination::Router(router) if by_node => Box::new(columns_of[router as usize].iter().copied()),
+            Destination::Router(number) | Destination::Node(number) => Box::new(std::iter::once(number as usize)),
+        }
+    }
+}
+
+/// The columns of each router: its nodes, or itself.
+fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
+    let routers = topology.routers() as usize;
+    if !by_node {
+        return (0..routers).map(|router| vec![router]).collect();
+    }
+    let mut columns = vec![Vec::new(); routers];
+    for node in 0..topology.nodes() {
+        columns[topology.attachment(NodeId(node)).0.index()].push(node as usize);
+    }
+    columns
+}
+
+/// A whole number of a word.
+fn whole(text: &str, what: &str) -> Result<u64, Fault> {
+    text.parse::<u32>().map(u64::from).map_err(|_| {
+        let start: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+        Fault::Form(format!("`{start}` is not the number of {what}; a line is `{FORM}`"))
+    })
+}
+
+/// Refuses a word that says again what another has said.
+fn once<T>(word: &str, before: Option<T>) -> Result<(), Fault> {
+    before.map_or(Ok(()), |_| Err(unexpected(word)))
+}
+
+fn unexpected(word: &str) -> Fault {
+    let start: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+    Fault::Form(format!("`{start}` is not expected here; a line is `{FORM}`"))
+}

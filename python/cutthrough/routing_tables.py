@@ -1,0 +1,203 @@
+"""Routings of your own, as tables.
+
+>>> import cutthrough as ct
+>>> import numpy as np
+>>> ring = ct.Torus([5])
+>>> clockwise = np.full((5, 5), 0)  # port 0 leads to the next router
+>>> np.fill_diagonal(clockwise, -1)
+>>> table = ct.RoutingTable(clockwise)
+>>> link = {"bandwidth": "10 Gb/s", "delay": "20 ns"}
+>>> [found] = ct.check(topology=ring, routing=table, link=link, workload={"kind": "traffic"})
+>>> found["deadlock_free"]
+False
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import cutthrough.keep.atomic as atomic
+from cutthrough.faults import refuse
+from cutthrough.topologies import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int32]
+
+__all__ = ["RoutingTable"]
+
+#: The largest number of a port, and of a layer.
+MOST = 65535
+#: The names of the arrays in a file.
+ARRAYS = ("ports", "classes", "next_layers")
+
+
+class RoutingTable:
+    """A routing as a table of next ports: `routing=` of an experiment, or an axis of a sweep.
+
+    A packet carries a layer. The entry of its layer, the router and its destination gives the ports among which the
+    router chooses, the class of virtual channels on which the packet leaves, and the layer on which it arrives.
+
+    Args:
+        ports: The next ports, -1 for none: `[routers, destinations]`, `[layers, routers, destinations]`, or
+            `[layers, routers, destinations, ports]`.
+        classes: The class of each entry, of any shape that broadcasts to `[layers, routers, destinations]`. Without it
+            the number of the entry's layer.
+        next_layers: The layer on which packets arrive at the next router, likewise. Without it they keep theirs.
+        destinations: What the columns are, `"routers"` or `"nodes"`, where their number does not say.
+        ties: How a router chooses among several ports of an entry: `"least-loaded"`, `"random"`, or `"first"`.
+        starts: The layers on which packets start, from 0: each packet on one of so many, drawn uniformly.
+        name: What files and figures call the table.
+
+    Raises:
+        ExperimentError: An array is not of whole numbers, or of another shape.
+    """
+
+    def __init__(  # noqa: PLR0913  (a keyword for each key)
+        self,
+        ports: npt.ArrayLike,
+        *,
+        classes: npt.ArrayLike | None = None,
+        next_layers: npt.ArrayLike | None = None,
+        destinations: str | None = None,
+        ties: str = "least-loaded",
+        starts: int = 1,
+        name: str = "table",
+    ) -> None:
+        held = _whole("ports", ports)
+        if held.ndim not in (2, 3, 4):
+            message = (
+                f"an array of {held.ndim} dimensions is not allowed; [routers, destinations], [layers, "
+                "routers, destinations] and [layers, routers, destinations, ports] are"
+            )
+            raise refuse("ports", message)
+        layered = held[np.newaxis] if held.ndim == 2 else held
+        self.ports = layered[..., np.newaxis] if layered.ndim == 3 else layered
+        layers = np.arange(self.ports.shape[0], dtype=np.int32)[:, np.newaxis, np.newaxis]
+        self.classes = self._entries("classes", layers if classes is None else classes)
+        self.next_layers = self._entries("next_layers", layers if next_layers is None else next_layers)
+        #: What differs from the defaults of `[routing]`.
+        self.keys: dict[str, Any] = {
+            key: value
+            for key, value, default in (
+                ("ties", ties, "least-loaded"),
+                ("starts", starts, 1),
+                ("destinations", destinations, None),
+            )
+            if value != default
+        }
+        self.name = name
+
+    def __repr__(self) -> str:
+        layers, routers, destinations, ports = self.ports.shape
+        size = f"{layers} layers, {routers} routers, {destinations} destinations, up to {ports} ports"
+        return f"<RoutingTable {self.name}: {size}>"
+
+    def _entries(self, name: str, values: npt.ArrayLike) -> Integers:
+        """An array with a number for each entry."""
+        held, shape = _whole(name, values), self.ports.shape[:3]
+        try:
+            return np.broadcast_to(held, shape)
+        except ValueError:
+            message = f"an array of shape {list(held.shape)} does not broadcast to {list(shape)}"
+            raise refuse(name, message) from None
+
+    @classmethod
+    def of(cls, topology: Topology | str | Mapping[str, Any], routing: str | Mapping[str, Any] = "") -> RoutingTable:
+        """A routing of Cutthrough as a table, to start from.
+
+        Args:
+            topology: A topology, or what `Topology` takes.
+            routing: Its kind, or its keys as under `[routing]`; the topology's default without it.
+
+        Raises:
+            ExperimentError: There is no such routing on the topology, or it cannot be written as a table: the next
+                ports have to be a function of the router, the destination and what a packet carries, and a packet may
+                not draw its path at the source, as with `valiant-group`.
+        """
+        shape = topology if isinstance(topology, Topology) else Topology(topology)
+        keys = {"kind": routing} if isinstance(routing, str) and routing else routing
+        text = json.dumps(dict(keys)) if keys else ""
+        (layers, columns, ports), (destinations, ties), arrays = shape._shape.routing_table(text, ".")
+        held = [np.frombuffer(data, np.int32) for data in arrays]
+        entries = (layers, shape.routers, columns)
+        kind = str(dict(keys)["kind"]) if keys else shape.kind
+        return cls(
+            held[0].reshape(*entries, ports),
+            classes=held[1].reshape(entries),
+            next_layers=held[2].reshape(entries),
+            destinations=destinations,
+            ties=ties,
+            name=kind,
+        )
+
+    def to_bytes(self) -> bytes:
+        """The content of a file, which is the same for the same table."""
+        written = io.BytesIO()
+        arrays = {name: _narrow(getattr(self, name)) for name in ARRAYS}
+        np.savez_compressed(written, allow_pickle=False, **arrays)
+        return written.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`."""
+        atomic.write(Path(path), self.to_bytes())
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The table for `[routing]` of an experiment file.
+
+        Its file is in a folder of this user for temporary files; it is copied to the results of a run.
+        """
+        content = self.to_bytes()
+        path = _folder() / f"{self.name}-{hashlib.sha256(content).hexdigest()[:12]}.npz"
+        if not path.exists():
+            atomic.write(path, content)
+        return {"kind": "table", "path": str(path), **self.keys}
+
+
+def _whole(name: str, values: npt.ArrayLike) -> Integers:
+    """Values as an array of whole numbers; all negative ones are -1.
+
+    Raises:
+        ExperimentError: A value is none.
+    """
+    held = np.asarray(values)
+    if held.dtype.kind not in "iuf" or not np.all(held == np.floor(held)) or np.any(held > MOST):
+        shown = held.dtype if held.dtype.kind not in "iuf" else held[(held != np.floor(held)) | (held > MOST)].flat[0]
+        message = f"{shown} is not allowed; whole numbers up to {MOST} are, and -1 for none"
+        raise refuse(name, message)
+    whole: Integers = np.maximum(held, -1).astype(np.int32)
+    return whole
+
+
+def _narrow(values: Integers) -> npt.NDArray[np.signedinteger[Any]]:
+    """The same numbers in as few bytes as they need."""
+    return values.astype(np.min_scalar_type(-max(int(values.max(initial=0)) + 1, 2)), order="C")
+
+
+def _folder() -> Path:
+    """The folder of this user's tables.
+
+    Its name does not change from run to run, as it stands in results.
+
+    Raises:
+        ExperimentError: Somebody else has a folder of this name.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = Path(tempfile.gettempdir()) / f"cutthrough-tables-{user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and folder.stat().st_uid != user:
+        message = f"{folder} belongs to another user; save the table, and name its file"
+        raise refuse("routing", message)
+    return folder
