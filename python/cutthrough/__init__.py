@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cutthrough._core import Experiment, __version__
     from cutthrough.api import Analysis, analyze, check, load, run
-    from cutthrough.errors import ExperimentError, Interrupted, RunError
+    from cutthrough.errors import ExperimentError, Interrupted, RunError, SearchInterrupted
     from cutthrough.mapping import Machine, MappingResult, TaskGraph, evaluate_places, map_tasks
     from cutthrough.results import Results
     from cutthrough.topologies import Dragonfly, FatTree, Mesh, SingleSwitch, Topology, Torus
@@ -35,6 +35,7 @@ __all__ = [
     "Mesh",
     "Results",
     "RunError",
+    "SearchInterrupted",
     "SingleSwitch",
     "TaskGraph",
     "Topology",
@@ -53,7 +54,7 @@ __all__ = [
 _HOMES = {
     "_core": ("Experiment", "__version__"),
     "api": ("Analysis", "analyze", "check", "load", "run"),
-    "errors": ("ExperimentError", "Interrupted", "RunError"),
+    "errors": ("ExperimentError", "Interrupted", "RunError", "SearchInterrupted"),
     "mapping": ("Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
     "results": ("Results",),
     "topologies": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"),

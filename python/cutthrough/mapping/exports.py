@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cutthrough.mapping.mapped import Mapped
 
-__all__ = ["FORMATS", "HOSTED", "has_hosts", "write"]
+__all__ = ["FORMATS", "HOSTED", "check", "has_hosts", "write"]
 
 
 #: The formats that name hosts.
@@ -35,16 +35,25 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
     Raises:
         ExperimentError: There is no such format, or the mapping cannot be written in it.
     """
-    if form not in FORMATS:
-        near = difflib.get_close_matches(form, FORMATS, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        message = f"error: format: there is no `{form}`{hint}\n   = allowed: {', '.join(FORMATS)}"
-        raise ExperimentError(message)
+    check(form)
     names = mapping.machine.node_names() if hosts is None else list(hosts)
     if len(names) < mapping.machine.nodes:
         message = f"error: hosts: {len(names)} hosts are given for {mapping.machine.nodes} nodes"
         raise ExperimentError(message)
     return FORMATS[form](mapping, names)
+
+
+def check(form: str) -> None:
+    """Refuses a format that there is none of.
+
+    Raises:
+        ExperimentError: There is no such format.
+    """
+    if form not in FORMATS:
+        near = difflib.get_close_matches(form, FORMATS, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        message = f"error: format: there is no `{form}`{hint}\n   = allowed: {', '.join(FORMATS)}"
+        raise ExperimentError(message)
 
 
 def has_hosts(mapping: Mapped) -> bool:
