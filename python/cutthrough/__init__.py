@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cutthrough._core import Experiment, __version__
     from cutthrough.api import Analysis, analyze, check, load, run
-    from cutthrough.errors import ExperimentError, Interrupted, RunError, SearchInterrupted
-    from cutthrough.mapping import Machine, MappingResult, TaskGraph, evaluate_places, map_tasks
+    from cutthrough.errors import ExperimentError, Interrupted, RunError
+    from cutthrough.mapping import (
+        Machine,
+        MappingResult,
+        SearchInterrupted,
+        TaskGraph,
+        evaluate_places,
+        map_tasks,
+    )
     from cutthrough.results import Results
     from cutthrough.topologies import Dragonfly, FatTree, Mesh, SingleSwitch, Topology, Torus
 
@@ -54,8 +61,8 @@ __all__ = [
 _HOMES = {
     "_core": ("Experiment", "__version__"),
     "api": ("Analysis", "analyze", "check", "load", "run"),
-    "errors": ("ExperimentError", "Interrupted", "RunError", "SearchInterrupted"),
-    "mapping": ("Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
+    "errors": ("ExperimentError", "Interrupted", "RunError"),
+    "mapping": ("Machine", "MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"),
     "results": ("Results",),
     "topologies": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Topology", "Torus"),
 }

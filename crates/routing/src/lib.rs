@@ -15,7 +15,7 @@ pub use catalogue::RoutingSpec;
 pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle};
 pub use lengths::PathLengths;
 pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};
-pub use pair_paths::{PairPaths, PathFollower};
+pub use pair_paths::{PairPaths, PathFollower, Shares};
 pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 pub use traffic::{OutputLoads, RouterTraffic, Traffic};
 pub use walk::RoutingContractError;

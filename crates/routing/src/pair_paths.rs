@@ -13,6 +13,9 @@ use units::{ChannelId, NodeId};
 use crate::Routing;
 use crate::walk::{Aim, Move, RoutingContractError, Walk, Wiring};
 
+/// Channels in ascending order, each with the share of a flow that takes it.
+pub type Shares = [(ChannelId, f64)];
+
 /// The paths of a topology under a routing. Candidates share a flow evenly, as in `channel_loads`.
 pub struct PairPaths<'a> {
     topology: &'a dyn Topology,
@@ -56,8 +59,7 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Calls with each source (by its index) and the channels between routers that its packets for the destination take, in
-    /// ascending order, each with the share of the packets that take it.
+    /// Calls with each source (by its index) and the channels between routers that its packets for the destination take.
     ///
     /// # Errors
     /// If the routing breaks its contract.
@@ -65,7 +67,7 @@ impl PathFollower<'_> {
         &mut self,
         sources: &[NodeId],
         dst: NodeId,
-        call: &mut dyn FnMut(usize, &[(ChannelId, f64)]),
+        call: &mut dyn FnMut(usize, &Shares),
     ) -> Result<(), RoutingContractError> {
         self.walk.begin(Aim::Node(dst));
         self.starts.clear();

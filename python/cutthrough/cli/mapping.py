@@ -17,8 +17,8 @@ import cutthrough.reports as reports
 from cutthrough.cli.common import JsonOption, complain, err, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import LINE_S, Live
-from cutthrough.errors import ExperimentError, SearchInterrupted
-from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
+from cutthrough.errors import ExperimentError
+from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
 from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
 
@@ -110,7 +110,7 @@ def map_(
         typer.Option(
             min=0.0,
             help="Nominal seconds of each search on one core, counted in steps: the same result on any machine.",
-            show_default="8; less below 500 tasks, more above 20,000",
+            show_default="8; less below 500 tasks, more above 5,000",
         ),
     ] = None,
     time_limit: Annotated[

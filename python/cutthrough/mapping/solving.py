@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
-from cutthrough.errors import Cancelled, ExperimentError, SearchInterrupted
+from cutthrough.errors import Cancelled, ExperimentError
 from cutthrough.mapping.arrays import whole_numbers
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.machines import Machine
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.uint32]
 
-__all__ = ["MappingResult", "Watcher", "evaluate_places", "map_tasks", "strategies"]
+__all__ = ["MappingResult", "SearchInterrupted", "Watcher", "evaluate_places", "map_tasks", "strategies"]
 
 #: The objectives of `auto`.
 OBJECTIVES = ("hop-bytes", "max-channel-load", "both")
@@ -160,6 +160,14 @@ class MappingResult:
         import cutthrough.plots.mapping as pictures
 
         return pictures.figure(self, what, before)
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search for a mapping. `result` is the best mapping that had been found."""
+
+    def __init__(self, result: MappingResult) -> None:
+        super().__init__("interrupted; the best mapping found so far is the attribute `result`")
+        self.result = result
 
 
 def map_tasks(

@@ -1,7 +1,7 @@
 //! The channels that a flow between two places uses, pair by pair: what searches by channel load add and take away.
 
 use rayon::prelude::*;
-use routing::{PairPaths, PathFollower, RoutingContractError, RoutingSpec};
+use routing::{PairPaths, PathFollower, RoutingContractError, RoutingSpec, Shares};
 use topology::Channels;
 use units::NodeId;
 
@@ -151,7 +151,7 @@ impl All<'_> {
         &self,
         follower: &mut PathFollower<'_>,
         dst: usize,
-        call: &mut dyn FnMut(usize, &[(units::ChannelId, f64)]),
+        call: &mut dyn FnMut(usize, &Shares),
     ) -> Result<(), RoutingContractError> {
         follower.follow(&self.nodes, self.nodes[dst], call)
     }
