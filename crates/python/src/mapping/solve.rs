@@ -14,7 +14,7 @@ use super::{Machine, TaskGraph, numbers, words, wrong, wrong_at};
 use crate::errors::Cancelled;
 use crate::topology::doubles;
 
-/// How far a mapping is, and a way to end it early.
+/// How far a search is, and what ends it early.
 #[pyclass(frozen, module = "cutthrough._core")]
 #[derive(Default)]
 pub struct MapProgress {
