@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +91,17 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+def mpirun(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs Open MPI's launcher: that beside this Python, or another; skips where there is none."""
+    launcher = shutil.which("mpirun", path=Path(sys.executable).parent) or shutil.which("mpirun")
+    if launcher is None or importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("mpirun or mpi4py is not installed")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = [launcher, *arguments]
+    environment = {**os.environ, **root}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 def essence(directory: Path) -> dict[str, Any]:

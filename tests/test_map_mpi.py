@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import os
-import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +10,10 @@ import cutthrough as ct
 import pytest
 from cutthrough import latency, mpi
 
+from tests.conftest import mpirun
+
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
@@ -169,14 +168,9 @@ def test_partners_are_near_or_random() -> None:
     assert latency.distant_pairs([0, 0, 1, 1, 2]) == [(0, 2), (0, 4)]
 
 
-def mpirun(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def python_under_mpi(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs Python under MPI; skips where that cannot be."""
-    if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("mpirun or mpi4py is not installed")
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = ["mpirun", "--oversubscribe", "-n", str(processes), sys.executable, *arguments]
-    environment = {**os.environ, **root}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    return mpirun("--oversubscribe", "-n", str(processes), sys.executable, *arguments)
 
 
 def test_mpi_makes_the_grid(tmp_path: Path) -> None:
@@ -191,7 +185,7 @@ def test_mpi_makes_the_grid(tmp_path: Path) -> None:
         "for axis in (0, 1):\n"
         "    assert machine.hops_between_ranks(old[grid.rank], old[grid.Shift(axis, 1)[1]]) == 1\n"
     )
-    ran = mpirun(8, str(program))
+    ran = python_under_mpi(8, str(program))
     assert ran.returncode == 0, ran.stderr
 
 
@@ -200,7 +194,7 @@ def test_mpi_measures_latencies(benchmark: str, tmp_path: Path) -> None:
     """The real thing: a row for each pair and size. Catches a deadlock and a table that its reader does not take."""
     table = tmp_path / "latency.csv"
     options = ["--machine", "torus:2x2", "--cores", "1", "--bytes", "4", "1024", "--messages", "3", "-o", str(table)]
-    ran = mpirun(4, "-m", "cutthrough.latency", benchmark, *options)
+    ran = python_under_mpi(4, "-m", "cutthrough.latency", benchmark, *options)
     assert ran.returncode == 0, ran.stderr
     with table.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

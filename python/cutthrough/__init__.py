@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cutthrough.experiment import Experiment
     from cutthrough.families import Dragonfly, FatTree, Mesh, SingleSwitch, Torus
     from cutthrough.machines import Machine
-    from cutthrough.mapping import MappingResult, TaskGraph, evaluate_places, map_tasks
+    from cutthrough.mapping import MappingResult, SearchInterrupted, TaskGraph, evaluate_places, map_tasks
     from cutthrough.points import Point
     from cutthrough.results import Results
     from cutthrough.routing_tables import RoutingTable
@@ -52,6 +52,7 @@ __all__ = [
     "Results",
     "RoutingTable",
     "RunError",
+    "SearchInterrupted",
     "SingleSwitch",
     "TaskGraph",
     "Topology",
@@ -83,7 +84,7 @@ _HOMES = {
     "experiment": ("Experiment",),
     "families": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"),
     "machines": ("Machine",),
-    "mapping": ("MappingResult", "TaskGraph", "evaluate_places", "map_tasks"),
+    "mapping": ("MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"),
     "points": ("Point",),
     "results": ("Results",),
     "routing_tables": ("RoutingTable",),

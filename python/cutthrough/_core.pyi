@@ -246,15 +246,25 @@ class Machine:
 
 @final
 class MapProgress:
-    """The progress of a search, which can be cancelled."""
+    """The progress of a search, which can be stopped and limited in time."""
 
     def __init__(self) -> None: ...
     @property
     def fraction(self) -> float: ...
     @property
     def phase(self) -> str: ...
-    def cancel(self) -> None:
-        """Makes the mapping raise `Cancelled` soon."""
+    @property
+    def time_decided(self) -> bool:
+        """Whether the allowed time has decided how the search went on, so that another run may find another mapping."""
+
+    def set_time_share(self, share: float) -> None:
+        """Sets the share of the allowed time that has passed."""
+
+    def stop(self) -> None:
+        """Makes the search return soon, with the best mapping found so far, or raise `Cancelled` if there is none."""
+
+def default_budget(graph: TaskGraph) -> float:
+    """The nominal seconds of a search for the mapping of a graph, if none are given."""
 
 def map_tasks(
     graph: TaskGraph,

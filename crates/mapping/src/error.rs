@@ -64,8 +64,8 @@ pub enum MappingError {
         /// What is wrong and what is allowed, as one sentence.
         message: String,
     },
-    /// The user asked to stop.
-    #[error("cancelled")]
+    /// The search was stopped before it had found a mapping.
+    #[error("the search was stopped before it had found a mapping")]
     Cancelled,
 }
 

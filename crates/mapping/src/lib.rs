@@ -17,4 +17,4 @@ pub use machine::{
     RankPlace, blue_gene_partition, parse_allocation,
 };
 pub use metrics::{ChannelUse, Dilation, Measures, PhaseMeasures, channel_use, measure};
-pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch};
+pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch, default_budget};

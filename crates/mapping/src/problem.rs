@@ -36,8 +36,8 @@ pub struct MapSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
-    /// Nominal seconds of search on one core. It is counted in steps, never read from a clock, so that the result is the
-    /// same on any machine. Without it 8 up to 2,000 tasks (less below 500), 1 up to 8,000 and 4 above.
+    /// Nominal seconds of the whole search on one core. It is counted in steps, never read from a clock, so that the result
+    /// is the same on any machine. Without it 8; less below 500 tasks, and more above 5,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
@@ -65,22 +65,31 @@ pub struct Mapping {
     pub place_of: Vec<u32>,
 }
 
-/// Notified of the progress of a search; may cancel it.
+/// Notified of the progress of a search; may end it early.
 pub trait Watch: Sync {
     /// Called with the completed share of the work, 0 to 1, and the name of the current phase.
     fn report(&self, share: f64, doing: &str);
-    /// Whether to stop; the strategy then returns `MappingError::Cancelled`.
-    fn cancelled(&self) -> bool;
+    /// Whether to stop; the strategy then returns the best mapping that it has found, or `MappingError::Cancelled` if it has
+    /// none.
+    fn stopped(&self) -> bool;
+    /// The share of the allowed time that has passed, 0 to 1; 0 where time is not limited. Searches end before it is 1, so
+    /// that their results depend on it.
+    fn time_share(&self) -> f64 {
+        0.0
+    }
+    /// Called when the allowed time, and not the count of steps, decides how a search goes on: another run may then find
+    /// another mapping.
+    fn time_decides(&self) {}
 }
 
-/// A watcher that ignores reports and never cancels.
+/// A watcher that ignores reports and never stops a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Watch for Silent {
     fn report(&self, _share: f64, _doing: &str) {}
 
-    fn cancelled(&self) -> bool {
+    fn stopped(&self) -> bool {
         false
     }
 }
@@ -111,15 +120,17 @@ pub struct Room {
     pub load: f64,
 }
 
+/// The nominal seconds of search for a number of tasks, if none are given.
+pub fn default_budget(tasks: u32) -> f64 {
+    let tasks = f64::from(tasks);
+    // Graphs of more than 20,000 tasks are searched part by part, with 0.4 ms for each task.
+    8.0 * (tasks / 500.0).min(1.0) * (tasks / 5_000.0).clamp(1.0, 4.0).max(tasks / 20_000.0)
+}
+
 impl Problem<'_> {
     /// The nominal seconds of search: the given ones, or a default by the number of tasks.
     pub fn budget(&self) -> f64 {
-        let tasks = self.graph.tasks();
-        self.spec.budget.unwrap_or(match tasks {
-            0..=2_000 => 8.0 * (f64::from(tasks) / 500.0).min(1.0),
-            2_001..=8_000 => 1.0,
-            _ => 4.0,
-        })
+        self.spec.budget.unwrap_or_else(|| default_budget(self.graph.tasks()))
     }
 
     /// The room of a node: its count of tasks, and its load by `imbalance` if there are more tasks than cores.

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use mapping::strategies::{StrategyName, map};
 use mapping::{
@@ -243,7 +244,7 @@ fn the_numbering_of_tasks_does_not_matter() {
         graph
     };
     let machine = machine("torus:8x5x5", 1);
-    let spec = MapSpec { budget: Some(0.5), ..MapSpec::default() };
+    let spec = MapSpec { budget: Some(2.0), ..MapSpec::default() };
     let values: Vec<f64> = (0..3)
         .map(|seed| {
             let graph = shuffled(&graph, seed);
@@ -256,23 +257,41 @@ fn the_numbering_of_tasks_does_not_matter() {
 
 #[test]
 fn the_load_of_the_worst_channel_can_be_lowered() {
-    // Would catch an objective that is ignored, and loads that are not those of the routing: the worst channel carries less
-    // than under the mapping with the least hop-bytes, and nowhere less than the mean of what has to be carried.
+    // Would catch an objective that is ignored, a kind of machine that is not searched, and loads that are not those of the
+    // routing: the worst channel carries less than under the mapping with the least hop-bytes.
     let graph = {
         let mut graph = random_graph(64, 2, 5);
         graph.loads.fill(1.0);
         graph
     };
-    let machine = machine("torus:4x4x4", 1);
-    let of = |objective| {
+    for shape in ["torus:4x4x4", "fat-tree:k=4,n=3", "dragonfly:h=2"] {
+        let machine = machine(shape, 1);
+        // Half of the second budget is for what the first one is for.
+        let of = |objective, budget| {
+            let spec = MapSpec { objective, budget: Some(budget), ..MapSpec::default() };
+            let found = solve(&graph, &machine, &spec, &[]).expect("a mapping");
+            (channel_use(&graph, &machine, &found).expect("loads").max, measure(&graph, &machine, &found).hop_bytes)
+        };
+        let plain = of(Objective::HopBytes, 0.3);
+        let (lowered, both) = (of(Objective::MaxChannelLoad, 0.6), of(Objective::Both, 0.6));
+        assert!(lowered.0 < 0.95 * plain.0, "{shape}: {lowered:?} {plain:?}");
+        assert!(both.0 * both.1 < plain.0 * plain.1, "{shape}: {both:?} {plain:?}");
+    }
+}
+
+#[test]
+fn tasks_in_order_are_not_made_worse_on_trees() {
+    // Would catch a tree that is searched by hop-bytes alone: rings of 16 tasks in order fill the 4 routers of a subtree, where
+    // no channel carries more than the four messages each way between its nodes and the next router's.
+    let graph = stencil(&[8, 8]);
+    let machine = machine("fat-tree:k=4,n=3", 1);
+    let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
+    for objective in [Objective::MaxChannelLoad, Objective::Both] {
         let spec = MapSpec { objective, budget: Some(0.2), ..MapSpec::default() };
         let found = solve(&graph, &machine, &spec, &[]).expect("a mapping");
-        (channel_use(&graph, &machine, &found).expect("loads").max, measure(&graph, &machine, &found).hop_bytes)
-    };
-    let (plain, lowered, both) = (of(Objective::HopBytes), of(Objective::MaxChannelLoad), of(Objective::Both));
-    assert!(lowered.0 < 0.9 * plain.0, "{lowered:?} {plain:?}");
-    assert!(both.0 * both.1 <= plain.0 * plain.1, "{both:?} {plain:?}");
-    assert!(plain.1 <= lowered.1 && plain.1 <= both.1);
+        let load = |mapping| channel_use(&graph, &machine, mapping).expect("loads").max;
+        assert!(load(&found) <= load(&order), "{objective:?}: {} {}", load(&found), load(&order));
+    }
 }
 
 #[test]
@@ -285,23 +304,74 @@ fn more_tasks_than_room_is_one_error() {
     assert!(error.to_string().contains("15"), "{error}");
 }
 
-#[test]
-fn a_watcher_can_stop_every_search() {
-    // Would catch a strategy that cannot be interrupted.
-    struct Stop;
-    impl Watch for Stop {
-        fn report(&self, _share: f64, _doing: &str) {}
-        fn cancelled(&self) -> bool {
-            true
+/// A watcher that stops a search at once, or lets it have some polls as its time.
+struct Limit {
+    polls: u32,
+    asked: AtomicU32,
+    decided: AtomicBool,
+}
+
+impl Limit {
+    fn new(polls: u32) -> Self {
+        Self { polls, asked: AtomicU32::new(0), decided: AtomicBool::new(false) }
+    }
+}
+
+impl Watch for Limit {
+    fn report(&self, _share: f64, _doing: &str) {}
+    fn stopped(&self) -> bool {
+        self.polls == 0
+    }
+    fn time_share(&self) -> f64 {
+        if self.polls == 0 {
+            0.0
+        } else {
+            f64::from(self.asked.fetch_add(1, Ordering::Relaxed)) / f64::from(self.polls)
         }
     }
-    let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
-    for strategy in [StrategyName::Annealing, StrategyName::Bisection, StrategyName::Multilevel, StrategyName::Auto] {
-        let spec = spec(strategy);
-        let problem =
-            Problem { graph: &graph, machine: &machine, spec: &spec, fixed: &[], current: None, watch: &Stop };
-        assert_eq!(map(&problem), Err(MappingError::Cancelled), "{strategy:?}");
+    fn time_decides(&self) {
+        self.decided.store(true, Ordering::Relaxed);
     }
+}
+
+fn watched(graph: &TaskGraph, machine: &Machine, spec: &MapSpec, watch: &Limit) -> Result<Mapping, MappingError> {
+    map(&Problem { graph, machine, spec, fixed: &[], current: None, watch })
+}
+
+#[test]
+fn a_search_that_is_stopped_keeps_the_best_so_far() {
+    // Would catch a search that cannot be interrupted, and one that forgets what it has: tasks in order, at least.
+    let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
+    let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
+    for strategy in [StrategyName::Annealing, StrategyName::Auto, StrategyName::PairwiseExchange, StrategyName::Genetic]
+    {
+        let spec = MapSpec { budget: Some(1e6), ..spec(strategy) };
+        let found = watched(&graph, &machine, &spec, &Limit::new(0)).expect("a mapping");
+        assert!(hops(&graph, &machine, &found) <= hops(&graph, &machine, &order), "{strategy:?}");
+    }
+    for strategy in [StrategyName::Bisection, StrategyName::Multilevel, StrategyName::Greedy] {
+        let stopped = watched(&graph, &machine, &spec(strategy), &Limit::new(0));
+        assert_eq!(stopped, Err(MappingError::Cancelled), "{strategy:?}");
+    }
+}
+
+#[test]
+fn a_search_ends_with_its_time() {
+    // Would catch a budget that outlasts the time, and a temperature that is still high when the time ends: a search of 200
+    // polls reaches what one of as many steps does, and reports that the time has decided.
+    let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
+    let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
+    for objective in [Objective::HopBytes, Objective::Both] {
+        let endless = MapSpec { budget: Some(1e6), objective, ..MapSpec::default() };
+        let limit = Limit::new(200);
+        let found = watched(&graph, &machine, &endless, &limit).expect("a mapping");
+        assert!(limit.decided.load(Ordering::Relaxed));
+        let (reached, before) = (hops(&graph, &machine, &found), hops(&graph, &machine, &order));
+        assert!(reached < 0.8 * before, "{reached} {before}");
+    }
+    let short = Limit::new(1_000_000);
+    watched(&graph, &machine, &spec(StrategyName::Auto), &short).expect("a mapping");
+    assert!(!short.decided.load(Ordering::Relaxed), "the steps ended long before the time");
 }
 
 #[test]

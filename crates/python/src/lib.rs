@@ -20,7 +20,9 @@ mod _core {
     #[pymodule_export]
     use crate::experiment::Experiment;
     #[pymodule_export]
-    use crate::mapping::{Machine, MapProgress, TaskGraph, map_tasks, mapping_catalogue, measure_mapping};
+    use crate::mapping::{
+        Machine, MapProgress, TaskGraph, default_budget, map_tasks, mapping_catalogue, measure_mapping,
+    };
     #[pymodule_export]
     use crate::progress::Progress;
     #[pymodule_export]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field, replace
 from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import Annotated, Any
@@ -12,12 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.reports as reports
-from cutthrough.cli.common import INTERRUPTED, JsonOption, complain, err, out, print_json
-from cutthrough.cli.progress import Live
+from cutthrough.cli.common import JsonOption, complain, err, out, print_json
+from cutthrough.cli.keeping import Signals
+from cutthrough.cli.progress import LINE_S, Live
 from cutthrough.errors import ExperimentError
-from cutthrough.mapping import Machine, MappingResult, TaskGraph, map_tasks
+from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
-from cutthrough.mapping.exports import FORMATS, HOSTED, has_hosts
+from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
 
 __all__ = ["register"]
 
@@ -27,6 +30,8 @@ PICTURES = ("tasks", "hops", "channels")
 LARGEST, LARGEST_SEED = 2**32 - 1, 2**64 - 1
 #: Differences of measures below this share are of no consequence.
 TOLERANCE = 1e-9
+#: What `auto` lowers unless another objective is given, and what it lowers first where time decides.
+DEFAULT_OBJECTIVE, OTHER_OBJECTIVE = "both", "hop-bytes"
 #: The measures by whose product a mapping is better, for each objective.
 MEASURES = {
     "hop-bytes": ("hop_bytes",),
@@ -41,16 +46,21 @@ def register(app: typer.Typer) -> None:
 
 
 class Bar(Live):
-    """A bar for a search; silent if the output is no terminal."""
+    """A bar for a search; where the output is no terminal, a line every few seconds."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
         self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self._task = self._progress.add_task("", total=1.0)
+        self._started = self._written = time.monotonic()
 
     def update(self, fraction: float, phase: str) -> None:
         """Shows the progress of a search (see `solving.Watcher`)."""
         self._progress.update(self._task, completed=fraction, description=phase)
+        now = time.monotonic()
+        if not err.is_terminal and now - self._written >= LINE_S:
+            self._written = now
+            complain(f"{phase}: {fraction:.0%} after {now - self._started:,.0f} s")
 
 
 def map_(
@@ -85,8 +95,12 @@ def map_(
         ),
     ] = "nodes",
     objective: Annotated[
-        str, typer.Option(help="What `auto` chooses by: hop-bytes, max-channel-load or both.")
-    ] = "hop-bytes",
+        str | None,
+        typer.Option(
+            help="What `auto` lowers: hop-bytes, max-channel-load or both, their product.",
+            show_default="both; with --evaluate, hop-bytes as well",
+        ),
+    ] = None,
     imbalance: Annotated[
         float, typer.Option(min=0.0, help="How far a node's load may be above the mean, where tasks share nodes.")
     ] = 0.03,
@@ -95,8 +109,17 @@ def map_(
         float | None,
         typer.Option(
             min=0.0,
-            help="Nominal seconds of search; the same result on any machine.",
-            show_default="8, or less: see the docs",
+            help="Nominal seconds of each search on one core, counted in steps: the same result on any machine.",
+            show_default="8; less below 500 tasks, more above 5,000",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="SECONDS",
+            help="End each search after this time, with the best it has found; another run may find another mapping.",
+            show_default="none",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The seed of all random choices.")] = 1,
@@ -151,7 +174,7 @@ def map_(
 
     Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order, and warns if the
     mapping is worse by either. With --evaluate the fastest is kept, be it the tasks in order. Line i (from 0) of the
-    file is the node of task i.
+    file is the node of task i. Ctrl-C ends the search and keeps the best that it has found.
 
     Examples:
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
@@ -168,48 +191,120 @@ def map_(
         tasks = tasks.shuffled(shuffle)
     where = Machine(machine, cores=cores, rank_order=rank_order, allocation=allocation, node=node)
     options: dict[str, Any] = {
-        "objective": objective,
         "imbalance": imbalance,
         "tasks_per_node": tasks_per_node,
         "budget": budget,
+        "time_limit": time_limit,
         "seed": seed,
     }
     if output is not None and not output.parent.is_dir():
         message = f"error: out: there is no directory {output.parent}"
         raise ExperimentError(message)
+    check(form)
     names = _hosts(hosts, where) if hosts else None
-    pinned = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
-    now = [row[0] for row in _pairs(current, 1)] if current else None
-    try:
-        with Bar() as bar:
-            found = [
-                map_tasks(tasks, where, name, fixed=pinned, current=now, watcher=bar, **options) for name in strategy
-            ]
-            # Tasks in order do not depend on the objective, and nothing but `auto` takes another.
-            default = map_tasks(tasks, where, "identity", fixed=pinned, **options | {"objective": None})
-            beside = [] if "identity" in strategy else [default]
-            links = Links(bandwidth, delay, packet_size, router, buffer)
-            steps = [_step(mapping, links, bar) for mapping in (*found, *beside)] if evaluate else []
-    except KeyboardInterrupt:
-        complain("interrupted: nothing was written")
-        raise typer.Exit(INTERRUPTED) from None
-    best = _best([*found, *beside], steps, objective) if evaluate else _best(found, [], objective)
-    warnings = _warnings(best, default, evaluated=evaluate)
+    options["fixed"] = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
+    options["current"] = [row[0] for row in _pairs(current, 1)] if current else None
+    links = Links(bandwidth, delay, packet_size, router, buffer) if evaluate else None
+    searches = [(name, goal) for name in strategy for goal in _objectives(name, objective, evaluate=evaluate)]
+    search = Search(tasks, where, options)
+    with Signals() as signals:
+        search.run(searches, links)
+    if not search.found:
+        complain("interrupted: no mapping had been found, and nothing was written")
+        raise typer.Exit(signals.status)
+    default, compared = search.default, search.compared
+    best = _best(compared if search.steps else search.found, search.steps, objective or DEFAULT_OBJECTIVE)
+    warnings = _warnings(best, default, evaluated=bool(search.steps))
+    warnings += [f"{mapping.strategy}: {_unrepeatable(mapping)}" for mapping in compared if mapping.ended != "budget"]
     if form in HOSTED and names is None and not has_hosts(best):
         warnings.append(f"{machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names")
-    points = [mapping.to_dict() for mapping in (*found, *beside)]
-    points = [{**point, **step} for point, step in zip(points, steps or [{}] * len(points), strict=True)]
+    points = [mapping.to_dict() for mapping in compared]
+    points = [{**point, **step} for point, step in zip(points, search.steps or [{}] * len(points), strict=True)]
+    for warning in warnings:
+        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     if output is not None:
         best.save(output, form, names)
     if json_output:
-        shown = points if evaluate else points[: len(found)]
+        shown = points if evaluate else points[: len(search.found)]
         print_json({"version": _core.__version__, "points": shown, "kept": best.strategy, "warnings": warnings})
     else:
         _print(best, points, output)
-    for warning in warnings:
-        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    if search.interrupted:
+        complain(f"interrupted: the best mapping found so far is kept{f' in {output}' if output else ''}")
+        raise typer.Exit(signals.status)
     if pictures is not None:
         _draw(best, default, pictures, quiet=json_output)
+
+
+def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
+    """What a strategy is to lower: only `auto` has a choice, and where time decides, it tries two."""
+    if given is not None or strategy != "auto":
+        return [given]
+    return [OTHER_OBJECTIVE, DEFAULT_OBJECTIVE] if evaluate else [DEFAULT_OBJECTIVE]
+
+
+@dataclass
+class Search:
+    """The searches of a command, and what they have found.
+
+    Attributes:
+        graph: The tasks.
+        machine: Where they may run.
+        options: Those of `map_tasks` that all searches share.
+        found: The mappings that have been found.
+        steps: Simulated steps of `compared`, if all have been simulated.
+        interrupted: Whether the user has ended it.
+    """
+
+    graph: TaskGraph
+    machine: Machine
+    options: dict[str, Any]
+    found: list[MappingResult] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def compared(self) -> list[MappingResult]:
+        """What has been found, and tasks in order."""
+        known = any(mapping.strategy == self.default.strategy for mapping in self.found)
+        return self.found if known else [*self.found, self.default]
+
+    def run(self, searches: list[tuple[str, str | None]], links: Links | None) -> None:
+        """Searches by each strategy and objective and, given links, simulates what was found; Ctrl-C ends it."""
+        # Nothing but `auto` takes an objective.
+        self.default = map_tasks(self.graph, self.machine, "identity", **self.options)
+        with Bar() as bar:
+            try:
+                for name, objective in searches:
+                    self._add(
+                        map_tasks(self.graph, self.machine, name, objective=objective, watcher=bar, **self.options),
+                        objective,
+                    )
+                if links is not None:
+                    self.steps = [_step(mapping, links, bar) for mapping in self.compared]
+            except SearchInterrupted as ended:
+                self.found.append(ended.result)
+                self.interrupted = True
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+    def _add(self, mapping: MappingResult, objective: str | None) -> None:
+        """Adds a mapping, unless it is one that the same strategy has found; names objectives where they differ."""
+        name = mapping.strategy
+        for at, other in enumerate(self.found):
+            if other.strategy == name and (other.places == mapping.places).all():
+                return
+            if other.strategy == name and objective is not None:
+                self.found[at] = replace(other, strategy=f"{name} ({OTHER_OBJECTIVE})")
+                mapping = replace(mapping, strategy=f"{name} ({objective})")
+        self.found.append(mapping)
+
+
+def _unrepeatable(mapping: MappingResult) -> str:
+    """Why another run may find another mapping."""
+    if mapping.ended == "interrupt":
+        return "the search was interrupted; another run may find another mapping"
+    return f"the time limit of {mapping.time_limit_s:g} s ended the search; another run may find another mapping"
 
 
 def _graph(graphs: list[str], weights: list[float] | None, seed: int) -> TaskGraph:
@@ -230,6 +325,8 @@ def _step(mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
 def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None) -> None:
     graph, machine = best.graph, best.machine
     out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
+    took = sum(point["wall_s"] for point in points)
+    out.print(f"Budget: {best.budget_s:g} nominal s a search; {took:,.1f} s in all", markup=False, soft_wrap=True)
     out.print(reports.mapping_table(points))
     for point in points:
         hottest = point.get("step_hottest_channels")

@@ -8,6 +8,6 @@
 
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import TaskGraph
-from cutthrough.mapping.solving import MappingResult, evaluate_places, map_tasks
+from cutthrough.mapping.solving import MappingResult, SearchInterrupted, evaluate_places, map_tasks
 
-__all__ = ["Machine", "MappingResult", "TaskGraph", "evaluate_places", "map_tasks"]
+__all__ = ["Machine", "MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"]

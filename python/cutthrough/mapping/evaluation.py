@@ -11,7 +11,7 @@ import cutthrough.api as api
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cutthrough.mapping.graphs import TaskGraph
     from cutthrough.mapping.mapped import Mapped
@@ -61,14 +61,14 @@ def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict
         links: What is assumed of the network.
 
     Raises:
-        ExperimentError: A graph with multicasts that was made from arrays cannot be written to a file.
+        ExperimentError: A graph with multicasts or reductions that is no file and no generator cannot be written.
     """
     topology = mapping.machine.topology
     if topology is None:
         (directory / "machine.edges").write_text(mapping.machine.edge_list(), encoding="utf-8")
         topology = {"kind": "file", "path": str((directory / "machine.edges").resolve())}
     placement = mapping.save(directory / "placement.txt")
-    source = mapping.graph.source or {"graph": _write(mapping.graph, directory)}
+    source = mapping.graph.source or _write(mapping.graph, directory)
     named: dict[str, Any] = {"graph": _resolved(source["graph"])}
     if source.get("next_graphs"):
         named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
@@ -107,21 +107,32 @@ def _resolved(graph: str) -> str:
     return str(Path(graph).resolve()) if Path(graph).is_file() else graph
 
 
-def _write(graph: TaskGraph, directory: Path) -> str:
-    """Writes the arcs and the loads of a graph as a list of edges; returns the path."""
+def _write(graph: TaskGraph, directory: Path) -> dict[str, Any]:
+    """Writes arcs and loads of a graph as lists of edges, one for each phase; returns how an experiment names them."""
     phases = graph.about["phases"]
-    if len(phases) > 1 or any(phase["groups"] for phase in phases):
+    if any(phase["groups"] for phase in phases):
         message = (
-            "a graph of several phases or with multicasts can be simulated only where it is named, by "
-            "generators or files, and numbered anew once at most"
+            "a graph with multicasts or reductions can be simulated only where it is named, by generators or "
+            "files, and numbered anew once at most"
         )
         raise refuse("", message)
     arcs = graph.arcs()
-    rows = zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True)
+    rows = list(zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True))
+    # Loads of graphs over the same tasks add up: the first has them all.
+    loads, first, paths = graph.loads.tolist(), 0, []
+    for number, phase in enumerate(phases):
+        path = directory / f"graph-{number}.csv"
+        path.write_text(_edges(rows[first : first + phase["arcs"]], loads), encoding="utf-8")
+        paths.append(str(path))
+        first += phase["arcs"]
+        loads = [0.0] * len(loads)
+    return {"graph": paths[0], "next_graphs": paths[1:]}
+
+
+def _edges(rows: Sequence[tuple[int, int, int]], loads: Sequence[float]) -> str:
+    """A list of edges, and the loads that are not 1."""
     lines = [f"{one},{other},{size}\n" for one, other, size in rows]
     # The last task is named in any case, so that none is lost that has no arcs.
-    last = graph.tasks - 1
-    lines += [f"task,{task},{load!r}\n" for task, load in enumerate(graph.loads.tolist()) if load != 1 or task == last]
-    path = directory / "graph.csv"
-    path.write_text("".join(lines), encoding="utf-8")
-    return str(path)
+    last = len(loads) - 1
+    lines += [f"task,{task},{load!r}\n" for task, load in enumerate(loads) if load != 1 or task == last]
+    return "".join(lines)

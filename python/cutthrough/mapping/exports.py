@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cutthrough.mapping.mapped import Mapped
 
-__all__ = ["FORMATS", "HOSTED", "has_hosts", "write"]
+__all__ = ["FORMATS", "HOSTED", "check", "has_hosts", "write"]
 
 
 #: The formats that name hosts.
@@ -35,16 +35,24 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
     Raises:
         ExperimentError: There is no such format, or the mapping cannot be written in it.
     """
-    if form not in FORMATS:
-        near = difflib.get_close_matches(form, FORMATS, 1)
-        hint = f"did you mean `{near[0]}`?" if near else None
-        message = f"there is no `{form}`"
-        raise refuse("format", message, allowed=list(FORMATS), help=hint)
+    check(form)
     names = mapping.machine.node_names() if hosts is None else list(hosts)
     if len(names) < mapping.machine.nodes:
         message = f"{len(names)} hosts are given for {mapping.machine.nodes} nodes"
         raise refuse("hosts", message)
     return FORMATS[form](mapping, names)
+
+
+def check(form: str) -> None:
+    """Refuses a format that there is none of.
+
+    Raises:
+        ExperimentError: There is no such format.
+    """
+    if form not in FORMATS:
+        near = difflib.get_close_matches(form, FORMATS, 1)
+        hint = f"did you mean `{near[0]}`?" if near else None
+        raise refuse("format", f"there is no `{form}`", allowed=list(FORMATS), help=hint)
 
 
 def has_hosts(mapping: Mapped) -> bool:

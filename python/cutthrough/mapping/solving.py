@@ -17,6 +17,7 @@ import numpy as np
 import cutthrough._core as _core
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
+from cutthrough.errors import Cancelled
 from cutthrough.faults import refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.uint32]
 
-__all__ = ["MappingResult", "Watcher", "evaluate_places", "map_tasks", "strategies"]
+__all__ = ["MappingResult", "SearchInterrupted", "Watcher", "evaluate_places", "map_tasks", "strategies"]
 
 #: The objectives of `auto`.
 OBJECTIVES = ("hop-bytes", "max-channel-load", "both")
-#: Seconds between polls of a running search.
-TICK_S = 0.1
+#: Seconds between polls of a running search; of a limited time at most this share.
+TICK_S, TICK_SHARE = 0.1, 0.05
+#: The largest budget and time limit, in seconds: a day.
+LONGEST_S = 86400.0
 
 
 class Watcher(Protocol):
@@ -63,6 +66,10 @@ class MappingResult:
         strategy: The name of the strategy that placed them.
         places: The place of each task: an index into the machine's allocated nodes.
         wall_s: Seconds that the strategy took.
+        budget_s: The nominal seconds of search that it was given; they are counted in steps.
+        time_limit_s: The seconds that it was allowed, if they were limited.
+        ended: What ended the search: its `budget`, the `time limit` or an `interrupt`. Only with the first the same
+            search finds the same mapping again.
     """
 
     graph: TaskGraph
@@ -70,6 +77,9 @@ class MappingResult:
     strategy: str
     places: Integers = field(repr=False)
     wall_s: float
+    budget_s: float = 0.0
+    time_limit_s: float | None = None
+    ended: str = "budget"
 
     @cached_property
     def _measured(self) -> tuple[dict[str, Any], bytes]:
@@ -95,7 +105,13 @@ class MappingResult:
         """What `cutthrough map --json` prints of a mapping."""
         names = {"graph": self.graph.name, "machine": self.machine.name}
         sizes = {"tasks": self.graph.tasks, "nodes": self.machine.nodes}
-        return {"strategy": self.strategy, **names, **sizes, **self.measures, "wall_s": self.wall_s}
+        search = {
+            "budget_s": self.budget_s,
+            "time_limit_s": self.time_limit_s,
+            "ended": self.ended,
+            "reproducible": self.ended == "budget",
+        }
+        return {"strategy": self.strategy, **names, **sizes, **self.measures, **search, "wall_s": self.wall_s}
 
     def export(self, form: str, hosts: Sequence[str] | None = None) -> str:
         """The mapping in a format that a launcher reads; see `cutthrough.mapping.exports`.
@@ -150,6 +166,14 @@ class MappingResult:
         return pictures.figure(self, what, before)
 
 
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search for a mapping. `result` is the best mapping that had been found."""
+
+    def __init__(self, result: MappingResult) -> None:
+        super().__init__("interrupted; the best mapping found so far is the attribute `result`")
+        self.result = result
+
+
 def map_tasks(
     graph: TaskGraph | str,
     machine: Machine | Topology | str,
@@ -169,18 +193,21 @@ def map_tasks(
         fixed: Tasks whose place is given: task to place (index into the machine's allocated nodes).
         current: The places of the tasks now, for strategies that move few of them.
         watcher: Notified of the progress of the search. Without it there is a bar in notebooks, and nothing elsewhere.
-        options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
+        options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference. And
+            `time_limit`, in seconds of the clock: a search that has not ended then returns the best that it has found,
+            which another run need not find again.
 
     Raises:
-        ExperimentError: The tasks do not fit, or an option is wrong.
-        KeyboardInterrupt: Ctrl-C was pressed; the search has stopped.
+        ExperimentError: The tasks do not fit, an option is wrong, or nothing was found in the time.
+        SearchInterrupted: Ctrl-C was pressed; it has the best mapping found so far.
+        KeyboardInterrupt: Ctrl-C was pressed before a mapping was found.
     """
     graph = TaskGraph(graph) if isinstance(graph, str) else graph
     machine = machine if isinstance(machine, Machine) else Machine(machine)
-    budget = options.get("budget") or 0.0
-    if not (math.isfinite(budget) and budget >= 0.0):
-        message = f"{budget} is no number of seconds from 0 that is not infinite"
-        raise refuse("budget", message)
+    limit = _seconds("time_limit", options.pop("time_limit", None))
+    if limit == 0.0:
+        raise refuse("time_limit", "0 s is no time; allowed: more than 0")
+    budget = _seconds("budget", options.get("budget"))
     _check("strategy", strategy, strategies())
     _check("objective", options.get("objective") or OBJECTIVES[0], OBJECTIVES)
     for key, least in (("tasks_per_node", 1), ("seed", 0)):
@@ -190,11 +217,27 @@ def map_tasks(
     places = None if current is None else _places("current", current, graph, machine).tobytes()
     pinned = _pinned(fixed or {}, graph, machine)
     start = time.perf_counter()
-    found = _solve(
+    found, ended = _solve(
         lambda progress: _core.map_tasks(graph._core, machine._core, json.dumps(spec), pinned, places, progress),
         watcher or notebooks.search_bar(),
+        limit,
     )
-    return MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), time.perf_counter() - start)
+    wall = time.perf_counter() - start
+    nominal = _core.default_budget(graph._core) if budget is None else budget
+    result = MappingResult(graph, machine, strategy, np.frombuffer(found, np.uint32), wall, nominal, limit, ended)
+    if ended == "interrupt":
+        raise SearchInterrupted(result)
+    return result
+
+
+def _seconds(key: str, value: float | None) -> float | None:
+    """A number of seconds, checked."""
+    if value is None:
+        return None
+    if not (math.isfinite(value) and 0.0 <= value <= LONGEST_S):
+        message = f"{value} is no number of seconds from 0 to {LONGEST_S:.0f} that is not infinite"
+        raise refuse(key, message)
+    return float(value)
 
 
 def _check(key: str, value: str, known: Sequence[str]) -> None:
@@ -234,18 +277,32 @@ def _pinned(fixed: Mapping[int, int], graph: TaskGraph, machine: Machine) -> lis
     return sorted(zip(task, place, strict=True))
 
 
-def _solve(work: Any, watcher: Watcher | None) -> bytes:
-    """Runs a search in a thread of its own, so that Ctrl-C ends it."""
+def _solve(work: Any, watcher: Watcher | None, limit: float | None) -> tuple[bytes, str]:
+    """Runs a search in a thread of its own, so that Ctrl-C and time can end it; returns places, and what ended it."""
     progress = _core.MapProgress()
+    start = time.monotonic()
+    tick = TICK_S if limit is None else min(TICK_S, limit * TICK_SHARE)
+    interrupted = False
     with ThreadPoolExecutor(1, thread_name_prefix="map") as pool:
         future = pool.submit(work, progress)
         try:
-            while not wait([future], timeout=TICK_S).done:
+            while not wait([future], timeout=tick).done:
+                if limit is not None:
+                    progress.set_time_share(min((time.monotonic() - start) / limit, 1.0))
                 if watcher is not None:
                     watcher.update(progress.fraction, progress.phase)
+        except KeyboardInterrupt:
+            interrupted = True
+            progress.stop()
         except BaseException:
-            progress.cancel()
-            wait([future])
+            progress.stop()
             raise
+    try:
         found: bytes = future.result()
-        return found
+    except Cancelled:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise refuse("time_limit", f"no mapping was found within {limit:g} s") from None
+    if interrupted:
+        return found, "interrupt"
+    return found, "time limit" if progress.time_decided else "budget"

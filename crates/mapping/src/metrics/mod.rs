@@ -2,10 +2,11 @@
 
 mod channels;
 mod messages;
+mod paths;
 
-pub(crate) use channels::Walker;
 pub use channels::{ChannelUse, channel_use};
 pub(crate) use messages::each_message;
+pub(crate) use paths::{GridPaths, Paths, TablePaths};
 
 use std::collections::BTreeSet;
 

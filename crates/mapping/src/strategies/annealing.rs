@@ -11,6 +11,7 @@ use units::Draw;
 
 use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};
+use super::pace::Pace;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
 /// The share of rising changes that is accepted at first if the search starts from an arbitrary mapping.
@@ -21,12 +22,13 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     let start = super::simple::identity(problem)?;
     let affinity = Affinity::new(problem.graph);
     let steps = steps_for(problem.budget(), &affinity);
-    let schedule = Schedule { steps, acceptance: FROM_SCRATCH, seed: problem.spec.seed };
+    let schedule = Schedule { steps, acceptance: FROM_SCRATCH, until: 1.0, seed: problem.spec.seed };
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }
 
-/// Evaluations of an exchange between tasks of six partners in a nominal second.
-pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
+/// Evaluations of an exchange between tasks of six partners in a nominal second: what a core of 2.5 GHz does where prices are
+/// kept and others share its caches.
+pub(crate) const STEPS_PER_SECOND: f64 = 2.5e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;
 /// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
@@ -36,6 +38,8 @@ const PRICED: u64 = 3;
 const RENEWED: u64 = 16;
 /// A rise of so many temperatures is never accepted (probability below 1e-8).
 const FREEZING: f64 = 18.0;
+/// The share of the search after which only changes that lower hop-bytes are accepted.
+const DESCENT: f64 = 0.98;
 /// Proposals from which the first temperature is determined.
 const SAMPLES: usize = 2000;
 
@@ -63,6 +67,8 @@ pub(crate) struct Schedule {
     pub(crate) steps: u64,
     /// The share of proposals that rise which is accepted at first; 0 descends only.
     pub(crate) acceptance: f64,
+    /// The share of the allowed time at which to end.
+    pub(crate) until: f64,
     /// The stream.
     pub(crate) seed: u64,
 }
@@ -129,7 +135,7 @@ impl HopsView for Anneal<'_> {
             draw: Fast::new(schedule.seed, 1),
         };
         let before = search.layout.total();
-        search.run(schedule, watch)?;
+        search.run(schedule, watch);
         let better = search.layout.total() < before;
         Ok(if better { search.layout.places().to_vec() } else { start.to_vec() })
     }
@@ -183,19 +189,24 @@ struct Search<'a, M> {
 }
 
 impl<M: Metric> Search<'_, M> {
-    fn run(&mut self, schedule: Schedule, watch: &dyn Watch) -> Result<(), MappingError> {
+    /// Anneals until the steps are made, the time is over or the watcher stops it.
+    fn run(&mut self, schedule: Schedule, watch: &dyn Watch) {
         let (first, last) = self.temperatures(schedule.acceptance);
         let rounds = schedule.steps.div_ceil(POLL_INTERVAL).max(1);
         let cooling = if first > 0.0 { libm::pow(last / first, 1.0 / rounds as f64) } else { 0.0 };
+        let pace = Pace::until(schedule.until, watch);
         let mut temperature = first;
         let (mut accepted, mut priced) = (1.0, false);
         for round in 0..rounds {
-            if watch.cancelled() {
-                return Err(MappingError::Cancelled);
+            let made = round as f64 / rounds as f64;
+            let Some(share) = pace.share(made, "annealing") else { return };
+            if share > made && first > 0.0 {
+                // The time ends before the steps do.
+                temperature = first * libm::pow(last / first, share);
             }
-            watch.report(round as f64 / rounds as f64, "annealing");
             // The last rounds only descend.
-            let now = if (round + 1) * 50 > rounds * 49 { 0.0 } else { temperature };
+            let descends = (round + 1) * 50 > rounds * 49 || share > DESCENT;
+            let now = if descends { 0.0 } else { temperature };
             if accepted < SELDOM && round % RENEWED == 0 {
                 priced = self.layout.keep_prices();
             }
@@ -204,7 +215,6 @@ impl<M: Metric> Search<'_, M> {
             accepted = done as f64 / steps.max(1) as f64;
             temperature *= cooling;
         }
-        Ok(())
     }
 
     /// The first temperature, at which a share of rising proposals is accepted on average, and the last.

@@ -3,8 +3,8 @@
 //! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, the
 //! strategies for an application if the graph has its arrays or positions, and several bisections. The best two are
 //! annealed. All are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the result does not
-//! depend on threads. With an objective that counts the most loaded channel, the best by hop-bytes is searched further by
-//! channel loads (on tori and meshes), and the best of all mappings by the objective is chosen.
+//! depend on threads. With an objective that counts the most loaded channel, the best by the objective and the best by
+//! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen.
 
 use rayon::prelude::*;
 
@@ -12,9 +12,10 @@ use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::applications::namd::{self, Scheme};
 use super::applications::openatom;
+use super::channel_load::Lowering;
 use super::cost::cost;
-use super::{bisection, channel_load, embedding, geometric, greedy, grids, parts, simple};
-use crate::{Mapping, MappingError, Objective, Problem, Room, channel_use};
+use super::{bisection, embedding, geometric, greedy, grids, parts, simple};
+use crate::{ChannelUse, Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
 const BISECTIONS: u64 = 8;
@@ -22,13 +23,16 @@ const BISECTIONS: u64 = 8;
 const MANY: usize = 400_000;
 /// Tasks up to which a graph is searched as a whole.
 const WHOLE: u32 = 20_000;
-/// Steps for each task of a larger one, at least, and rounds over its parts.
-const STEPS_PER_TASK: u64 = 1000;
+/// Rounds over the parts of a larger one.
 const ROUNDS: usize = 4;
 /// Candidates that are refined.
 const REFINED: usize = 2;
 /// The share of the budget that is spent on improving foldings.
 const POLISH: f64 = 0.125;
+/// Candidates whose channel loads are lowered.
+const LOWERED: usize = 3;
+/// The share of the budget that is spent on lowering channel loads, if the objective counts them.
+const LOWERING: f64 = 0.5;
 /// The share of rising changes that is accepted at first where the start is good.
 const ACCEPTANCE: f64 = 0.06;
 
@@ -44,7 +48,7 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
         // Where a large graph has been folded, a bisection takes long and is never better.
         if folding.is_infinite() || work.affinity.tasks() <= WHOLE {
-            ranked.extend(work.priced(work.bisections()?));
+            ranked.extend(work.priced(work.unless_stopped(work.bisections())?));
             rank(&mut ranked);
         }
         // A folding is usually a local optimum: a short search shows whether it is.
@@ -78,17 +82,33 @@ struct Work<'a> {
     problem: &'a Problem<'a>,
     affinity: Affinity,
     room: Room,
+    /// Nominal seconds of annealing and of lowering channel loads.
+    annealing: f64,
+    lowering: f64,
 }
 
 impl<'a> Work<'a> {
     fn new(problem: &'a Problem<'a>) -> Result<Self, MappingError> {
-        Ok(Self { problem, affinity: Affinity::new(problem.graph), room: problem.room()? })
+        let counts_channels = problem.spec.objective != Objective::HopBytes;
+        let lowering = if counts_channels { LOWERING * problem.budget() } else { 0.0 };
+        let (affinity, room) = (Affinity::new(problem.graph), problem.room()?);
+        Ok(Self { problem, affinity, room, annealing: problem.budget() - lowering, lowering })
     }
 
     /// The baselines: `auto` is never worse than them.
     fn baselines(&self) -> Result<Vec<Mapping>, MappingError> {
-        let greedy = greedy::place_greedily(self.problem, &self.affinity, self.room)?;
-        Ok(vec![simple::identity(self.problem)?, simple::random(self.problem)?, greedy])
+        let greedy = greedy::place_greedily(self.problem, &self.affinity, self.room).map(|found| vec![found]);
+        let mut found = vec![simple::identity(self.problem)?, simple::random(self.problem)?];
+        found.extend(self.unless_stopped(greedy)?);
+        Ok(found)
+    }
+
+    /// What a step has found; nothing if the watcher has stopped it, so that what was found before is kept.
+    fn unless_stopped(&self, found: Result<Vec<Mapping>, MappingError>) -> Result<Vec<Mapping>, MappingError> {
+        match found {
+            Err(MappingError::Cancelled) => Ok(Vec::new()),
+            found => found,
+        }
     }
 
     /// Foldings, if the graph is a grid.
@@ -123,40 +143,66 @@ impl<'a> Work<'a> {
     }
 
     fn refine_parts(&self, start: Mapping, share: f64) -> Result<Mapping, MappingError> {
-        let least = STEPS_PER_TASK * u64::from(self.affinity.tasks());
-        let steps = (steps_for(self.problem.budget(), &self.affinity).max(least) as f64 * share) as u64;
-        let schedule = Schedule { steps, acceptance: ACCEPTANCE, seed: self.problem.spec.seed };
+        let steps = (steps_for(self.annealing, &self.affinity) as f64 * share) as u64;
+        let schedule = self.schedule(steps, 0);
         parts::anneal_parts(self.problem, &self.affinity, self.room, start, schedule, ROUNDS)
     }
 
     fn refine_wholes(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
-        let steps = (steps_for(self.problem.budget(), &self.affinity) as f64 * share) as u64;
+        let refined = ranked.len().min(REFINED);
+        let steps = (steps_for(self.annealing / refined as f64, &self.affinity) as f64 * share) as u64;
         let anneal = |(number, (_, start)): (usize, &(f64, Mapping))| {
-            let seed = self.problem.spec.seed.wrapping_add(number as u64);
-            let schedule = Schedule { steps, acceptance: ACCEPTANCE, seed };
-            anneal(self.problem, &self.affinity, self.room, start, schedule)
+            anneal(self.problem, &self.affinity, self.room, start, self.schedule(steps, number as u64))
         };
-        ranked[..ranked.len().min(REFINED)].par_iter().enumerate().map(anneal).collect()
+        ranked[..refined].par_iter().enumerate().map(anneal).collect()
+    }
+
+    /// The schedule of a search with good starts, of several the one with a number.
+    fn schedule(&self, steps: u64, number: u64) -> Schedule {
+        let seed = self.problem.spec.seed.wrapping_add(number);
+        // Time is shared as the budget is.
+        let until = self.annealing / self.problem.budget().max(f64::MIN_POSITIVE);
+        Schedule { steps, acceptance: ACCEPTANCE, until, seed }
     }
 
     /// The best by the objective: of mappings that are sorted by hop-bytes the first, or the one with the least load of a
     /// channel, or with the least product of the two; ties go to fewer hop-bytes.
     fn choose(&self, mut ranked: Vec<(f64, Mapping)>) -> Result<Mapping, MappingError> {
-        let objective = self.problem.spec.objective;
-        if objective == Objective::HopBytes {
+        if self.problem.spec.objective == Objective::HopBytes {
             return Ok(ranked.swap_remove(0).1);
         }
-        let lowered = channel_load::lower(self.problem, &self.affinity, self.room, &ranked[0].1)?;
-        ranked.extend(self.priced(vec![lowered]));
+        let (order, lowest) = self.by_objective(&ranked)?;
+        if lowest {
+            return Ok(ranked.swap_remove(order[0]).1);
+        }
+        // Good starts of different kinds: by the objective, by hop-bytes, and what is next.
+        let mut starts: Vec<Mapping> = Vec::new();
+        for at in [order[0], 0].into_iter().chain(order[1..].iter().copied()) {
+            if starts.len() < LOWERED && !starts.contains(&ranked[at].1) {
+                starts.push(ranked[at].1.clone());
+            }
+        }
+        let budget = self.lowering / starts.len() as f64;
+        let lowering = Lowering { problem: self.problem, affinity: &self.affinity, room: self.room, budget };
+        ranked.extend(self.priced(lowering.lower(&starts)?));
         rank(&mut ranked);
-        let value = |(hop_bytes, mapping): &(f64, Mapping)| {
-            let largest = channel_use(self.problem.graph, self.problem.machine, mapping)?.max;
-            Ok(if objective == Objective::Both { largest * hop_bytes } else { largest })
-        };
-        let values: Result<Vec<f64>, MappingError> = ranked.iter().map(value).collect();
-        let values = values?;
-        let best = (0..ranked.len()).min_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
-        Ok(ranked.swap_remove(best.unwrap_or(0)).1)
+        let (order, _) = self.by_objective(&ranked)?;
+        Ok(ranked.swap_remove(order[0]).1)
+    }
+
+    /// Mappings that are sorted by hop-bytes, in the order of an objective that counts channels; and whether none can be
+    /// better than the best: where no mapping has fewer hop-bytes, and its load is even.
+    fn by_objective(&self, ranked: &[(f64, Mapping)]) -> Result<(Vec<usize>, bool), MappingError> {
+        let Problem { graph, machine, spec, .. } = self.problem;
+        let used = |(_, mapping): &(f64, Mapping)| channel_use(graph, machine, mapping);
+        let used: Result<Vec<ChannelUse>, MappingError> = ranked.par_iter().map(used).collect();
+        let used = used?;
+        let value = |at: usize| used[at].max * if spec.objective == Objective::Both { ranked[at].0 } else { 1.0 };
+        let mut order: Vec<usize> = (0..ranked.len()).collect();
+        order.sort_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));
+        let best = order[0];
+        let even = used[best].max <= used[best].mean * (1.0 + 1e-9);
+        Ok((order, even && ranked[best].0 <= self.floor() * (1.0 + 1e-12)))
     }
 
     /// Mappings with their costs, cheapest first.

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::affinity::Affinity;
 use super::domains::{halve, middle};
+use super::pace::is_over;
 use super::partition::{FREE, Limits, Piece, bisect};
 use crate::{Mapping, MappingError, Problem, Room};
 
@@ -99,7 +100,7 @@ impl<'a> State<'a> {
         let depths = libm::ceil(libm::log2(f64::from(places.max(2))));
         let mut depth = 0_u32;
         while !parts.is_empty() {
-            if problem.watch.cancelled() {
+            if is_over(problem.watch) {
                 return Err(MappingError::Cancelled);
             }
             problem.watch.report(f64::from(depth) / depths, "bisection");

@@ -1,167 +1,112 @@
-//! Lowering the load of the most loaded channel, on tori and meshes.
+//! Lowering the load of the most loaded channel, on any machine.
 //!
-//! The largest load alone has no slope: few exchanges change it. So the search lowers the sum of a high power of all
-//! loads, which is near its largest term; loads are kept exactly while tasks move, under the routing that the simulator
-//! uses. A step moves a task near one of its partners, or exchanges it with one there, and is undone unless the sum
-//! falls (for `both`: the product of its root and hop-bytes). The result is judged by the exact largest load.
+//! The search lowers the root of the sum of a high power of all loads (`meter`), which is near the largest one and, unlike
+//! it, has a slope; loads are kept exactly while tasks move, under the routing by which mappings are measured. A step moves a task near
+//! one of its partners, or exchanges it with one there. A change that raises the value by less than a threshold is kept too
+//! (threshold accepting, Dueck and Scheuer 1990); the threshold falls to nothing. The result is judged by the exact largest load.
 
-use topology::Channels;
+use rayon::prelude::*;
 use units::Draw;
 
 use super::affinity::Affinity;
 use super::annealing::Fast;
 use super::layout::{Change, Layout, Near, Site};
-use crate::metrics::{Walker, each_message};
-use crate::{GridHops, Hops, HopsView, Mapping, MappingError, Metric, Objective, Problem, Room, with_metric};
+use super::meter::Meter;
+use super::pace::Pace;
+use crate::metrics::{GridPaths, Paths, TablePaths};
+use crate::{Hops, HopsView, Mapping, MappingError, Metric, Objective, Problem, Room, with_metric};
 
-/// The power of loads that is summed.
-const POWER: i32 = 8;
-/// Steps in a nominal second.
-const STEPS_PER_SECOND: f64 = 4e5;
+/// Changes of the load of a channel in a nominal second.
+const UPDATES_PER_SECOND: f64 = 5e7;
+/// What a step costs beside them, in as many, and the times that it adds or takes away all that a task sends and receives: two
+/// tasks are taken away and added and, mostly, put back.
+const UPDATES_PER_STEP: f64 = 20.0;
+const TASKS_PER_STEP: f64 = 8.0;
 /// Steps between two polls of the watcher, at which the sum is also recomputed.
-const POLL_INTERVAL: u64 = 4096;
+const POLL_INTERVAL: u64 = 1024;
+/// By which share a change may raise the value at first.
+const THRESHOLD: f64 = 0.005;
+/// The share of the steps in which the threshold falls to nothing.
+const FALLING: f64 = 0.8;
 
-/// A mapping with less on the most loaded channel, or the same one; on machines that are no grid always the same.
-pub(crate) fn lower(
-    problem: &Problem<'_>,
-    affinity: &Affinity,
-    room: Room,
-    start: &Mapping,
-) -> Result<Mapping, MappingError> {
-    let Hops::Grid(grid) = problem.machine.hops() else { return Ok(start.clone()) };
-    let place_of = with_metric(problem.machine.hops(), Lower { problem, affinity, room, start, grid })?;
-    Ok(Mapping { place_of })
+/// A search for mappings with less on the most loaded channel.
+pub(crate) struct Lowering<'a> {
+    /// What is mapped.
+    pub(crate) problem: &'a Problem<'a>,
+    /// Its weights.
+    pub(crate) affinity: &'a Affinity,
+    /// What a node takes.
+    pub(crate) room: Room,
+    /// Nominal seconds for each start.
+    pub(crate) budget: f64,
 }
 
-struct Lower<'a> {
-    problem: &'a Problem<'a>,
-    affinity: &'a Affinity,
-    room: Room,
-    start: &'a Mapping,
-    grid: &'a GridHops,
+impl Lowering<'_> {
+    /// What is found from each start; nothing where the machine has more paths than are kept.
+    ///
+    /// # Errors
+    /// If the topology's default routing cannot be built.
+    pub(crate) fn lower(&self, starts: &[Mapping]) -> Result<Vec<Mapping>, MappingError> {
+        let machine = self.problem.machine;
+        Ok(match machine.hops() {
+            Hops::Grid(grid) => self.lower_by(starts, &GridPaths::new(machine, grid)),
+            Hops::Table(table) => match TablePaths::new(machine, table)? {
+                Some(paths) => self.lower_by(starts, &paths),
+                None => Vec::new(),
+            },
+        })
+    }
+
+    fn lower_by<P: Paths>(&self, starts: &[Mapping], paths: &P) -> Vec<Mapping> {
+        let lower = |start: &Mapping| Mapping {
+            place_of: with_metric(self.problem.machine.hops(), From { work: self, start: &start.place_of, paths }),
+        };
+        starts.par_iter().map(lower).collect()
+    }
 }
 
-impl HopsView for Lower<'_> {
-    type Output = Result<Vec<u32>, MappingError>;
+/// The search from one start.
+struct From<'a, P> {
+    work: &'a Lowering<'a>,
+    start: &'a [u32],
+    paths: &'a P,
+}
+
+impl<P: Paths> HopsView for From<'_, P> {
+    type Output = Vec<u32>;
 
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
-        let Self { problem, affinity, room, start, grid } = self;
+        let Self { work: &Lowering { problem, affinity, room, budget }, start, paths } = self;
         let places: Vec<u32> = (0..problem.machine.places()).collect();
         let site = Site::of(problem, &places, room);
-        let layout = Layout::new(&site, affinity, metric, &start.place_of);
+        let layout = Layout::new(&site, affinity, metric, start);
         let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
         if movable.is_empty() || places.len() < 2 {
-            return Ok(start.place_of.clone());
+            return start.to_vec();
         }
-        let channels = Channels::new(&**problem.machine.topology());
-        let meter = Meter::new(problem, Walker { channels: &channels, grid }, &start.place_of);
-        let near = Near::of(problem.machine);
-        let draw = Fast::new(problem.spec.seed, 6);
-        let both = problem.spec.objective == Objective::Both;
-        let hop_bytes = layout.total();
-        let mut search = Search { affinity, layout, meter, movable, near, draw, both, hop_bytes };
-        let steps = (problem.budget() * STEPS_PER_SECOND) as u64;
-        for step in 0..steps {
-            if step % POLL_INTERVAL == 0 {
-                if problem.watch.cancelled() {
-                    return Err(MappingError::Cancelled);
-                }
-                problem.watch.report(step as f64 / steps as f64, "lowering channel loads");
-                search.meter.add_up();
-            }
-            search.step();
-        }
-        Ok(search.layout.places().to_vec())
-    }
-}
-
-/// The loads of all channels, and the sum of their powers.
-struct Meter<'a> {
-    walker: Walker<'a>,
-    /// Messages by their ends: row t of task t has (the other task, bytes, whether t sends).
-    first: Vec<u32>,
-    ends: Vec<(u32, f64, bool)>,
-    load: Vec<f64>,
-    sum: f64,
-}
-
-impl<'a> Meter<'a> {
-    fn new(problem: &Problem<'_>, walker: Walker<'a>, place_of: &[u32]) -> Self {
-        let mut rows: Vec<Vec<(u32, f64, bool)>> = vec![Vec::new(); place_of.len()];
-        for phase in &problem.graph.phases {
-            each_message(phase, &mut |from, to, bytes| {
-                let weighed = phase.weight * bytes as f64;
-                rows[from as usize].push((to, weighed, true));
-                rows[to as usize].push((from, weighed, false));
-            });
-        }
-        let mut first = vec![0];
-        rows.iter().for_each(|row| first.push(first[first.len() - 1] + row.len() as u32));
-        let load = vec![0.0; walker.channels.count() as usize];
-        let mut meter = Self { walker, first, ends: rows.concat(), load, sum: 0.0 };
-        for task in 0..place_of.len() as u32 {
-            for end in meter.range(task) {
-                if let (other, bytes, true) = meter.ends[end] {
-                    meter.flow(place_of[task as usize], place_of[other as usize], bytes);
-                }
-            }
-        }
-        meter.scale();
-        meter
-    }
-
-    /// Counts loads in units of the mean, so that powers stay within range.
-    fn scale(&mut self) {
-        let used = self.load.iter().filter(|&&load| load > 0.0).count().max(1);
-        let mean = self.load.iter().sum::<f64>() / used as f64;
-        if mean > 0.0 {
-            self.load.iter_mut().for_each(|load| *load /= mean);
-            self.ends.iter_mut().for_each(|end| end.1 /= mean);
-        }
-        self.add_up();
-    }
-
-    fn add_up(&mut self) {
-        self.sum = self.load.iter().map(|load| load.powi(POWER)).sum();
-    }
-
-    fn range(&self, task: u32) -> std::ops::Range<usize> {
-        self.first[task as usize] as usize..self.first[task as usize + 1] as usize
-    }
-
-    /// Adds a flow between places, or takes it away.
-    fn flow(&mut self, from: u32, to: u32, bytes: f64) {
-        if from == to {
-            return;
-        }
-        let (load, sum) = (&mut self.load, &mut self.sum);
-        self.walker.follow(from, to, bytes, &mut |channel, amount| {
-            let before = load[channel];
-            let after = (before + amount).max(0.0);
-            *sum += after.powi(POWER) - before.powi(POWER);
-            load[channel] = after;
-        });
-    }
-
-    /// Adds (sign 1) or takes away (-1) all that a task sends and receives, but what it exchanges with one other task.
-    fn task(&mut self, task: u32, but: u32, place: &dyn Fn(u32) -> u32, sign: f64) {
-        for at in self.range(task) {
-            let (other, bytes, sends) = self.ends[at];
-            if other == but {
-                continue;
-            }
-            let (from, to) = if sends { (task, other) } else { (other, task) };
-            self.flow(place(from), place(to), sign * bytes);
-        }
+        let meter = Meter::new(problem.graph, paths, start);
+        let steps =
+            (budget * UPDATES_PER_SECOND / (UPDATES_PER_STEP + TASKS_PER_STEP * meter.updates_per_task())) as u64;
+        let mut search = Search {
+            affinity,
+            hop_bytes: layout.total(),
+            layout,
+            meter,
+            movable,
+            near: Near::of(problem.machine),
+            draw: Fast::new(problem.spec.seed, 6),
+            both: problem.spec.objective == Objective::Both,
+        };
+        search.run(steps, &Pace::until(1.0, problem.watch))
     }
 }
 
 const NONE: u32 = u32::MAX;
 
-struct Search<'a, M> {
+struct Search<'a, M, P> {
     affinity: &'a Affinity,
     layout: Layout<'a, M>,
-    meter: Meter<'a>,
+    meter: Meter<'a, P>,
     movable: Vec<u32>,
     near: Near,
     draw: Fast,
@@ -170,15 +115,31 @@ struct Search<'a, M> {
     hop_bytes: f64,
 }
 
-impl<M: Metric> Search<'_, M> {
-    fn step(&mut self) {
+impl<M: Metric, P: Paths> Search<'_, M, P> {
+    /// Searches; the places of the least value that was seen between rounds.
+    fn run(&mut self, steps: u64, pace: &Pace<'_>) -> Vec<u32> {
+        let rounds = steps.div_ceil(POLL_INTERVAL);
+        let mut best = (self.value(), self.layout.places().to_vec());
+        for round in 0..rounds {
+            let Some(share) = pace.share(round as f64 / rounds as f64, "lowering channel loads") else { break };
+            let threshold = THRESHOLD * (1.0 - share / FALLING).max(0.0);
+            (0..POLL_INTERVAL).for_each(|_| self.step(threshold));
+            self.meter.add_up();
+            if self.value() < best.0 {
+                best = (self.value(), self.layout.places().to_vec());
+            }
+        }
+        best.1
+    }
+
+    fn step(&mut self, threshold: f64) {
         let Some(change) = self.propose() else { return };
         let before = self.value();
-        let rise = self.layout.delta(change);
+        let rise = if self.both { self.layout.delta(change) } else { 0.0 };
         let back = self.reverse(change);
         self.make(change);
         self.hop_bytes += rise;
-        if self.value() >= before {
+        if self.value() >= before * (1.0 + threshold) {
             self.make(back);
             self.hop_bytes -= rise;
         }
@@ -186,8 +147,7 @@ impl<M: Metric> Search<'_, M> {
 
     /// The value of the objective.
     fn value(&self) -> f64 {
-        let largest = libm::pow(self.meter.sum.max(0.0), 1.0 / f64::from(POWER));
-        if self.both { largest * self.hop_bytes } else { largest }
+        if self.both { self.meter.norm() * self.hop_bytes } else { self.meter.norm() }
     }
 
     fn reverse(&self, change: Change) -> Change {

@@ -7,6 +7,7 @@
 
 use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};
+use super::pace::is_over;
 use super::repair::repair;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
 
@@ -47,7 +48,7 @@ impl HopsView for Balance<'_> {
         let mut full: Vec<u32> = places.iter().copied().filter(|&place| layout.is_over(place)).collect();
         full.sort_by(|&a, &b| layout.load(b).total_cmp(&layout.load(a)).then(a.cmp(&b)));
         for place in full {
-            if problem.watch.cancelled() {
+            if is_over(problem.watch) {
                 return Err(MappingError::Cancelled);
             }
             let open = around(&near, place, places.len());

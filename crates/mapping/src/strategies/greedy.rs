@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use super::affinity::Affinity;
 use super::layout::Near;
+use super::pace::is_over;
 use crate::{Mapping, MappingError, Problem, Room};
 
 /// Free places that are compared for a task.
@@ -57,7 +58,7 @@ pub(crate) fn place_greedily(problem: &Problem<'_>, affinity: &Affinity, room: R
     order.sort_by(|&a, &b| total[b as usize].total_cmp(&total[a as usize]).then(a.cmp(&b)));
     for (done, &first) in order.iter().enumerate() {
         if done % 4096 == 0 {
-            if problem.watch.cancelled() {
+            if is_over(problem.watch) {
                 return Err(MappingError::Cancelled);
             }
             problem.watch.report(done as f64 / order.len() as f64, "greedy");

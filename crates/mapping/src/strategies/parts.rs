@@ -11,6 +11,7 @@ use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal_site};
 use super::domains::halve_at;
 use super::layout::Site;
+use super::pace::is_over;
 use crate::{Mapping, MappingError, Problem, Room};
 
 /// Tasks of a part, about.
@@ -31,7 +32,13 @@ pub(crate) fn anneal_parts(
     let mut mapping = start;
     let tasks = mapping.place_of.len();
     for round in 0..rounds {
+        if is_over(problem.watch) {
+            break;
+        }
         problem.watch.report(round as f64 / rounds as f64, "refining parts");
+        // What is left of the time is divided over the rounds that are left.
+        let now = problem.watch.time_share();
+        let until = now + (schedule.until - now).max(0.0) / (rounds - round) as f64;
         let parts = divide(problem, &mapping, FIRST_CUTS[round % FIRST_CUTS.len()]);
         let mut part_of = vec![NONE; problem.machine.places() as usize];
         for (number, places) in (0..).zip(&parts) {
@@ -47,6 +54,7 @@ pub(crate) fn anneal_parts(
                 steps: (steps * own.len() as f64 / tasks as f64) as u64,
                 // Later rounds improve the borders and keep the rest.
                 acceptance: schedule.acceptance / (1 + round) as f64,
+                until,
                 seed: schedule.seed ^ ((round as u64) << 48) ^ number as u64,
             };
             anneal_part(problem, affinity, room, &mapping, (places, own), share)

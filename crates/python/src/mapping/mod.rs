@@ -6,7 +6,7 @@ mod solve;
 
 pub use graph::TaskGraph;
 pub use machine::Machine;
-pub use solve::{MapProgress, map_tasks, mapping_catalogue, measure_mapping};
+pub use solve::{MapProgress, default_budget, map_tasks, mapping_catalogue, measure_mapping};
 
 use pyo3::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Mapping and measuring.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mapping::strategies::{StrategyName, map};
 use mapping::{MapSpec, Mapping, MappingError, PRESETS, Problem, Watch, channel_use, measure};
@@ -14,12 +14,15 @@ use super::{Machine, TaskGraph, numbers, wrong, wrong_at};
 use crate::errors::Cancelled;
 use crate::topology::{doubles, unplaced, words};
 
-/// How far a mapping is, and a way to end it early.
+/// How far a search is, and what ends it early.
 #[pyclass(frozen, module = "cutthrough._core")]
 #[derive(Default)]
 pub struct MapProgress {
     state: Mutex<(f64, String)>,
-    cancelled: AtomicBool,
+    stopped: AtomicBool,
+    /// The share of the allowed time that has passed, as the bits of a float.
+    time_share: AtomicU64,
+    time_decided: AtomicBool,
 }
 
 impl Watch for MapProgress {
@@ -30,8 +33,16 @@ impl Watch for MapProgress {
         }
     }
 
-    fn cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn time_share(&self) -> f64 {
+        f64::from_bits(self.time_share.load(Ordering::Relaxed))
+    }
+
+    fn time_decides(&self) {
+        self.time_decided.store(true, Ordering::Relaxed);
     }
 }
 
@@ -54,16 +65,27 @@ impl MapProgress {
         self.state.lock().map_or_else(|_| String::new(), |state| state.1.clone())
     }
 
-    /// Makes the mapping raise `Cancelled` soon.
-    fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+    /// Whether the allowed time has decided how the search went on, so that another run may find another mapping.
+    #[getter]
+    fn time_decided(&self) -> bool {
+        self.time_decided.load(Ordering::Relaxed)
+    }
+
+    /// Sets the share of the allowed time that has passed.
+    fn set_time_share(&self, share: f64) {
+        self.time_share.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Makes the search return soon, with the best mapping that it has found, or raise `Cancelled` if it has none.
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
     }
 }
 
 fn raise(error: &MappingError) -> PyErr {
     match error {
         MappingError::Unfit { key, message } => wrong_at(Some(key), message),
-        MappingError::Cancelled => Cancelled::new_err("cancelled"),
+        MappingError::Cancelled => Cancelled::new_err(error.to_string()),
     }
 }
 
@@ -95,6 +117,12 @@ pub fn map_tasks<'py>(
     };
     let found = py.detach(|| map(&problem)).map_err(|error| raise(&error))?;
     Ok(numbers(py, found.place_of.into_iter(), u32::to_ne_bytes))
+}
+
+/// The nominal seconds of a search for the mapping of a graph, if none are given.
+#[pyfunction]
+pub fn default_budget(graph: &TaskGraph) -> f64 {
+    mapping::default_budget(graph.inner.tasks())
 }
 
 fn check(mapping: &Mapping, graph: &TaskGraph, machine: &Machine) -> PyResult<()> {

@@ -9,6 +9,7 @@ use units::Draw;
 use super::super::affinity::Affinity;
 use super::super::annealing::{Fast, steps_for};
 use super::super::cost::cost;
+use super::super::pace::Pace;
 use super::super::simple;
 use crate::{Mapping, MappingError, Problem};
 
@@ -39,11 +40,11 @@ pub(crate) fn genetic(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     }
     // A proposal of annealing costs about as much as twelve tasks of an individual.
     let children = (steps_for(problem.budget(), &affinity) * 12 / u64::from(tasks.max(1))).max(POPULATION as u64);
+    let pace = Pace::until(1.0, problem.watch);
     for child in 0..children {
-        if problem.watch.cancelled() {
-            return Err(MappingError::Cancelled);
+        if pace.share(child as f64 / children as f64, "generations").is_none() {
+            break;
         }
-        problem.watch.report(child as f64 / children as f64, "generations");
         let (one, other) = (parent(&population, &mut draw), parent(&population, &mut draw));
         let mut order = crossed(&population[one].order, &population[other].order, &mut draw);
         mutate(&mut order, &mut draw);

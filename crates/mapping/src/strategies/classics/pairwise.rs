@@ -9,6 +9,7 @@ use units::Draw;
 use super::super::affinity::Affinity;
 use super::super::annealing::{Fast, steps_for};
 use super::super::layout::{Change, Layout, Site};
+use super::super::pace::Pace;
 use super::super::simple;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
 
@@ -52,13 +53,13 @@ impl HopsView for Exchange<'_> {
         }
         let mut draw = Fast::new(problem.spec.seed, 4);
         let mut best = (layout.total(), start.place_of.clone());
-        let mut left = steps;
+        let mut left = Left { all: steps, steps, pace: Pace::until(1.0, problem.watch) };
         loop {
-            let improved = round(problem, &mut layout, &movable, &places, (&mut draw, &mut left))?;
+            let improved = round(&mut layout, &movable, &places, (&mut draw, &mut left));
             if layout.total() < best.0 {
                 best = (layout.total(), layout.places().to_vec());
             }
-            if left == 0 {
+            if left.steps == 0 {
                 return Ok(best.1);
             }
             if !improved {
@@ -68,19 +69,26 @@ impl HopsView for Exchange<'_> {
     }
 }
 
+/// What is left of the search.
+struct Left<'a> {
+    all: u64,
+    steps: u64,
+    pace: Pace<'a>,
+}
+
 /// Makes the best exchange of every task, or its best move; whether one gained.
 fn round<M: Metric>(
-    problem: &Problem<'_>,
     layout: &mut Layout<'_, M>,
     movable: &[u32],
     places: &[u32],
-    (draw, left): (&mut Fast, &mut u64),
-) -> Result<bool, MappingError> {
+    (draw, left): (&mut Fast, &mut Left<'_>),
+) -> bool {
     let mut improved = false;
     let compared = COMPARED.min(movable.len() as u32);
     for &one in movable {
-        if problem.watch.cancelled() {
-            return Err(MappingError::Cancelled);
+        let done = 1.0 - left.steps as f64 / left.all.max(1) as f64;
+        if left.pace.share(done, "exchanging pairs").is_none() {
+            left.steps = 0;
         }
         let begin = draw.below(movable.len() as u32);
         let others = (0..compared).map(|step| movable[((begin + step) % movable.len() as u32) as usize]);
@@ -89,10 +97,10 @@ fn round<M: Metric>(
         let moves = std::iter::once(Change::Move { task: one, to: empty });
         let mut best: Option<(f64, Change)> = None;
         for change in swaps.chain(moves) {
-            if *left == 0 {
+            if left.steps == 0 {
                 break;
             }
-            *left -= 1;
+            left.steps -= 1;
             let here = layout.place(one);
             let idle = matches!(change, Change::Move { to, .. } if to == here);
             if idle || !layout.allows(change) {
@@ -108,7 +116,7 @@ fn round<M: Metric>(
             improved = true;
         }
     }
-    Ok(improved)
+    improved
 }
 
 fn jump<M: Metric>(layout: &mut Layout<'_, M>, movable: &[u32], draw: &mut Fast) {

@@ -1,0 +1,158 @@
+//! The channels that packets between two nodes take, pair by pair: for searches that add and take away single flows, where
+//! `channel_loads` adds up a whole traffic.
+//!
+//! Cost: for each destination one walk over the (router, state) pairs that its packets can reach, then for each source one
+//! pass over those that its own packets reach, in topological order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use topology::Topology;
+use units::{ChannelId, NodeId};
+
+use crate::Routing;
+use crate::walk::{Aim, Move, RoutingContractError, Walk, Wiring};
+
+/// Channels in ascending order, each with the share of a flow that takes it.
+pub type Shares = [(ChannelId, f64)];
+
+/// The paths of a topology under a routing. Candidates share a flow evenly, as in `channel_loads`.
+pub struct PairPaths<'a> {
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+    wiring: Wiring,
+}
+
+impl<'a> PairPaths<'a> {
+    /// The paths of a topology under a routing.
+    pub fn new(topology: &'a dyn Topology, routing: &'a dyn Routing) -> Self {
+        Self { topology, routing, wiring: Wiring::new(topology) }
+    }
+
+    /// A follower of packets, with arrays of its own: one for each thread.
+    pub fn follower(&self) -> PathFollower<'_> {
+        PathFollower {
+            paths: self,
+            walk: Walk::new(&self.wiring, self.routing),
+            starts: Vec::new(),
+            rank: Vec::new(),
+            flow: Vec::new(),
+            next: BinaryHeap::new(),
+            row: Vec::new(),
+        }
+    }
+}
+
+/// Follows packets from several sources to one destination after the other.
+pub struct PathFollower<'a> {
+    paths: &'a PairPaths<'a>,
+    walk: Walk<'a>,
+    /// Where packets start: the source, the stop and the share of the source's packets.
+    starts: Vec<(usize, u32, f64)>,
+    /// By stop, its place in topological order.
+    rank: Vec<u32>,
+    /// By stop, what has come to it.
+    flow: Vec<f64>,
+    /// Stops that something has come to, by rank.
+    next: BinaryHeap<Reverse<(u32, u32)>>,
+    row: Vec<(ChannelId, f64)>,
+}
+
+impl PathFollower<'_> {
+    /// Calls with each source (by its index) and the channels between routers that its packets for the destination take.
+    ///
+    /// # Errors
+    /// If the routing breaks its contract.
+    pub fn follow(
+        &mut self,
+        sources: &[NodeId],
+        dst: NodeId,
+        call: &mut dyn FnMut(usize, &Shares),
+    ) -> Result<(), RoutingContractError> {
+        self.walk.begin(Aim::Node(dst));
+        self.starts.clear();
+        for (source, &node) in sources.iter().enumerate() {
+            let (router, port) = self.paths.topology.attachment(node);
+            for (state, share) in self.paths.routing.initial_distribution(node, dst) {
+                let stop = self.walk.enter(router, port, state);
+                self.starts.push((source, stop, share));
+            }
+        }
+        self.walk.explore()?;
+        self.sort()?;
+        let mut first = 0;
+        for source in 0..sources.len() {
+            let end = first + self.starts[first..].iter().take_while(|start| start.0 == source).count();
+            self.spread(first..end);
+            call(source, &self.row);
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// Ranks all stops in topological order.
+    fn sort(&mut self) -> Result<(), RoutingContractError> {
+        let stops = self.walk.stops.len();
+        let mut pending = vec![0_u32; stops];
+        let onward = |step: &&Move| step.to != Move::DELIVERED;
+        for step in self.walk.all_moves().iter().filter(onward) {
+            pending[step.to as usize] += 1;
+        }
+        let mut ready: Vec<u32> = (0..stops as u32).filter(|&stop| pending[stop as usize] == 0).collect();
+        self.rank.clear();
+        self.rank.resize(stops, 0);
+        self.flow.clear();
+        self.flow.resize(stops, 0.0);
+        let mut done = 0;
+        while let Some(stop) = ready.pop() {
+            self.rank[stop as usize] = done;
+            done += 1;
+            for step in self.walk.moves(stop as usize).iter().filter(onward) {
+                pending[step.to as usize] -= 1;
+                if pending[step.to as usize] == 0 {
+                    ready.push(step.to);
+                }
+            }
+        }
+        if done as usize == stops {
+            return Ok(());
+        }
+        let stuck = pending.iter().position(|&pending| pending > 0).unwrap_or(0);
+        Err(self.walk.wanders(self.walk.stops[stuck].router))
+    }
+
+    /// Moves the packets of one source on to their destination, each stop once, when all that comes to it has come.
+    fn spread(&mut self, starts: std::ops::Range<usize>) {
+        self.row.clear();
+        for at in starts {
+            let (_, stop, share) = self.starts[at];
+            self.arrive(stop, share);
+        }
+        while let Some(Reverse((_, stop))) = self.next.pop() {
+            let here = std::mem::take(&mut self.flow[stop as usize]);
+            for at in 0..self.walk.moves(stop as usize).len() {
+                let step = self.walk.moves(stop as usize)[at];
+                if step.to != Move::DELIVERED && step.share > 0.0 {
+                    self.row.push((step.channel, here * step.share));
+                    self.arrive(step.to, here * step.share);
+                }
+            }
+        }
+        // Packets in different states may take the same channel.
+        self.row.sort_by_key(|&(channel, _)| channel);
+        self.row.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+    }
+
+    fn arrive(&mut self, stop: u32, share: f64) {
+        if self.flow[stop as usize] == 0.0 {
+            self.next.push(Reverse((self.rank[stop as usize], stop)));
+        }
+        self.flow[stop as usize] += share;
+    }
+}
