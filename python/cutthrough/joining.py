@@ -139,7 +139,9 @@ def joined(one: Part, other: Part) -> dict[str, Any]:
 
 def _replicas(one: Part, other: Part) -> list[Point]:
     """The points of the single seeds of both, each once."""
-    content = {json.dumps({**point, "wall_s": None}, sort_keys=True): point for point in (*one.replicas, *other.replicas)}
+    content = {
+        json.dumps({**point, "wall_s": None}, sort_keys=True): point for point in (*one.replicas, *other.replicas)
+    }
     return list(content.values())
 
 

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
     from cutthrough.channels import ChannelLoads
 
-__all__ = ["MANY_PHASES", "Point", "PointTable", "as_point", "half_width", "is_saturated", "is_unconverged", "phase_times"]
+__all__ = [
+    "MANY_PHASES",
+    "Point",
+    "PointTable",
+    "as_point",
+    "half_width",
+    "is_saturated",
+    "is_unconverged",
+    "phase_times",
+]
 
 #: More phases than this have neither a column nor a colour each.
 MANY_PHASES = 8

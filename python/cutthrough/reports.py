@@ -408,7 +408,7 @@ def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:
     return _shown_of(results, keys) + (SHOWN_MESSAGES if "messages" in keys else ())
 
 
-def _shown_of(results: Results, keys: set[str]) -> tuple[tuple[str, str, str], ...]:
+def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str], ...]:
     """The quantities that suit the kind of workload."""
     if "job" in results.axes:
         return tuple(shown for shown in SHOWN_JOB if shown[0] in keys)

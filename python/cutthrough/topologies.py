@@ -24,7 +24,6 @@ from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
     import networkx as nx
-
     from matplotlib.figure import Figure
 
 __all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "shape_of"]

@@ -202,8 +202,7 @@ impl Experiment {
             value.to_json()
         };
         let values = |key: &SweptKey| (key.key(), key.values.iter().map(|value| refined(key, value)).collect());
-        let swept =
-            |axis: &Axis| Swept { keys: axis.keys.iter().map(values).collect(), labels: axis.labels.clone() };
+        let swept = |axis: &Axis| Swept { keys: axis.keys.iter().map(values).collect(), labels: axis.labels.clone() };
         (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
 
