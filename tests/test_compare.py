@@ -20,7 +20,7 @@ TOPOLOGY = '[topology]\nkind = "torus"\n[link]\n'
 
 
 def results(points: list[dict[str, Any]], axes: list[str], experiment: str = TOPOLOGY) -> ct.Results:
-    return ct.Results(points=points, axes=axes, experiment=experiment)
+    return ct.Results(points=[ct.Point(point) for point in points], axes=axes, experiment=experiment)
 
 
 def seeded(mean: float, half: float, **keys: Any) -> dict[str, Any]:

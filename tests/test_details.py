@@ -94,8 +94,8 @@ def test_tables_have_columns_of_messages_only_where_they_are_measured(results: c
         return capture.get()
 
     assert "slowdown p99" in shown(results)
-    plain = ct.Results([without_lists({**point, "messages": None}) for point in results], results.axes)
-    bare = ct.Results([{k: v for k, v in point.items() if k != "messages"} for point in plain], results.axes)
+    plain = ct.Results([ct.Point(without_lists({**point, "messages": None})) for point in results], results.axes)
+    bare = ct.Results([ct.Point({k: v for k, v in point.items() if k != "messages"}) for point in plain], results.axes)
     assert "slowdown p99" not in shown(bare)
     assert nested(results[0], "messages.count") == results[0]["messages"]["count"]
     assert nested(bare[0], "messages.count") is None
@@ -110,7 +110,7 @@ def test_files_are_written_and_go_with_what_they_are_of(results: ct.Results, tmp
     names = {path.name for path in results.save_plots(tmp_path, formats=("png",))}
     assert {"distribution.png", "series.png", "latency.png"} <= names
     assert "sizes.png" not in names
-    bare = [{k: v for k, v in point.items() if k not in {"messages", "series"}} for point in results]
+    bare = [ct.Point({k: v for k, v in point.items() if k not in {"messages", "series"}}) for point in results]
     ct.Results(bare, results.axes).save(tmp_path)
     assert not {path.name for path in tmp_path.iterdir()} & {"messages.csv", "series.csv", "series.parquet"}
 
@@ -131,7 +131,7 @@ def test_figures_show_what_was_measured(results: ct.Results, jobs: ct.Results) -
         steps["slowdown_p99"],
     ]
     with pytest.raises(ValueError, match=r"measure\.series"):
-        ct.Results([{"offered_load": 0.1}]).plot("series")
+        ct.Results([ct.Point({"offered_load": 0.1})]).plot("series")
 
 
 def test_the_command_prints_and_refuses(cutthrough: Callable[..., Any], tmp_path: Path) -> None:

@@ -145,7 +145,8 @@ def test_a_page_of_many_points_stays_small(pair: tuple[Path, Path]) -> None:
     loads = results.channel_loads(0)
     cells = sum(panel.cells(loads.values("utilization")).size for panel in panels(loads)) * 2
     count = MOST_CELLS // cells + 1
-    points = [{**results[0], "workload.load": place / count, "offered_load": place / count} for place in range(count)]
+    loaded = [{"workload.load": place / count, "offered_load": place / count} for place in range(count)]
+    points = [ct.Point({**results[0], **load}) for load in loaded]
     many = replace(results, points=points, network=Copies(loads, count))
     (maps,), note = maps_of([many])
     assert len(maps) == 1

@@ -386,7 +386,11 @@ def result(name: str, base: str, held: Json) -> str:
     for key, schema in properties(held).items():
         kind, wrap = result_type(schema)
         text = describe(schema, None)
-        get = f'self.get("{key}")' if not wrap else f'[{wrap}(each) for each in self.get("{key}") or ()]'
+        get = f'self.get("{key}")'
+        if wrap and kind.startswith("list"):
+            get = f'[{wrap}(each) for each in self.get("{key}") or ()]'
+        elif wrap:
+            get = f'None if self.get("{key}") is None else {wrap}(self["{key}"])'
         if not wrap and key in held.get("required", ()) and "null" not in schema.get("type", ()):
             kind, get = kind.removesuffix(" | None"), f'self["{key}"]'
         lines += [
@@ -410,7 +414,11 @@ def properties(held: Json) -> Json:
 
 
 def result_type(schema: Json) -> tuple[str, str | None]:
-    """The type of a quantity, and the class of the tables in it if it is a list of such."""
+    """The type of a quantity, and the class of the tables in it if it is a table or a list of such."""
+    for part in schema.get("anyOf", ()):
+        if "$ref" in part:
+            name = part["$ref"].rsplit("/", 1)[-1]
+            return f"{name} | None", name
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds == ["array"] and "items" in schema and "$ref" in schema["items"]:

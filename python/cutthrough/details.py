@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cutthrough.points import Point
-
 __all__ = ["message_rows", "nested", "series_rows", "without_lists"]
+
+#: A row of a table, by its columns.
+Row: TypeAlias = dict[str, Any]
 
 #: Quantities of a point that have tables of their own.
 APART = frozenset({"jobs", "series"})
@@ -24,7 +25,7 @@ def nested(point: Mapping[str, Any], key: str) -> Any:
     return group.get(rest) if isinstance(group, dict) else None
 
 
-def without_lists(point: Mapping[str, Any]) -> Point:
+def without_lists(point: Mapping[str, Any]) -> Row:
     """A point without what has tables of its own: its jobs, its time series, and its messages by size."""
     plain = {name: value for name, value in point.items() if name not in APART}
     if messages := plain.get("messages"):
@@ -32,7 +33,7 @@ def without_lists(point: Mapping[str, Any]) -> Point:
     return plain
 
 
-def message_rows(points: Sequence[Point], axes: Sequence[str]) -> list[Point]:
+def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
     """A row for each size of messages of each point, and of each of its jobs."""
     return [
         {**keys, **size}
@@ -41,9 +42,9 @@ def message_rows(points: Sequence[Point], axes: Sequence[str]) -> list[Point]:
     ]
 
 
-def series_rows(points: Sequence[Point], axes: Sequence[str]) -> list[Point]:
+def series_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
     """A row for each interval of the time series of each point, and of each of its jobs."""
-    rows: list[Point] = []
+    rows: list[Row] = []
     for keys, measured in _parts(points, axes):
         series = _of(measured, "series")
         columns = {name: series[name] for name in COLUMNS if name in series}
@@ -62,7 +63,7 @@ def _of(measured: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return measured.get(name) or {}
 
 
-def _parts(points: Sequence[Point], axes: Sequence[str]) -> Iterator[tuple[Point, Mapping[str, Any]]]:
+def _parts(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Iterator[tuple[Row, Mapping[str, Any]]]:
     """What was measured of each point and of each of its jobs, with the keys of its row: `job` is null for a point."""
     several = any(point.get("jobs") for point in points)
     for number, point in enumerate(points):

@@ -10,11 +10,16 @@ from typing import Any
 __all__ = [
     "ChannelUtilization",
     "ClassUtilization",
+    "Distribution",
     "JobResult",
+    "MessageResult",
+    "MessageSize",
     "PairResult",
     "PhaseResult",
     "PointWarning",
     "Quantities",
+    "QueueSeries",
+    "SeriesResult",
 ]
 
 
@@ -153,6 +158,300 @@ class PairResult(dict[str, Any]):
     def time_max_ns(self) -> float | None:
         """Time of the slowest message."""
         value: float | None = self.get("time_max_ns")
+        return value
+
+
+class MessageResult(dict[str, Any]):
+    """The messages of a point or a job (`measure.messages`).
+
+    A message is, of open traffic, `message_size` bytes; of volumes, all that a node sends to another in a phase;
+    of ranks, the data of a send.
+    """
+
+    @property
+    def count(self) -> int:
+        """Messages that arrived, of those generated in the measured interval; of a closed workload, of all."""
+        value: int = self["count"]
+        return value
+
+    @property
+    def latency_mean_ns(self) -> float | None:
+        """From generation to the arrival of the last byte, mean; source queue included and network interfaces apart."""
+        value: float | None = self.get("latency_mean_ns")
+        return value
+
+    @property
+    def latency_p50_ns(self) -> float | None:
+        """Its median."""
+        value: float | None = self.get("latency_p50_ns")
+        return value
+
+    @property
+    def latency_p90_ns(self) -> float | None:
+        """Its 90th percentile."""
+        value: float | None = self.get("latency_p90_ns")
+        return value
+
+    @property
+    def latency_p99_ns(self) -> float | None:
+        """Its 99th percentile."""
+        value: float | None = self.get("latency_p99_ns")
+        return value
+
+    @property
+    def latency_p999_ns(self) -> float | None:
+        """Its 99.9th percentile."""
+        value: float | None = self.get("latency_p999_ns")
+        return value
+
+    @property
+    def latency_max_ns(self) -> float | None:
+        """The largest."""
+        value: float | None = self.get("latency_max_ns")
+        return value
+
+    @property
+    def slowdown_mean(self) -> float | None:
+        """Latency over the time of the same message alone in the network, mean of the messages' ratios."""
+        value: float | None = self.get("slowdown_mean")
+        return value
+
+    @property
+    def slowdown_p50(self) -> float | None:
+        """Its median."""
+        value: float | None = self.get("slowdown_p50")
+        return value
+
+    @property
+    def slowdown_p90(self) -> float | None:
+        """Its 90th percentile."""
+        value: float | None = self.get("slowdown_p90")
+        return value
+
+    @property
+    def slowdown_p99(self) -> float | None:
+        """Its 99th percentile."""
+        value: float | None = self.get("slowdown_p99")
+        return value
+
+    @property
+    def slowdown_p999(self) -> float | None:
+        """Its 99.9th percentile."""
+        value: float | None = self.get("slowdown_p999")
+        return value
+
+    @property
+    def slowdown_max(self) -> float | None:
+        """The largest."""
+        value: float | None = self.get("slowdown_max")
+        return value
+
+    @property
+    def sizes(self) -> list[MessageSize]:
+        """By size, in ascending order: each size that occurs, or classes of powers of two of more than 16."""
+        return [MessageSize(each) for each in self.get("sizes") or ()]
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """How they are distributed; null if not all measured messages arrived."""
+        return None if self.get("distribution") is None else Distribution(self["distribution"])
+
+
+class MessageSize(dict[str, Any]):
+    """The messages of a size, or of a class of sizes."""
+
+    @property
+    def smallest_B(self) -> int:
+        """Bytes of the smallest message."""
+        value: int = self["smallest_B"]
+        return value
+
+    @property
+    def largest_B(self) -> int:
+        """Bytes of the largest."""
+        value: int = self["largest_B"]
+        return value
+
+    @property
+    def count(self) -> int:
+        """Messages that arrived, of those generated in the measured interval; of a closed workload, of all."""
+        value: int = self["count"]
+        return value
+
+    @property
+    def latency_mean_ns(self) -> float | None:
+        """From generation to the arrival of the last byte, mean; source queue included and network interfaces apart."""
+        value: float | None = self.get("latency_mean_ns")
+        return value
+
+    @property
+    def latency_p50_ns(self) -> float | None:
+        """Its median."""
+        value: float | None = self.get("latency_p50_ns")
+        return value
+
+    @property
+    def latency_p90_ns(self) -> float | None:
+        """Its 90th percentile."""
+        value: float | None = self.get("latency_p90_ns")
+        return value
+
+    @property
+    def latency_p99_ns(self) -> float | None:
+        """Its 99th percentile."""
+        value: float | None = self.get("latency_p99_ns")
+        return value
+
+    @property
+    def latency_p999_ns(self) -> float | None:
+        """Its 99.9th percentile."""
+        value: float | None = self.get("latency_p999_ns")
+        return value
+
+    @property
+    def latency_max_ns(self) -> float | None:
+        """The largest."""
+        value: float | None = self.get("latency_max_ns")
+        return value
+
+    @property
+    def slowdown_mean(self) -> float | None:
+        """Latency over the time of the same message alone in the network, mean of the messages' ratios."""
+        value: float | None = self.get("slowdown_mean")
+        return value
+
+    @property
+    def slowdown_p50(self) -> float | None:
+        """Its median."""
+        value: float | None = self.get("slowdown_p50")
+        return value
+
+    @property
+    def slowdown_p90(self) -> float | None:
+        """Its 90th percentile."""
+        value: float | None = self.get("slowdown_p90")
+        return value
+
+    @property
+    def slowdown_p99(self) -> float | None:
+        """Its 99th percentile."""
+        value: float | None = self.get("slowdown_p99")
+        return value
+
+    @property
+    def slowdown_p999(self) -> float | None:
+        """Its 99.9th percentile."""
+        value: float | None = self.get("slowdown_p999")
+        return value
+
+    @property
+    def slowdown_max(self) -> float | None:
+        """The largest."""
+        value: float | None = self.get("slowdown_max")
+        return value
+
+
+class Distribution(dict[str, Any]):
+    """Distributions of latency and slowdown, each for itself: the value that a part of the messages does not exceed."""
+
+    @property
+    def part(self) -> list[float | None]:
+        """The parts, from 0 to 1."""
+        value: list[float | None] = self["part"]
+        return value
+
+    @property
+    def latency_ns(self) -> list[float | None]:
+        """By part, the latency."""
+        value: list[float | None] = self["latency_ns"]
+        return value
+
+    @property
+    def slowdown(self) -> list[float | None]:
+        """By part, the slowdown."""
+        value: list[float | None] = self["slowdown"]
+        return value
+
+
+class SeriesResult(dict[str, Any]):
+    """What was measured at fixed simulated times (`measure.series`), from the start of the run on: a value for each
+    interval.
+    """
+
+    @property
+    def interval_ns(self) -> float:
+        """The longest interval: `measure.series`, or a multiple of it by a power of two where that would be too many
+        intervals.
+
+        The last of a run or of a phase may be shorter.
+        """
+        value: float = self["interval_ns"]
+        return value
+
+    @property
+    def time_ns(self) -> list[float | None]:
+        """When each interval ends."""
+        value: list[float | None] = self["time_ns"]
+        return value
+
+    @property
+    def accepted_load(self) -> list[float | None]:
+        """Load delivered in the interval, as `accepted_load`."""
+        value: list[float | None] = self["accepted_load"]
+        return value
+
+    @property
+    def source_wait_mean_ns(self) -> list[float | None] | None:
+        """At the end of the interval, how long the packet at the head of a source queue has waited to enter the network,
+        mean over the nodes that send (0 where none waits).
+
+        Not of several jobs together.
+        """
+        value: list[float | None] | None = self.get("source_wait_mean_ns")
+        return value
+
+    @property
+    def source_wait_max_ns(self) -> list[float | None] | None:
+        """That of the node that waits longest."""
+        value: list[float | None] | None = self.get("source_wait_max_ns")
+        return value
+
+    @property
+    def queues(self) -> list[QueueSeries]:
+        """What waits in routers at the end of the interval, by class of the channels that it waits for.
+
+        Of several jobs, only of all together.
+        """
+        return [QueueSeries(each) for each in self.get("queues") or ()]
+
+
+class QueueSeries(dict[str, Any]):
+    """What waits in routers for the channels of a class: packets that are through the pipeline and whose heads have
+    not left.
+    """
+
+    @property
+    def class_(self) -> str:
+        """The class's name."""
+        value: str = self["class"]
+        return value
+
+    @property
+    def channels(self) -> int:
+        """The number of channels."""
+        value: int = self["channels"]
+        return value
+
+    @property
+    def mean_B(self) -> list[float | None]:
+        """Bytes that wait for a channel, mean over channels."""
+        value: list[float | None] = self["mean_B"]
+        return value
+
+    @property
+    def max_B(self) -> list[int | None]:
+        """Bytes that wait for the channel with most."""
+        value: list[int | None] = self["max_B"]
         return value
 
 
@@ -451,6 +750,16 @@ class Quantities(dict[str, Any]):
     def pairs(self) -> list[PairResult]:
         """The pairs."""
         return [PairResult(each) for each in self.get("pairs") or ()]
+
+    @property
+    def messages(self) -> MessageResult | None:
+        """Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each."""
+        return None if self.get("messages") is None else MessageResult(self["messages"])
+
+    @property
+    def series(self) -> SeriesResult | None:
+        """What was measured at fixed times, if `measure.series` asks for it."""
+        return None if self.get("series") is None else SeriesResult(self["series"])
 
     @property
     def saturation_bracket(self) -> list[float | None] | None:

@@ -16,6 +16,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.channels import Outcome
+from cutthrough.points import as_point
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +62,7 @@ def pool(experiment: _core.Experiment, outcomes: Sequence[Outcome], axes: Sequen
         groups.setdefault(json.dumps(keys, sort_keys=True), []).append(outcome)
     means = [_mean_outcome(group, _confidence(experiment, group[0].index)) for group in groups.values()]
     rest = [axis for axis in axes if axis != SEED]
-    return Pooled(means, rest, [outcome.point for outcome in outcomes])
+    return Pooled(means, rest, [as_point(outcome.point) for outcome in outcomes])
 
 
 def half_width(values: Sequence[float], confidence: float) -> float | None:
@@ -95,11 +96,11 @@ def _mean_outcome(group: Sequence[Outcome], confidence: float) -> Outcome:
     return Outcome(point, first.index, {**keys, SEED: first.keys[SEED]}, utilization, others)
 
 
-def _mean_point(points: Sequence[Mapping[str, Any]], confidence: float) -> Point:
+def _mean_point(points: Sequence[Mapping[str, Any]], confidence: float) -> dict[str, Any]:
     """What points measured, on average: quantities of numbers with their intervals in `ci`."""
     names = dict.fromkeys(name for point in points for name in point)
     held = {name: [point.get(name) for point in points] for name in names}
-    mean: Point = {name: _mean_of(name, values, confidence) for name, values in held.items()}
+    mean: dict[str, Any] = {name: _mean_of(name, values, confidence) for name, values in held.items()}
     ci = {name: _interval(values, confidence) for name, values in held.items() if _has_interval(name, values)}
     mean.update({name: ci.get(of) for name, of in WITHIN.items() if name in names})
     for verdict in ("saturated", "converged"):
@@ -142,7 +143,7 @@ def _mean(values: Sequence[Any]) -> Any:
     return None
 
 
-def _mean_jobs(values: Sequence[Any], confidence: float) -> list[Point]:
+def _mean_jobs(values: Sequence[Any], confidence: float) -> list[dict[str, Any]]:
     """The jobs of every replica are the same, in the same order."""
     return [_mean_point(jobs, confidence) for jobs in zip(*(value or () for value in values), strict=True)]
 

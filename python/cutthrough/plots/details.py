@@ -15,7 +15,7 @@ from cutthrough.plots.strokes import Stroke
 from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -160,17 +160,17 @@ def _lines(results: PointTable, has: Callable[[Point], bool], error: str) -> lis
     return [(name_of(results.axes, name), point) for name, point in zip(names, held, strict=True)]
 
 
-def _sizes(point: Point) -> list[Point]:
-    sizes: list[Point] = (point.get("messages") or {}).get("sizes") or []
+def _sizes(point: Point) -> list[dict[str, Any]]:
+    sizes: list[dict[str, Any]] = (point.get("messages") or {}).get("sizes") or []
     return sizes
 
 
-def _spread(point: Point) -> Point:
-    spread: Point = (point.get("messages") or {}).get("distribution") or {}
+def _spread(point: Point) -> dict[str, Any]:
+    spread: dict[str, Any] = (point.get("messages") or {}).get("distribution") or {}
     return spread
 
 
-def _numbers(rows: Sequence[Point], *names: str) -> list[float]:
+def _numbers(rows: Sequence[Mapping[str, Any]], *names: str) -> list[float]:
     """By row, the first of some quantities that it has."""
     return [next((float(row[name]) for name in names if row[name] is not None), float("nan")) for row in rows]
 

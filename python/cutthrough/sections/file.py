@@ -20,6 +20,7 @@ from cutthrough.sections.workload import CHOICE as WORKLOAD
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections.base import Open
     from cutthrough.sections.nic import Kind as NicKind
     from cutthrough.sections.placement import Kind as PlacementKind
@@ -51,6 +52,11 @@ class File(Section):
         placement: Which task runs on which node.
         job: Several workloads that share the network, instead of `[workload]` and `[placement]`.
         measure: How long to simulate, and how sure to be.
+        include: A file, or several, that this one starts from, relative to its folder: their entries hold where
+            this file has none of its own. A later file wins over an earlier one, table by table; lists, `[sweep]`
+            and tables of another kind are replaced.
+        seeds: How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results
+            are means over the seeds, with confidence intervals (from 1 to 10000; default 1).
         sweep: Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several
             keys give every combination, the last one changing fastest.
     """
@@ -73,11 +79,13 @@ class File(Section):
     topology: TopologyKind | Topology | Open | None = None
     link: Link | None = None
     router: RouterKind | Open | None = None
-    routing: RoutingKind | Open | None = None
+    routing: RoutingKind | RoutingTable | Open | None = None
     nic: NicKind | Open | None = None
     node: Node | None = None
     workload: WorkloadKind | Open | None = None
     placement: PlacementKind | Open | None = None
     job: list[Job] = field(default_factory=list)
     measure: Measure | None = None
+    include: str | Sequence[str] | None = None
+    seeds: int | None = None
     sweep: dict[str, Sequence[Any] | Range] = field(default_factory=dict)

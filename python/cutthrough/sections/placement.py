@@ -122,7 +122,8 @@ class Auto(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "auto")
@@ -143,7 +144,8 @@ class Identity(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "identity")
@@ -164,7 +166,8 @@ class Greedy(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "greedy")
@@ -185,7 +188,8 @@ class Annealing(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "annealing")
@@ -206,7 +210,8 @@ class Embedding(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "embedding")
@@ -227,7 +232,8 @@ class Bisection(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "bisection")
@@ -248,7 +254,8 @@ class Multilevel(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "multilevel")
@@ -269,7 +276,8 @@ class Hierarchical(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "hierarchical")
@@ -290,7 +298,8 @@ class PairwiseExchange(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "pairwise-exchange")
@@ -311,7 +320,8 @@ class Genetic(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "genetic")
@@ -332,7 +342,8 @@ class Contraction(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "contraction")
@@ -353,7 +364,8 @@ class Mincut(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "mincut")
@@ -374,7 +386,8 @@ class Geometric(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "geometric")
@@ -395,7 +408,8 @@ class Prisms(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "prisms")
@@ -416,7 +430,8 @@ class NamdOblivious(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-oblivious")
@@ -437,7 +452,8 @@ class NamdPatches(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-patches")
@@ -458,7 +474,8 @@ class NamdTopology(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Nominal seconds of search, counted in steps (from 0 to 86400).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-topology")

@@ -153,6 +153,11 @@ class Measure(Section):
             than 0 and at most 0.5; default 0.01).
         compare_alone: Of several jobs, whether each that the run waits for is run alone too, in the same places:
             its `slowdown` (default false).
+        messages: Whether messages are measured: their latencies, from generation to the arrival of the last byte,
+            and their slowdowns against the same messages alone in the network, by size.
+        series: Simulated time from one sample to the next of a time series of accepted load, source queues and
+            queues in routers; without it, there is no series. At most 65,536 samples are kept: of longer runs
+            every second one, and so on (greater than 0).
     """
 
     warm_up: Literal["auto"] | Time | None = None
@@ -163,6 +168,8 @@ class Measure(Section):
     search: Literal["saturation"] | None = None
     resolution: float | None = None
     compare_alone: bool | None = None
+    messages: bool | None = None
+    series: Time | None = None
 
 
 #: What reads a table.

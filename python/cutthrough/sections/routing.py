@@ -26,6 +26,7 @@ __all__ = [
     "Par",
     "RandomUpDown",
     "ShortestPath",
+    "Table",
     "UgalG",
     "UgalL",
     "UpDown",
@@ -230,6 +231,27 @@ class UpDown(Section):
     ties: Literal["first", "random", "least-loaded"] | None = None
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class Table(Section):
+    """Any topology: the next ports from a table in a file.
+
+    Attributes:
+        path: The table, relative to the experiment file: text, or NumPy's `.npy` or `.npz` (required, or swept).
+        ties: Which of several ports of an entry a packet takes (default `least-loaded`).
+        starts: The layers on which packets start, from 0: each packet on one of so many, drawn uniformly at its
+            source (from 1 to 4096; default 1).
+        destinations: What the columns of an array are, where its width does not say, or numbers of destinations
+            in a text: there `routers`.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "table")
+
+    path: str | None = None
+    ties: Literal["first", "random", "least-loaded"] | None = None
+    starts: int | None = None
+    destinations: Literal["routers", "nodes"] | None = None
+
+
 #: Any of the kinds.
 Kind: TypeAlias = (
     AdaptiveUpDown
@@ -245,6 +267,7 @@ Kind: TypeAlias = (
     | UgalG
     | Par
     | UpDown
+    | Table
 )
 
 #: What reads a table.
@@ -268,5 +291,6 @@ CHOICE = Choice(
         "ugal-g": UgalG,
         "par": Par,
         "up-down": UpDown,
+        "table": Table,
     },
 )

@@ -10,7 +10,7 @@ pub struct MessageResult {
     /// Of all sizes together.
     #[serde(flatten)]
     pub figures: MessageFigures,
-    /// By size, in ascending order: each size that occurs, or classes of powers of two where there are more than 16.
+    /// By size, in ascending order: each size that occurs, or classes of powers of two of more than 16.
     pub sizes: Vec<MessageSize>,
     /// How they are distributed; null if not all measured messages arrived.
     pub distribution: Option<Distribution>,
