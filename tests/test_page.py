@@ -120,6 +120,15 @@ def test_a_drawing_of_the_machine_is_carried_along(pair: tuple[Path, Path]) -> N
     assert (prefix, base64.b64decode(code).decode()) == ("data:image/svg+xml;base64", svg)
 
 
+def test_the_command_draws_the_machine(pair: tuple[Path, Path], cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a page without its machine, and a drawing of a machine whose channels are not known."""
+    path = tmp_path / "page.html"
+    assert cutthrough("report", pair[0], "--out", path).status == 0
+    drawing = held(path.read_text(encoding="utf-8"))["results"][0]["drawing"]
+    assert b"<svg" in base64.b64decode(drawing.partition(",")[2])
+    assert page.drawn(replace(ct.Results.read(pair[0]), network=None)) == ""
+
+
 @dataclass(frozen=True)
 class Copies:
     """The channels of one point, for as many points as are asked for."""

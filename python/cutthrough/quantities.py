@@ -402,10 +402,10 @@ class SeriesResult(dict[str, Any]):
 
     @property
     def source_wait_mean_ns(self) -> list[float | None] | None:
-        """At the end of the interval, how long the packet at the head of a source queue has waited to enter the network,
-        mean over the nodes that send (0 where none waits).
+        """At the end of the interval, how long packets at the heads of source queues have waited, mean over nodes that
+        send.
 
-        Not of several jobs together.
+        It is 0 where none waits. Not of several jobs together.
         """
         value: list[float | None] | None = self.get("source_wait_mean_ns")
         return value

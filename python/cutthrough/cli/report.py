@@ -33,14 +33,15 @@ def report(
 ) -> None:
     """Make one HTML file of results, to be opened in any browser, without a network.
 
-    It holds what was asked, curves with confidence bands, tables that sort, heat maps of the channels, warnings and, of
-    several results, their differences. Needs bokeh (`pip install 'cutthrough[bokeh]'`).
+    It holds what was asked, a drawing of the machine, curves with confidence bands, tables that sort, heat maps of the
+    channels, warnings and, of several results, their differences. Needs bokeh (`pip install 'cutthrough[bokeh]'`).
 
     Examples:
     - `cutthrough report results/tree`
     - `cutthrough report results/minimal results/valiant results/ugal --out routings.html`
     """
-    sides = [page.Side(name, read(path)) for name, path in zip(names_of(directories), directories, strict=True)]
+    held = [read(path) for path in directories]
+    sides = [page.Side(name, one, page.drawn(one)) for name, one in zip(names_of(directories), held, strict=True)]
     empty = next((side.name for side in sides if not side.results.points), None)
     if empty is not None:
         complain(f"error: there are no points in {empty}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cutthrough.page.drawings import drawn
 from cutthrough.page.render import Side, render, write
 
-__all__ = ["Side", "render", "write"]
+__all__ = ["Side", "drawn", "render", "write"]

@@ -3,7 +3,9 @@
 //! Its packets follow one another on one path. The first head takes the delays of all channels and routers; behind it the
 //! slowest channel of the path carries all packets, one after the other, so that with n whole packets and a rest
 //!
-//!     idle time = delays + n T(packet) + T(rest)
+//! ```text
+//! idle time = delays + n T(packet) + T(rest)
+//! ```
 //!
 //! where T is the serialization time on the slowest channel. That is exact for virtual cut-through where a channel is busy with a
 //! packet until its tail has come: a packet holds each channel at least for its own serialization time, packets keep their order, and

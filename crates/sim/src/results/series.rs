@@ -13,8 +13,8 @@ pub struct SeriesResult {
     pub time_ns: Vec<f64>,
     /// Load delivered in the interval, as `accepted_load`.
     pub accepted_load: Vec<f64>,
-    /// At the end of the interval, how long the packet at the head of a source queue has waited to enter the network: the
-    /// mean over the nodes that send (0 where none waits). Not of several jobs together.
+    /// At the end of the interval, how long packets at the heads of source queues have waited, mean over nodes that send.
+    /// It is 0 where none waits. Not of several jobs together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_wait_mean_ns: Option<Vec<f64>>,
     /// That of the node that waits longest.
