@@ -187,6 +187,16 @@ def test_a_closed_pipe_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_pat
     assert essence(out) == whole
 
 
+def test_closed_pipes_of_both_streams_lose_nothing(sweep: Path, whole: dict[str, Any], tmp_path: Path) -> None:
+    """Catches results that are lost because nobody reads the progress (`2>&1 | head -1`)."""
+    out = tmp_path / "out"
+    with subprocess.Popen(arguments(sweep, out), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.wait(timeout=PATIENCE_S) == 0
+    assert essence(out) == whole
+
+
 def test_two_runs_into_one_folder_are_refused(
     cutthrough: Callable[..., Any], sweep: Path, whole: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -94,6 +94,16 @@ def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> 
     assert sum(pair).points == both.points  # type: ignore[union-attr]
 
 
+def test_a_swept_section_is_an_axis_of_sums(small: Path) -> None:
+    """Catches a point of a swept section that gets the kind of the file's section in a sum."""
+    swept = ct.run(small, set={"sweep": {"routing": [{"kind": "d-mod-k"}, {"kind": "adaptive-up-down"}]}, **QUICK})
+    other = ct.run(small, set={"sweep": {"seed": [7]}, "routing": {"kind": "random-up-down"}, **QUICK})
+    both = swept + other
+    assert "routing.kind" not in both.axes
+    kinds = [point["routing"]["kind"] for point in both]
+    assert kinds == ["d-mod-k", "adaptive-up-down", "random-up-down"]
+
+
 def test_shares_of_a_sweep_are_the_sweep(small: Path, tmp_path: Path) -> None:
     """Expected: the whole run, whichever the shares; a point that both have is kept once."""
     whole = ct.run(small)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core
 from cutthrough.plots import STYLE
-from cutthrough.seeds import half_width
+from cutthrough.seeds import half_width, pooled_series
 
 from tests.conftest import SMALL, essence
 
@@ -30,6 +30,34 @@ def seeded(tmp_path: Path) -> Path:
     path = tmp_path / "seeded.toml"
     path.write_text(SMALL.replace("seed = 7", "seed = 7\nseeds = 3"), encoding="utf-8")
     return path
+
+
+def test_time_series_are_means_over_the_time_that_all_seeds_have(tmp_path: Path) -> None:
+    """Catches seeds that end at different times: a series that is lost, and a figure that cannot be drawn."""
+    series = [
+        {
+            "time_ns": [10.0, 20.0, 30.0],
+            "accepted_load": [1.0, 2.0, 3.0],
+            "queues": [{"class": "a", "mean_B": [1, 2, 3]}],
+        },
+        {
+            "time_ns": [10.0, 20.0, 25.0],
+            "accepted_load": [3.0, 4.0, 5.0],
+            "queues": [{"class": "a", "mean_B": [3, 4, 5]}],
+        },
+        {"time_ns": [10.0, 20.0], "accepted_load": [5.0, 6.0], "queues": [{"class": "a", "mean_B": [5, 6]}]},
+    ]
+    assert pooled_series(series) == {
+        "time_ns": [10.0, 20.0],
+        "accepted_load": [3.0, 4.0],
+        "queues": [{"class": "a", "mean_B": [3.0, 4.0]}],
+    }
+    path = tmp_path / "endless.toml"
+    text = SMALL.replace("seed = 7", "seed = 7\nseeds = 2").replace("[measure]", '[measure]\nseries = "2 us"')
+    path.write_text(text, encoding="utf-8")
+    results = ct.run(path)
+    assert all(point["series"]["time_ns"] for point in results)
+    assert {file.name for file in results.save_plots(tmp_path, formats=("png",))} >= {"latency.png", "series.png"}
 
 
 def test_means_and_bands_are_those_of_the_single_seeds(seeded: Path, small: Path) -> None:

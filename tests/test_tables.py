@@ -56,6 +56,16 @@ def test_tables_leave_out_columns_but_no_digits(results: Results, width: int) ->
     assert text.count("saturated") >= 8
 
 
+def test_a_line_says_which_job_it_is_of(results: Results) -> None:
+    """Catches names and marks that make room for numbers: at 80 columns a line of a job has its name."""
+    messages = {"latency_mean_ns": 1e5, "latency_p99_ns": 1e6, "slowdown_mean": 2.0, "slowdown_p99": 9.5}
+    own = {"time_ns": 92944.3, "slowdown": 1.019, "messages": messages}
+    points = [Point({**point, **own, "job": name}) for point, name in zip(results, ("victim", "bully"), strict=False)]
+    text = shown(reports.points_table(Results(points=points, axes=["job"])), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(word in text for word in ("victim", "bully", "saturated"))
+
+
 def test_the_least_important_column_goes_first() -> None:
     """Catches an order of columns that is not the order of importance, and a column that must stay."""
     columns = [Column(heading, ["1234567"], rank) for heading, rank in (("a", 0), ("b", 1), ("c", 3), ("d", 2))]

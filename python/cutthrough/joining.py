@@ -111,10 +111,11 @@ def joined(one: Part, other: Part) -> dict[str, Any]:
     homes: dict[int, tuple[Source, int]] = {}
     seen: set[str] = set()
     for part in (one, other):
-        fixed = dict(_flat(_table(part)))
+        table = _table(part)
+        fixed = dict(_flat(table))
         known = set(part.network.places) if part.network else set()
         for place, point in enumerate(part.points):
-            settings = {axis: point.get(axis, fixed.get(axis)) for axis in axes}
+            settings = {axis: point.get(axis, fixed.get(axis, table.get(axis))) for axis in axes}
             whole = Point({**settings, **point})
             content = json.dumps({key: value for key, value in whole.items() if key != "wall_s"}, sort_keys=True)
             if content in seen:
@@ -154,7 +155,9 @@ def _differing(one: Part, other: Part) -> list[str]:
     swept = {*one.axes, *other.axes}
     names = [key for key in {**here, **there} if here.get(key) != there.get(key) and key not in swept]
     sections = [*(key.removesuffix(".kind") for key in names if key.endswith(".kind")), *swept]
-    whole = [key for key in names if not any(key.startswith(f"{name}.") and key != f"{name}.kind" for name in sections)]
+    # A section that is swept as a whole is an axis of its own.
+    parts = [key for key in names if not any(key.startswith(f"{name}.") for name in swept)]
+    whole = [key for key in parts if not any(key.startswith(f"{name}.") and key != f"{name}.kind" for name in sections)]
     # A title tells points apart where nothing else does.
     return [key for key in whole if key not in APART] or [key for key in whole if key in APART]
 

@@ -128,6 +128,8 @@ LEFT_OUT_FIRST = (
     "bandwidth_B_per_s",
     "latency_ci_ns",
     "hop_bytes",
+    "messages.latency_p99_ns",
+    "messages.slowdown_p99",
 )
 #: The rank of columns of phases: they go before all others.
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1

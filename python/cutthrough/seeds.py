@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["SEED", "Pooled", "half_width", "pool"]
+__all__ = ["SEED", "Pooled", "half_width", "pool", "pooled_series"]
 
 #: The key whose sweep gives replicas.
 SEED = "seed"
@@ -122,6 +122,8 @@ def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
         return _mean_jobs(values, confidence)
     if name == "warnings":
         return _distinct(values)
+    if name == "series":
+        return pooled_series(values)
     if name in JOINED:
         return [item for value in values for item in value or ()]
     if name in ALL:
@@ -141,6 +143,28 @@ def _mean(values: Sequence[Any]) -> Any:
         same = len({len(value) for value in values}) == 1
         return [_mean(items) for items in zip(*values, strict=True)] if same else []
     return None
+
+
+def pooled_series(values: Sequence[Any]) -> Any:
+    """The mean of time series, up to the last time that all of them have; None if one has no series.
+
+    Runs with different seeds end at different times.
+    """
+    if not all(isinstance(value, dict) for value in values):
+        return None
+    columns = zip(*(value["time_ns"] for value in values), strict=False)
+    count = next((place for place, times in enumerate(columns) if len(set(times)) > 1), None)
+    count = min(len(value["time_ns"]) for value in values) if count is None else count
+    return _mean([_cut(value, count) for value in values])
+
+
+def _cut(value: Any, count: int) -> Any:
+    """A table whose lists of numbers have at most so many of them."""
+    if isinstance(value, dict):
+        return {name: _cut(item, count) for name, item in value.items()}
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return [_cut(item, count) for item in value]
+    return value[:count] if isinstance(value, list) else value
 
 
 def _mean_jobs(values: Sequence[Any], confidence: float) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -69,37 +69,36 @@ FormatOption = Annotated[
     list[Format], typer.Option("--format", "-f", help="A format of the plots; may be given again.")
 ]
 
-#: Progress and errors, for the terminal.
-err = Console(stderr=True, highlight=False, emoji=False)
 
-
-class Answer(Console):
-    """Standard output. Where whatever reads it has ended (`| head`), the rest is dropped and the command goes on."""
+class Stream(Console):
+    """A standard stream. Where whatever reads it has ended (`| head`), the rest is dropped and the command goes on."""
 
     def on_broken_pipe(self) -> None:
         """Drops all further output."""
         self.quiet = True
-        _drop_output()
+        _drop(self.file)
 
 
+#: Progress and errors, for the terminal.
+err = Stream(stderr=True, highlight=False, emoji=False)
 #: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
-out = Answer(
+out = Stream(
     highlight=False, emoji=False, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else 140
 )
 
 
 def emit(text: str) -> None:
-    """Writes a line to standard output, as it is; see `Answer` for where nothing reads it."""
+    """Writes a line to standard output, as it is; see `Stream` for where nothing reads it."""
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_output()
+        _drop(sys.stdout)
 
 
-def _drop_output() -> None:
+def _drop(stream: IO[str]) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

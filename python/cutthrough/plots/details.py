@@ -100,8 +100,8 @@ def time_series(results: PointTable) -> Figure:
         ValueError: No time series was measured.
     """
     jobs = results.by_job()
-    lines = _lines(jobs, lambda point: bool(point.get("series")), "no time series was measured (`measure.series`)")
-    whole = _lines(results, lambda point: bool(point.get("series")), "")
+    lines = _lines(jobs, _has_series, "no time series was measured (`measure.series`)")
+    whole = _lines(results, _has_series, "")
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, 1.75 * height)
@@ -123,6 +123,11 @@ def time_series(results: PointTable) -> Figure:
         below(figure, handles, labels)
     load.set_title(title_of(figure, results.title, "time series"))
     return figure
+
+
+def _has_series(point: Point) -> bool:
+    """Whether a point has a time series, of which seeds have some time in common."""
+    return bool((point.get("series") or {}).get("time_ns"))
 
 
 def _draw_queues(axes: Axes, lines: Sequence[tuple[str, Point]], scale: float) -> None:

@@ -194,14 +194,9 @@ impl Experiment {
 
     /// What is written: the tables of the file, and the sweep. Options that override the file are in their places.
     pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
-        let refined = |key: &SweptKey, value: &Node| {
-            let mut value = value.clone();
-            for setting in self.settings.iter().filter(|setting| setting.refines(key)) {
-                value.set(&setting.path[key.path.len()..], setting.place, setting.node.clone());
-            }
-            value.to_json()
+        let values = |key: &SweptKey| {
+            (key.key(), key.values.iter().map(|value| refined(key, value, &self.settings).to_json()).collect())
         };
-        let values = |key: &SweptKey| (key.key(), key.values.iter().map(|value| refined(key, value)).collect());
         let swept = |axis: &Axis| Swept { keys: axis.keys.iter().map(values).collect(), labels: axis.labels.clone() };
         (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
@@ -285,6 +280,7 @@ fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result
     keys.try_for_each(|key| check_path(&tree, &key.path, key.key_place))?;
     axes.iter_mut().for_each(|axis| axis.keys.retain(|key| !settings.iter().any(|setting| setting.settles(key))));
     axes.retain(|axis| !axis.keys.is_empty());
+    check_labels(&axes, &settings)?;
     seeds::expand(&mut tree, &mut axes)?;
     let points = (0..axes.iter().map(Axis::len).product())
         .map(|index| point(&tree, &axes, &settings, index))
@@ -350,8 +346,34 @@ impl Setting {
 
     /// Whether the option sets a part of what the sweep changes.
     fn refines(&self, key: &SweptKey) -> bool {
-        self.place.source > key.key_place.source && self.path.starts_with(&key.path)
+        let is_part = self.path.len() > key.path.len() && self.path.starts_with(&key.path);
+        self.place.source > key.key_place.source && is_part
     }
+}
+
+/// A value of a swept key, with the options that set parts of it.
+fn refined(key: &SweptKey, value: &Node, settings: &[Setting]) -> Node {
+    let mut value = value.clone();
+    for setting in settings.iter().filter(|setting| setting.refines(key)) {
+        value.set(&setting.path[key.path.len()..], setting.place, setting.node.clone());
+    }
+    value
+}
+
+/// Refuses an option that sets a part of what the steps of a sweep are named for.
+fn check_labels(axes: &[Axis], settings: &[Setting]) -> Result<(), ConfigError> {
+    let named = || axes.iter().filter(|axis| axis.labels.is_some()).flat_map(|axis| &axis.keys);
+    for setting in settings {
+        if let Some(key) = named().find(|key| setting.refines(key)) {
+            let (path, whole) = (setting.path.join("."), key.key());
+            let message = format!(
+                "`{path}` is a part of `{whole}`, whose values [[sweep.zip]] names by labels; set `{whole}` as a whole, which \
+                 takes it out of the group"
+            );
+            return Err(ConfigError::new(setting.place, path, message));
+        }
+    }
+    Ok(())
 }
 
 /// The tree of one point: the file's, with the swept values in place.
@@ -383,17 +405,17 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     if let Some((path, message)) = spec.contradiction() {
         return Err(ConfigError::new(find(&tree, &path), path, message));
     }
-    Ok(Point { index, keys: keys(axes, index), spec })
+    Ok(Point { index, keys: keys(axes, settings, index), spec })
 }
 
 /// The swept keys and their values at a point, the names of its steps before them.
-fn keys(axes: &[Axis], index: usize) -> Vec<(String, serde_json::Value)> {
+fn keys(axes: &[Axis], settings: &[Setting], index: usize) -> Vec<(String, serde_json::Value)> {
     let steps = steps(axes, index);
     let label = |(axis, step): &(&Axis, usize)| Some(axis.labels.as_ref()?[*step].clone());
     let labels: Vec<String> = steps.iter().filter_map(label).collect();
     let label = (!labels.is_empty()).then(|| (LABEL.to_owned(), labels.join(", ").into()));
     let values = |(axis, step): (&Axis, usize)| {
-        axis.keys.iter().map(|key| (key.key(), key.values[step].to_json())).collect::<Vec<_>>()
+        axis.keys.iter().map(|key| (key.key(), refined(key, &key.values[step], settings).to_json())).collect::<Vec<_>>()
     };
     label.into_iter().chain(steps.into_iter().flat_map(values)).collect()
 }

@@ -63,14 +63,13 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
     }
 }
 
-/// By channel, the share of time in which it sends, over the time in which any of the jobs is counted.
+/// By channel, the share of time in which it sends, over the time in which any of the jobs is counted. Times in which none is,
+/// because the others have ended and it still warms up, are left out.
 fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
     let network = &system.network;
     let counted: Vec<(f64, f64)> =
         system.jobs.iter().zip(points).map(|(job, point)| counted(network, job, point)).collect();
-    let begin = counted.iter().map(|&(begin, _)| begin).fold(f64::INFINITY, f64::min);
-    let end = counted.iter().map(|&(_, end)| end).fold(0.0, f64::max);
-    let all = (end - begin).max(f64::MIN_POSITIVE);
+    let all = length_of_union(counted.clone()).max(f64::MIN_POSITIVE);
     let mut used = vec![0.0; network.plan.channels().count() as usize];
     for (point, (begin, end)) in points.iter().zip(counted) {
         // Each job's shares are of its own time.
@@ -78,6 +77,17 @@ fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
         used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
     }
     used
+}
+
+/// How long any of some intervals lasts.
+fn length_of_union(mut intervals: Vec<(f64, f64)>) -> f64 {
+    intervals.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (mut length, mut reached) = (0.0, f64::NEG_INFINITY);
+    for (begin, end) in intervals {
+        length += (end - begin.max(reached)).max(0.0);
+        reached = reached.max(end);
+    }
+    length
 }
 
 /// From when until when the bytes of a job are counted, in nanoseconds.

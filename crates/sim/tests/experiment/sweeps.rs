@@ -114,6 +114,8 @@ fn seeds_are_a_sweep_of_the_seed() {
     let swept = format!("{BASE}\n[sweep]\nseed = [4, 6]\n");
     let seeds = |overrides: &[(&str, &str)]| json!(values(&load_with(&swept, overrides).unwrap(), "seed"));
     assert_eq!(seeds(&[("seeds", "3"), ("seed", "20")]), json!([20, 21, 22]));
+    let later = load_with(&swept, &[("seeds", "3"), ("seed", "20")]).unwrap();
+    assert_eq!(later.points().iter().map(sim::Point::seed).collect::<Vec<_>>(), [20, 21, 22]);
     assert_eq!(seeds(&[("seeds", "1")]), json!([]));
 }
 
@@ -233,6 +235,23 @@ fn an_option_takes_its_key_out_of_a_group() {
     assert_eq!((none.points().len(), none.axes()), (2, vec!["workload.load".to_owned()]), "labels of nothing are gone");
     let instead = load_with(&text, &[("sweep.zip", "[{ seed = [1, 2, 3] }]")]).unwrap();
     assert_eq!((instead.points().len(), json!(instead.axes())), (6, json!(["seed", "workload.load"])));
+}
+
+#[test]
+fn an_option_may_not_make_labels_wrong() {
+    // Would catch points that are named for a routing that they do not have.
+    let text = format!("{BASE}\n[sweep]\n{ZIPPED}");
+    let error = load_with(&text, &[("topology.k", "4")]).unwrap_err();
+    assert_eq!(error.key, "topology.k");
+    assert!(error.message.contains("is a part of `topology`, whose values [[sweep.zip]] names by labels"));
+    // Without labels the values of the point are those that it has.
+    let bare =
+        text.replace("label = [\"tree\", \"ring\"]", "").replace("{ kind = \"torus\", dims = [4] }", "\"mesh:4\"");
+    let bare =
+        bare.replace("\"mesh:4\"", "{ kind = \"fat-tree\", k = 3, n = 2 }").replace("dimension-order", "d-mod-k");
+    let refined = load_with(&bare, &[("topology.k", "4")]).unwrap();
+    let sizes: Vec<Value> = values(&refined, "topology").iter().map(|value| value["k"].clone()).collect();
+    assert_eq!(json!(sizes), json!([4, 4, 4, 4]));
 }
 
 #[test]
