@@ -104,10 +104,12 @@ fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
     assert_eq!(time(one), time(two));
     assert_eq!(two.start_ns, 777.0);
     assert_eq!(one.point.closed.as_ref().unwrap().phases, two.point.closed.as_ref().unwrap().phases);
-    // All channels together are busy for as long as the jobs keep them busy, one after the other: nodes 4 to 7 in `two` and in
-    // `other`. Would catch a sum of shares of different times, which was 1.8 at nodes 4 to 7.
+    // All channels together are busy for as long as the jobs keep them busy, over the time in which any of them is counted: `one`
+    // and `two` overlap, `other` comes long after. Would catch a sum of shares of different times, which was 1.8 at nodes 4 to
+    // 7, and a gap that counts as idle although nobody has counted there.
     let other = job(&point, "other");
-    let last = other.start_ns + time(other);
+    assert!(time(one) > two.start_ns && other.start_ns > two.start_ns + time(two));
+    let last = two.start_ns + time(two) + time(other);
     for (channel, &all) in point.channel_utilization.iter().enumerate() {
         let busy: f64 = point.jobs.iter().map(|job| job.point.channel_utilization[channel] * time(job)).sum();
         assert!((all * last - busy).abs() < 1e-6 * last && all <= 1.0, "channel {channel}: {all}");
