@@ -10,6 +10,7 @@
 
 mod builder;
 mod check;
+pub mod goal;
 mod run;
 
 pub use builder::ScheduleBuilder;
