@@ -88,7 +88,7 @@ def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> 
     assert both.channels(3).equals(other.channels(1))
     assert both.experiment == ""
     read = ct.Results.read(both.save(tmp_path / "both"))
-    assert read.points == both.explained().points
+    assert read.points == both.points
     assert not (tmp_path / "both" / "experiment.toml").exists()
     assert len(both.plot().axes[0].get_lines()) >= 2
     assert sum(pair).points == both.points  # type: ignore[union-attr]
@@ -123,8 +123,8 @@ def without_wall(results: ct.Results) -> list[dict[str, Any]]:
 
 def test_titles_and_seeds_tell_points_apart(small: Path) -> None:
     """Catches points of two runs that differ in nothing that the table shows."""
-    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"seed": 2})
-    assert (one + other).axes == ["workload.load", "seed"]
+    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"title": "another"})
+    assert (one + other).axes == ["workload.load", "title"]
     with pytest.raises(TypeError):
         _ = one + 3  # type: ignore[operator]
 

@@ -113,8 +113,8 @@ class Machine(Topology):
     def spec(self) -> dict[str, Any]:
         """The table for `[topology]` of an experiment file.
 
-        A machine that was read from a file of another kind is written as an edge list, to a file that lasts as long as
-        this process; results keep a copy of it.
+        A machine that was read from a file of another kind is written as an edge list, to a file in a folder of this
+        user for temporary files; results and saved experiments have copies of it.
 
         Raises:
             ExperimentError: The machine has an allocation of a part of its nodes.
@@ -125,7 +125,15 @@ class Machine(Topology):
                 "whole network; give the `whole` of the machine, and the nodes of jobs by [[job]] tables"
             )
             raise refuse("topology", message)
-        return self.topology or {"kind": "file", "path": str(files.keep(self.edge_list(), ".edges"))}
+        return self.whole_spec
+
+    @property
+    def whole_spec(self) -> dict[str, Any]:
+        """As `spec`, of the whole machine, whatever is allocated of it."""
+        if (topology := self.topology) is not None:
+            return topology
+        path = files.keep(self.edge_list().encode(), "machine", ".edges", "topology")
+        return {"kind": "file", "path": str(path)}
 
     @property
     def whole(self) -> Machine:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from cutthrough.channels import ChannelLoads
 
 __all__ = [
+    "CONFIDENCE",
     "MANY_PHASES",
     "Point",
     "PointTable",
     "as_point",
+    "confidence_of",
     "half_width",
     "is_saturated",
     "is_unconverged",
@@ -38,6 +40,36 @@ class Point(Quantities):
     def seed(self) -> int | None:
         """The seed of the random streams."""
         value: int | None = self.get("seed")
+        return value
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds that this is the mean of; 1 for a single run."""
+        value: int = self.get("seeds", 1)
+        return value
+
+    @property
+    def ci(self) -> dict[str, float | None]:
+        """Of a mean over seeds, half of the confidence interval of each quantity, in its unit; else empty."""
+        value: dict[str, float | None] = self.get("ci", {})
+        return value
+
+    @property
+    def confidence(self) -> float | None:
+        """Of a mean over seeds, the confidence of the intervals in `ci`; else None."""
+        value: float | None = self.get("confidence")
+        return value
+
+    @property
+    def seeds_saturated(self) -> int | None:
+        """Of a mean over seeds, the number of seeds whose network is saturated; else None."""
+        value: int | None = self.get("seeds_saturated")
+        return value
+
+    @property
+    def seeds_converged(self) -> int | None:
+        """Of a mean over seeds, the number of seeds that have reached the precision; else None."""
+        value: int | None = self.get("seeds_converged")
         return value
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,6 +107,16 @@ def half_width(point: Mapping[str, Any], name: str) -> float | None:
     intervals = point.get("ci")
     found = point.get(INTERVALS.get(name, "")) if intervals is None else intervals.get(name)
     return None if found is None else float(found)
+
+
+#: The confidence of results whose experiment is not known.
+CONFIDENCE = 0.95
+
+
+def confidence_of(point: Mapping[str, Any], experiment: Mapping[str, Any]) -> float:
+    """The confidence of a point's intervals, given its experiment as nested tables, which may be empty."""
+    own = point.get("confidence") or point.get("measure.confidence")
+    return float(own or experiment.get("measure", {}).get("confidence", CONFIDENCE))
 
 
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:

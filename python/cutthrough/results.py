@@ -56,6 +56,7 @@ class Results:
         files: The files that the experiment reads, by the paths of the copies that `save` makes.
         network: Where the loads of its channels come from; None where they are not known.
         replicas: The points of the single seeds, if there are several.
+        settings: Of a sum of different experiments, the keys that all of them have with the same value.
     """
 
     points: list[Point]
@@ -68,6 +69,7 @@ class Results:
     files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
     replicas: list[Point] = field(default_factory=list, repr=False)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         # Whatever made them, points have their quantities as attributes.
@@ -99,8 +101,12 @@ class Results:
     def __add__(self, other: Results) -> Self:
         """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
 
-        The points of two shares of one sweep are the sweep; a point that both have is kept once. Of different
-        experiments there is no `experiment` that would run again.
+        Points that differ in their seed only are pooled to their mean, as `seeds` pools them, each seed once: shares of
+        one sweep are the sweep, however its seeds were shared. `by_seed()` of both keeps seeds apart. Of different
+        experiments there is no `experiment` that would run again, and `settings` has what they share.
+
+        Raises:
+            ValueError: Both have a run with the same settings and seed, and other values: of different builds.
         """
         if not isinstance(other, Results):
             return NotImplemented
@@ -129,7 +135,7 @@ class Results:
 
         Of several seeds it has `replicas` too.
         """
-        held = {"version": self.version, "points": self.explained().points, **self._replicas()}
+        held = {"version": self.version, "points": self.points, **self._replicas()}
         return json.dumps(held, allow_nan=False)
 
     def _replicas(self) -> dict[str, list[Point]]:
@@ -146,18 +152,6 @@ class Results:
     def runs(self) -> int:
         """The number of simulations: that of the points, or of their seeds."""
         return len(self.replicas or self.points)
-
-    def explained(self) -> Self:
-        """The same with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
-        network = self.network
-        if network is None:
-            return self
-        known = set(network.places)
-        points = [
-            as_point(network.loads(place).explain(point)) if place in known else point
-            for place, point in enumerate(self.points)
-        ]
-        return replace(self, points=points)
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
@@ -285,9 +279,9 @@ class Results:
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        explained = self.explained()
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
-        held = {**head, "points": explained.points, **self._replicas()}
+        settings = {"settings": self.settings} if self.settings else {}
+        held = {**head, **settings, "points": self.points, **self._replicas()}
         inputs.copy(self.files, directory)
         if self.experiment:
             atomic.write(directory / "experiment.toml", self._stamped_experiment())
@@ -295,7 +289,7 @@ class Results:
             # The sum of results of different experiments has none; nor is one that was there the one of these.
             (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps(held, indent=1) + "\n")
-        explained._save_tables(directory)
+        self._save_tables(directory)
         self._save_channels(directory)
         return directory
 
@@ -308,8 +302,7 @@ class Results:
         """
         import cutthrough.plots as plots
 
-        with atomic.replacing_files(Path(directory)) as aside:
-            return [Path(directory) / path.name for path in plots.save(self, aside, formats, places)]
+        return plots.save(self, Path(directory), formats, places)
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
@@ -332,9 +325,8 @@ class Results:
         experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
         copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
         files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
-        replicas = stored.get("replicas", [])
-        network = Stored(path.parent)
-        return cls(**held, replicas=replicas, experiment=_unstamped(experiment), files=files, network=network)
+        held |= {"replicas": stored.get("replicas", []), "settings": stored.get("settings", {})}
+        return cls(**held, experiment=_unstamped(experiment), files=files, network=Stored(path.parent))
 
     def _stamped_experiment(self) -> str:
         stamp = f"{STAMP} {self.version}: every key, whether written or default. Seed {self.seed}.\n"
@@ -368,8 +360,7 @@ class Results:
         if self.network is None:
             return
         for place in held if few else self.shown_places():
-            with atomic.replacing(Stored.path(directory, place)) as aside:
-                self.network.loads(place).save(aside)
+            self.network.loads(place).save(Stored.path(directory, place))
 
 
 def _unstamped(experiment: str) -> str:
