@@ -256,17 +256,42 @@ class Results:
         held = ([place for place in line if place in known] for line in lines)
         return sorted(_hottest(self.points, line) for line in held if line)
 
-    def plot(self, quantity: str = "latency", place: int | None = None) -> Figure:
+    def plot(
+        self,
+        quantity: str = "latency",
+        place: int | None = None,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        facets: str | None = None,
+    ) -> Figure:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
                 benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`; where
-                messages are measured `sizes` and `distribution`; where there is a time series `series`.
+                messages are measured `sizes` and `distribution`; where there is a time series `series`. Of a heat map
+                any number that points have, such as `latency_p99_ns`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
+            x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
+            y: The key of the sweep along y, which makes a heat map of the quantity over two keys.
+            facets: The key of the sweep whose values have a panel each, of curves and heat maps.
+
+        Raises:
+            ValueError: There is no such figure, quantity or key, no point to draw, or the options do not go together.
         """
         import cutthrough.plots as plots
 
+        if place is not None and quantity != "channels":
+            message = f"place is of channels, not of {quantity}"
+            raise ValueError(message)
+        if x is not None and y is None:
+            message = "x is of heat maps, which have y too"
+            raise ValueError(message)
+        if y is not None:
+            return plots.surface(self, quantity, (x, y), facets)
+        if facets is not None:
+            return plots.faceted(self, quantity, facets)
         return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
     def save(self, directory: str | Path) -> Path:
