@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -18,7 +17,7 @@ import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
 from cutthrough.joining import joined
 from cutthrough.packages import require
-from cutthrough.points import Point, as_point
+from cutthrough.points import CONFIDENCE, Point, as_point
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
+    from cutthrough.comparison import Comparison
 
 __all__ = ["Results"]
 
@@ -116,14 +116,22 @@ class Results:
         # `sum` starts from 0.
         return self if other == 0 else NotImplemented
 
-    def compare(self, other: Results, **options: Any) -> Any:
+    def compare(
+        self, other: Results, names: tuple[str, str] = ("A", "B"), confidence: float = CONFIDENCE
+    ) -> Comparison:
         """The differences from other results, point by point, with their significance: `cutthrough.comparison`.
 
         Args:
             other: The results to compare with.
-            options: As of `cutthrough.comparison.compare`: `names`, `confidence`.
+            names: What these and the others are called.
+            confidence: The confidence of intervals and verdicts, in (0, 1).
+
+        Raises:
+            ValueError: The confidence is not between 0 and 1.
         """
-        return import_module("cutthrough.comparison").compare(self, other, **options)
+        import cutthrough.comparison as comparison
+
+        return comparison.compare(self, other, names, confidence)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
@@ -234,7 +242,11 @@ class Results:
         return self.channel_loads(place).table
 
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
-        """The same, with methods for means by class and the hottest channels."""
+        """The same, with methods for means by class and the hottest channels.
+
+        Raises:
+            ValueError: The channels of that point are not known.
+        """
         place = self.hottest_place() if place is None else place
         if self.network is None or place not in self.network.places:
             message = f"the loads of the channels at point {place} are not known"
@@ -301,6 +313,9 @@ class Results:
 
         Returns:
             The directory, which is made if it is not there.
+
+        Raises:
+            OSError: A file cannot be written.
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
@@ -323,7 +338,15 @@ class Results:
     ) -> list[Path]:
         """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
 
-        `places` are the points whose channels are drawn; without it, the one with the hottest channel of all.
+        Args:
+            directory: Where to; it is made if it is not there.
+            formats: Of `png`, `svg` and `pdf`.
+            places: The points whose channels are drawn, by their places in these results; without it, the one with the
+                hottest channel of all.
+
+        Raises:
+            ValueError: The channels of a point are not known.
+            OSError: A file cannot be written.
         """
         import cutthrough.plots as plots
 

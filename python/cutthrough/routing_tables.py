@@ -58,6 +58,11 @@ class RoutingTable:
         starts: The layers on which packets start, from 0: each packet on one of so many, drawn uniformly.
         name: What files and figures call the table.
 
+    Attributes:
+        ports: The next ports, `[layers, routers, destinations, ports]`.
+        classes: The class of each entry, `[layers, routers, destinations]`.
+        next_layers: The next layer of each entry, likewise.
+
     Raises:
         ExperimentError: An array is not of whole numbers, or of another shape.
     """
@@ -148,7 +153,11 @@ class RoutingTable:
         return written.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`."""
+        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         atomic.write(Path(path), self.to_bytes())
 
     @property
