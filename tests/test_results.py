@@ -152,6 +152,27 @@ def test_results_show_themselves_as_html(pair: tuple[ct.Results, ct.Results]) ->
     assert "150 more points" in html
 
 
+def test_points_machines_and_experiments_show_themselves_as_html(small: Path) -> None:
+    """Expected: a row for each quantity of a point, empty if it was not measured, and no markup from texts."""
+    point = ct.Point(
+        accepted_load=1 / 3, saturated=True, latency_mean_ns=None, jobs=[{}, {}], messages={"count": 12345}
+    )
+    html = point._repr_html_()
+    rows = dict(re.findall(r'left">(.*?)</td><td style="text-align: right">(.*?)</td>', html))
+    assert rows == {
+        "accepted_load": "0.333333",
+        "saturated": "yes",
+        "latency_mean_ns": "",
+        "jobs": "2 entries",
+        "messages.count": "12,345",
+    }
+    machine = ct.Machine("torus:4x4", cores=2)._repr_html_()
+    assert '<td style="text-align: left">ranks</td><td style="text-align: right">32</td>' in machine
+    assert "<caption>torus" in machine
+    experiment = ct.load(small, set={"title": "<b>"})
+    assert experiment._repr_html_().startswith("<pre>title = &quot;&lt;b&gt;&quot;")
+
+
 class Kernel:
     """A notebook: what is displayed, and what becomes of it."""
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import cutthrough.experiments as experiments
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
+import cutthrough.notebooks as notebooks
 from cutthrough.keep.inputs import Inputs
 from cutthrough.machines import Machine
 from cutthrough.sections.file import File
@@ -112,6 +113,9 @@ class Experiment(File):
 
     def __str__(self) -> str:
         return self.to_toml()
+
+    def _repr_html_(self) -> str:
+        return notebooks.text(self.to_toml())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and (self.to_dict(), self._base) == (other.to_dict(), other._base)

@@ -145,6 +145,9 @@ class Machine(Topology):
         cores = self.cores_per_node
         return f"<{self.name}: {self.nodes} nodes of {cores} core{'s' if cores != 1 else ''}, {self.routers} routers>"
 
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "cores of a node": self.cores_per_node, "ranks": self.ranks}
+
     @property
     def about(self) -> dict[str, Any]:
         """The name, what is in a node, the links of a preset, and what is assumed."""

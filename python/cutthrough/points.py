@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+import cutthrough.notebooks as notebooks
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ class Point(Quantities):
 
     def __repr__(self) -> str:
         return f"Point({dict.__repr__(self)})"
+
+    def _repr_html_(self) -> str:
+        return notebooks.facts(self)
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import cutthrough._core as _core
+import cutthrough.notebooks as notebooks
 from cutthrough.faults import refuse
 from cutthrough.packages import require
 from cutthrough.sections.base import Section, plain
@@ -60,6 +61,15 @@ class Topology:
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {self.nodes} nodes, {self.routers} routers>"
+
+    def _repr_html_(self) -> str:
+        return notebooks.facts(self._facts(), repr(self).strip("<>"))
+
+    def _facts(self) -> dict[str, Any]:
+        """What a notebook shows."""
+        names = ("nodes", "routers", "classes", "groups", "bisection_channels")
+        held = {name: getattr(self, name) for name in names}
+        return {name.replace("_", " "): value for name, value in held.items() if value is not None}
 
     @property
     def kind(self) -> str:
