@@ -12,6 +12,7 @@ import pytest
 from cutthrough import _core, channels, plots
 from cutthrough.channels import ChannelLoads, Machine
 from cutthrough.plots import heat
+from cutthrough.reports import reference_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +111,18 @@ def test_adaptive_routing_has_no_exact_column() -> None:
     traffic = {"kind": "traffic", "pattern": "uniform", "load": 0.2}
     loads = ct.run(torus(**sections, workload=traffic)).channel_loads()
     assert loads.reference == "even_spread"
+
+
+def test_loads_above_one_are_explained() -> None:
+    """Catches a share above 1 that nothing explains, and an explanation where there is none."""
+    machine = channels.Machine.of(ct.Torus([4])._shape)
+    count = int(machine.number.max()) + 1
+    for name, words in (("even_spread", "could not carry this load"), ("exact", "not served equally")):
+        for load, told in ((1.0, False), (1.01, True)):
+            note = reference_note(machine.loads({"utilization": np.full(count, 0.5), name: np.full(count, load)}))
+            assert note is not None
+            assert (words in note) is told
+    assert reference_note(machine.loads({"utilization": np.full(count, 0.5)})) is None
 
 
 def test_exact_loads_are_worked_out_once_for_all_loads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -235,3 +236,48 @@ def test_a_folder_that_cannot_be_made_is_refused_first(
         ran = cutthrough("run", sweep, "--out", path)
         assert (ran.status, ran.out) == (1, "")
         assert ran.err.startswith(f"error: cannot write results to {path}")
+
+
+#: Commands that write files of what has been run, or of nothing that has; of each, what writes to a folder `out`.
+WRITERS = {
+    "merge": ["merge", "shares/1", "shares/2", "--out", "out"],
+    "report": ["report", "whole", "--out", "out/report.html"],
+    "plot": ["plot", "whole", "--out", "out", "--plots", "all"],
+    "map": ["map", "-g", "stencil:16x16", "-m", "torus:16x16", "-s", "greedy", "--out", "out/places.txt"],
+    "analyze": ["analyze", "sweep.toml", "--out", "out"],
+}
+
+
+@pytest.fixture(scope="module")
+def written(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run and its shares, for the commands that write files of them."""
+    home = tmp_path_factory.mktemp("written")
+    (home / "sweep.toml").write_text(sweep.read_text())
+    for out, points in (("whole", "0-11"), ("shares/1", "1/2"), ("shares/2", "2/2")):
+        run = [*arguments(home / "sweep.toml", home / out), "--points", points, "--plots", "none"]
+        subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S)
+    return home
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", WRITERS)
+def test_kill_leaves_no_half_of_a_file(written: Path, command: str) -> None:
+    """Catches files that are written in place, and leftovers that the same command cannot go on from."""
+    out, run = written / "out", [*COMMAND, *WRITERS[command]]
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    began = time.monotonic()
+    subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S, cwd=written)
+    duration, expected = time.monotonic() - began, essence(out)
+    assert expected
+    moment = random.Random(f"{os.environ.get('CUTTHROUGH_TEST_SEED', time.time_ns())}-{command}")  # noqa: S311
+    for _ in range(8):
+        shutil.rmtree(out)
+        out.mkdir()
+        with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=written) as running:
+            time.sleep(moment.uniform(0.3, 1.1) * duration)
+            running.kill()
+        found = {name: content for name, content in essence(out).items() if ".part-" not in name}
+        assert found.items() <= expected.items()
+        subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S, cwd=written)
+        assert {name: content for name, content in essence(out).items() if ".part-" not in name} == expected

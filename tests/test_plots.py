@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from cutthrough.plots.strokes import Stroke
 from cutthrough.points import Point
 from cutthrough.series import brief_labels, label_of, pick_axis, split
 from matplotlib import style
+from matplotlib.colors import LogNorm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -296,3 +298,77 @@ def test_routing_tables_are_called_by_their_names() -> None:
     assert list(short.values()) == ["table (spread)", "table (other)", "ugal-l"]
     alike = [{"kind": "table", "path": f"inputs/spread-{digit * 12}.npz"} for digit in "ab"]
     assert len(set(brief_labels([*alike, {"kind": "par"}]).values())) == 3
+
+
+def grid(**more: list[Any]) -> Results:
+    """Points over the size of a buffer and the load, and over further keys; the largest load is saturated."""
+    loads, buffers = (0.6, 0.2, 1.0), ("8 KiB", "4 KiB")
+    extra = [dict(zip(more, values, strict=True)) for values in product(*more.values())]
+    points = [point(load, buffer=size, **keys) for keys in extra for size in buffers for load in loads]
+    return results([*more, "buffer", "workload.load"], points)
+
+
+def cells_of(figure: Figure) -> list[list[list[float]]]:
+    return [np.asarray(axes.images[0].get_array()).tolist() for axes in figure.axes if axes.images]
+
+
+def test_a_quantity_over_two_keys_is_a_heat_map() -> None:
+    """Catches rows and columns that are exchanged or out of order, and marks on other cells than their points'."""
+    drawn = grid().plot("throughput", y="buffer")
+    assert cells_of(drawn) == [[[0.2, 0.6, 0.9]] * 2]
+    axes = drawn.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("workload.load", "buffer")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.2", "0.6", "1.0"]
+    drawn.draw_without_rendering()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["8 KiB", "4 KiB"]
+    (marks,) = axes.lines
+    assert np.asarray(marks.get_xdata()).tolist() == [2.0, 2.0]
+    assert legend_of(drawn) == ["saturated"]
+    turned = grid().plot("latency_p99_ns", x="buffer", y="workload.load")
+    assert cells_of(turned)[0][1] == [point(0.6)["latency_p99_ns"]] * 2
+    assert isinstance(turned.axes[0].images[0].norm, LogNorm)
+
+
+def test_a_third_key_has_panels() -> None:
+    """Catches points of another panel, and panels whose colours cannot be compared."""
+    found = grid(vcs=[1, 2])
+    for drawn in (found.plot("latency", y="buffer"), found.plot("latency", y="buffer", facets="vcs")):
+        assert [axes.get_title(loc="left") for axes in drawn.axes[:2]] == ["vcs 1", "vcs 2"]
+        assert drawn.axes[0].images[0].norm is drawn.axes[1].images[0].norm
+    curves = found.plot("throughput", facets="vcs")
+    assert [axes.get_title(loc="left") for axes in curves.axes] == ["vcs 1", "vcs 2"]
+    assert [
+        [line.get_label() for line in axes.lines if line.get_label() in {"8 KiB", "4 KiB"}] for axes in curves.axes
+    ] == [["8 KiB", "4 KiB"]] * 2
+
+
+def test_cells_without_a_value_are_empty() -> None:
+    """Catches a 0 where nothing was measured, and a heat map that fails on a sweep that was interrupted."""
+    found = grid()
+    held = [{**own, "accepted_load": None} if place == 1 else own for place, own in enumerate(found.points[:-1])]
+    ((first, second),) = cells_of(results(found.axes, held).plot("throughput", y="buffer"))
+    assert [value if value is None or np.isfinite(value) else None for value in first] == [None, 0.6, 0.9]
+    assert [value if value is None or np.isfinite(value) else None for value in second] == [0.2, 0.6, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y": "bufer"}, "no key 'bufer' is swept; vcs, kind, buffer, workload.load are"),
+        ({"y": "buffer"}, "several points share a cell: vcs, kind are swept too"),
+        ({"y": "buffer", "x": "buffer", "facets": "vcs"}, "have to differ"),
+        ({"y": "buffer", "quantity": "colour", "x": "kind", "facets": "vcs"}, "several points share a cell"),
+        ({"x": "buffer"}, "x is of heat maps"),
+        ({"place": 1}, "place is of channels, not of latency"),
+        ({"facets": "colour"}, "no key 'colour' is swept"),
+        ({"facets": "vcs", "quantity": "phases"}, "facets are of latency, throughput, slowdown"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
+    """Catches points that cover one another, and options that are ignored."""
+    with pytest.raises(ValueError, match=message):
+        grid(vcs=[1, 2], kind=["a", "b"]).plot(**options)
+    with pytest.raises(ValueError, match="no point has a number 'colour'"):
+        grid().plot("colour", y="buffer")
+    with pytest.raises(ValueError, match="17 values"):
+        grid(vcs=[*range(17)]).plot("latency", facets="vcs")

@@ -88,7 +88,7 @@ def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> 
     assert both.channels(3).equals(other.channels(1))
     assert both.experiment == ""
     read = ct.Results.read(both.save(tmp_path / "both"))
-    assert read.points == both.explained().points
+    assert read.points == both.points
     assert not (tmp_path / "both" / "experiment.toml").exists()
     assert len(both.plot().axes[0].get_lines()) >= 2
     assert sum(pair).points == both.points  # type: ignore[union-attr]
@@ -123,8 +123,8 @@ def without_wall(results: ct.Results) -> list[dict[str, Any]]:
 
 def test_titles_and_seeds_tell_points_apart(small: Path) -> None:
     """Catches points of two runs that differ in nothing that the table shows."""
-    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"seed": 2})
-    assert (one + other).axes == ["workload.load", "seed"]
+    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"title": "another"})
+    assert (one + other).axes == ["workload.load", "title"]
     with pytest.raises(TypeError):
         _ = one + 3  # type: ignore[operator]
 
@@ -150,6 +150,27 @@ def test_results_show_themselves_as_html(pair: tuple[ct.Results, ct.Results]) ->
     html = many._repr_html_()
     assert html.count("<tr>") == 1 + 50 + 1
     assert "150 more points" in html
+
+
+def test_points_machines_and_experiments_show_themselves_as_html(small: Path) -> None:
+    """Expected: a row for each quantity of a point, empty if it was not measured, and no markup from texts."""
+    point = ct.Point(
+        accepted_load=1 / 3, saturated=True, latency_mean_ns=None, jobs=[{}, {}], messages={"count": 12345}
+    )
+    html = point._repr_html_()
+    rows = dict(re.findall(r'left">(.*?)</td><td style="text-align: right">(.*?)</td>', html))
+    assert rows == {
+        "accepted_load": "0.333333",
+        "saturated": "yes",
+        "latency_mean_ns": "",
+        "jobs": "2 entries",
+        "messages.count": "12,345",
+    }
+    machine = ct.Machine("torus:4x4", cores=2)._repr_html_()
+    assert '<td style="text-align: left">ranks</td><td style="text-align: right">32</td>' in machine
+    assert "<caption>torus" in machine
+    experiment = ct.load(small, set={"title": "<b>"})
+    assert experiment._repr_html_().startswith("<pre>title = &quot;&lt;b&gt;&quot;")
 
 
 class Kernel:

@@ -62,7 +62,7 @@ def test_a_resolved_zip_runs_again(cutthrough: Callable[..., Any], zipped: Path,
     again = cutthrough("run", out / "experiment.toml", *PLAIN, "--out", out)
     assert again.status == 0
     assert "already finished: 2 of 4 points" in again.err
-    whole = ct.run(zipped).explained()
+    whole = ct.run(zipped)
     assert [essence(point) for point in ct.Results.read(out)] == [essence(point) for point in whole]
     merged = cutthrough("merge", out, "--out", tmp_path / "merged")
     assert (merged.status, len(ct.Results.read(tmp_path / "merged"))) == (0, 4)
@@ -101,7 +101,7 @@ def test_a_resolved_sweep_has_the_same_points(small: Path, name: str) -> None:
         return sorted(of.resolved_point(index) for index in range(len(json.loads(of.points()))))
 
     assert points(again) == points(experiment)
-    assert [group["keys"] for group in json.loads(again.groups())] == groups
+    assert [group["keys"] for group in experiments.sweep_groups(again)] == groups
     assert experiments.resolved(again) == resolved
 
 

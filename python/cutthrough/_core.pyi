@@ -71,15 +71,11 @@ class Experiment:
     def written(self) -> str:
         """JSON: what is written, with overrides.
 
-        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys that move together.
+        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys of a group move
+        together, and the last group changes fastest; `labels` is null where steps have no names.
         """
     def axes(self) -> str:
         """JSON: the keys of points by which they are told apart, in order."""
-    def groups(self) -> str:
-        """JSON: the sweep, as groups of keys that move together: `{"keys": [...], "labels": [...], "steps": n}`.
-
-        The last group changes fastest; `labels` is null where steps have no names.
-        """
     def resolved_point(self, point: int, complete: bool = True) -> str:
         """One point as TOML, with every default written out; if `complete`, those of its network too."""
     def derived_keys(self, point: int) -> list[str]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+import cutthrough.keep.atomic as atomic
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -25,7 +27,18 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]
 
-__all__ = ["ENDS", "ChannelLoads", "Machine", "Network", "Outcome", "Source", "Stored", "doubles"]
+__all__ = [
+    "ENDS",
+    "ChannelLoads",
+    "Machine",
+    "Network",
+    "Outcome",
+    "Source",
+    "Stored",
+    "doubles",
+    "explained",
+    "mean_loads",
+]
 
 #: Classes of channels between nodes and their routers.
 ENDS = frozenset({"injection", "ejection"})
@@ -133,6 +146,13 @@ class ChannelLoads:
         held = self.table.column(column)
         return np.asarray(held.fill_null(pa.scalar(-1, held.type)).to_numpy())
 
+    def by_number(self, column: str) -> Doubles:
+        """A column of numbers as an array over all channels by their numbers; 0 for those that are not connected."""
+        number = self.values("channel")
+        found = np.zeros(int(number.max(initial=-1)) + 1)
+        found[number] = self.values(column)
+        return found
+
     @cached_property
     def classes(self) -> npt.NDArray[np.int32]:
         """The class of every channel, as a place in `about["classes"]`."""
@@ -192,10 +212,11 @@ class ChannelLoads:
         return f"router {router} ({coordinates})"
 
     def save(self, path: Path) -> None:
-        """Writes the table as Parquet."""
+        """Writes the table as Parquet: whole, or the file is as it was before."""
         from pyarrow import parquet
 
-        parquet.write_table(self.table, path)
+        with atomic.replacing(path) as aside:
+            parquet.write_table(self.table, aside)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -203,6 +224,27 @@ class ChannelLoads:
         from pyarrow import parquet
 
         return cls(parquet.read_table(path))
+
+
+def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> ChannelLoads:
+    """The channels of one topology with the weighted means of their loads."""
+    import pyarrow as pa
+
+    first, *others = tables
+    if not others:
+        return first
+    held = first.table
+    for name in (first.quantity, first.reference):
+        if name is not None and all(name in other.table.column_names for other in others):
+            mean = np.average([own.values(name) for own in tables], axis=0, weights=weights)
+            held = held.set_column(held.column_names.index(name), name, pa.array(mean))
+    return ChannelLoads(held)
+
+
+def explained(points: Sequence[Mapping[str, Any]], source: Source) -> list[dict[str, Any]]:
+    """Points with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
+    known = set(source.places)
+    return [source.loads(place).explain(point) if place in known else dict(point) for place, point in enumerate(points)]
 
 
 class Source(Protocol):
@@ -243,6 +285,30 @@ class Outcome:
 
 
 @dataclass
+class _Analyses:
+    """The exact loads of an experiment's points, as many as can be afforded."""
+
+    found: dict[int, tuple[str, Doubles]] = field(default_factory=dict)
+    spent: int = 0
+
+    def mean(self, experiment: _core.Experiment, indices: Sequence[int]) -> tuple[str, Doubles] | None:
+        """The mean loads of some points of one topology, per unit of offered load; None if that would take too long."""
+        missing = [index for index in indices if index not in self.found]
+        if missing:
+            topology = experiment.topology(missing[0])
+            cost = topology.nodes * topology.routers * len(missing)
+            if self.spent + cost > AFFORDABLE:
+                return None
+            self.spent += cost
+        for index in missing:
+            described, per_load = experiment.analyze(index)
+            name = "exact" if json.loads(described)["exact"] else "even_spread"
+            self.found[index] = name, doubles(per_load)
+        name, _ = self.found[indices[0]]
+        return name, np.mean([self.found[index][1] for index in indices], axis=0)
+
+
+@dataclass
 class Network:
     """The channels of the points of a run. Each topology is queried once, and its exact loads are computed once.
 
@@ -256,7 +322,11 @@ class Network:
     notes: list[str] = field(default_factory=list)
     _machines: dict[str, Machine] = field(default_factory=dict)
     _exact: dict[str, tuple[str, Doubles] | None] = field(default_factory=dict)
-    _spent: int = 0
+    _analyses: _Analyses = field(default_factory=_Analyses)
+
+    def of_runs(self, outcomes: Sequence[Outcome]) -> Network:
+        """The channels of the single seeds of the same run; what has been computed is not computed again."""
+        return Network(self.experiment, outcomes, _machines=self._machines, _analyses=self._analyses)
 
     @property
     def places(self) -> list[int]:
@@ -293,19 +363,13 @@ class Network:
 
     def _analyze(self, place: int) -> tuple[str, Doubles] | None:
         outcome = self.outcomes[place]
-        topology = self.experiment.topology(outcome.index)
         # What is drawn by the seed, such as a placement, has other exact loads with every seed.
-        indices = (outcome.index, *outcome.others)
-        cost = topology.nodes * topology.routers * len(indices)
-        if self._spent + cost > AFFORDABLE:
+        found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
+        if found is None:
             self.notes.append(
                 f"Exact loads of point {place} were left out, they would take long: `cutthrough analyze` finds them."
             )
-            return None
-        self._spent += cost
-        analyzed = [self.experiment.analyze(index) for index in indices]
-        name = "exact" if json.loads(analyzed[0][0])["exact"] else "even_spread"
-        return name, np.mean([doubles(per_load) for _, per_load in analyzed], axis=0)
+        return found
 
     def _key(self, place: int, matters: Callable[[str], bool]) -> str:
         keys = self.outcomes[place].keys

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
-from cutthrough.points import PointTable, half_width, is_saturated, is_unconverged
+from cutthrough.points import CONFIDENCE, PointTable, confidence_of, half_width, is_saturated, is_unconverged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,8 +40,6 @@ METRICS: dict[str, tuple[str, str]] = {
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
 #: The fewest degrees of freedom of a converged run's batch means (16 batches).
 RUN_FREEDOM = 15.0
-#: The confidence of results whose experiment is not known.
-CONFIDENCE = 0.95
 
 
 class Compared(PointTable, Protocol):
@@ -274,13 +272,10 @@ class _Side:
         seeds = point.get("seeds")
         if half is None or (seeds is not None and seeds < 2):
             return None, RUN_FREEDOM
-        confidence = point.get("confidence") or point.get("measure.confidence") or self._confidence()
+        confidence = confidence_of(point, self.experiment)
         freedom = math.inf if seeds is None else seeds - 1.0
         error = half / _core.student_quantile(0.5 * (1.0 - confidence), freedom)
         return error, RUN_FREEDOM if seeds is None else freedom
-
-    def _confidence(self) -> float:
-        return float(self.experiment.get("measure", {}).get("confidence", CONFIDENCE))
 
 
 def _named(value: Any, key: str) -> Any:

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import random
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.keep.atomic as atomic
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
@@ -201,13 +203,12 @@ def _exchange(comm: Any, data: bytearray, partner: int, messages: int) -> None:
 
 
 def _write(rows: list[list[Any]], target: Path | None) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([COLUMNS, *rows])
     if target is None:
-        csv.writer(sys.stdout).writerows([COLUMNS, *rows])
-        return
-    unfinished = target.with_name(f".{target.name}.part")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    unfinished.replace(target)
+        sys.stdout.write(text.getvalue())
+    else:
+        atomic.write(target, text.getvalue())
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ __all__ = [
     "mapping_table",
     "phases_table",
     "points_table",
+    "reference_note",
     "sensitivity_table",
     "warnings_of",
 ]
@@ -93,6 +94,16 @@ SHOWN_MESSAGES = (
 )
 #: What the columns of a table of channels are called.
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
+
+
+#: What the columns beside the measured loads are, and what a value above 1 says.
+REFERENCES = {
+    "exact": ("what the routing puts on a channel", "the nodes are not served equally"),
+    "even_spread": (
+        "what a channel would carry if every hop spread its packets evenly over its candidates",
+        "such a spread could not carry this load, and the routing's choices do",
+    ),
+}
 
 
 #: The measures of a mapping that are shown: key, heading, format.
@@ -168,7 +179,7 @@ def points_table(results: PointTable) -> Fitted:
             halves = [_cell(half_width(point, key), form) for point in results]
             columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
     if any("seeds" in point for point in results):
-        columns.append(Column("seeds", [f"{point['seeds']:,}" for point in results], SEEDS_RANK))
+        columns.append(Column("seeds", [f"{point.get('seeds', 1):,}" for point in results], SEEDS_RANK))
     if "job" not in results.axes:
         columns += _phase_columns(results)
     columns.append(Column("", [_remark(point) for point in results], is_text=True))
@@ -255,6 +266,15 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     for name in (name for name in (loads.quantity, loads.reference) if name):
         columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
     return Fitted(columns)
+
+
+def reference_note(loads: ChannelLoads) -> str | None:
+    """What the column beside the measured loads is, and what a value above 1 means if there is one; None without it."""
+    if loads.reference is None:
+        return None
+    meaning, beyond = REFERENCES[loads.reference]
+    above = f"; above 1, {beyond}" if loads.values(loads.reference).max(initial=0.0) > 1.0 else ""
+    return f"{WORDS[loads.reference]}: {meaning}, at the accepted load{above}"
 
 
 def check_table(report: Mapping[str, Any]) -> Table:

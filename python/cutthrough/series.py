@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["Axis", "Series", "brief_labels", "label_of", "name_of", "pick_axis", "split"]
+__all__ = ["MEASURED", "Axis", "Series", "brief_labels", "facets_of", "label_of", "name_of", "pick_axis", "split"]
 
 LOAD = "workload.load"
 MESSAGE = "workload.benchmark.message_size"
@@ -24,9 +24,12 @@ JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 SHARE = "share of the injection bandwidth"
 #: A routing table by its file: the folder and the hash of its content are left out of labels.
 TABLE_FILE = re.compile(r"^table \(path (?:[^,)]*/)?([^/,)]+?)(?:-[0-9a-f]{12})?\.\w+(?=[,)])")
+#: Panels of a figure, at most.
+MOST_PANELS = 16
 #: Characters from which on a beginning that all labels share is left out.
 LONG_START = 10
 #: Swept keys that points have as measured quantities too, by those.
+#: The keys of a sweep, by the quantities that stand for them along x.
 MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
 
@@ -95,6 +98,25 @@ def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Seri
     brief = [brief_labels([point.get(key) for point in points]) for key in keys]
     named = (name_of(keys, [words[value] for words, value in zip(brief, values, strict=True)]) for values in groups)
     return [Series(name, sorted(held, key=axis.place)) for name, held in zip(named, groups.values(), strict=True)]
+
+
+def facets_of(points: Sequence[Point], key: str) -> dict[str, list[Point]]:
+    """The points of each panel, by its name, for each value of a key.
+
+    Raises:
+        ValueError: The key is not swept, or has more values than a figure has panels.
+    """
+    if not any(key in point for point in points):
+        message = f"no key {key!r} is swept"
+        raise ValueError(message)
+    brief = brief_labels([point.get(key) for point in points])
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(name_of([key], [brief[label_of(point.get(key))]]), []).append(point)
+    if len(found) > MOST_PANELS:
+        message = f"{key} has {len(found)} values, and a figure has at most {MOST_PANELS} panels"
+        raise ValueError(message)
+    return found
 
 
 def brief_labels(values: Sequence[Any]) -> dict[str, str]:

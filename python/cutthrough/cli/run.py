@@ -215,6 +215,8 @@ def _show_channels(results: Results) -> None:
     out.print(reports.channels_table(loads))
     out.print()
     out.print(reports.hottest_table(loads))
+    if note := reports.reference_note(loads):
+        out.print(note, markup=False, soft_wrap=True, style="dim")
     for note in results.network.notes:
         out.print(note, markup=False, soft_wrap=True)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Folder", "InUse", "Manifest", "recall"]
 
+#: The descriptors of the locks that this process holds.
+_HELD: set[int] = set()
 #: The folder of finished points, in the folder of results.
 POINTS = "points"
 
@@ -188,11 +190,22 @@ def _locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         message = f"cannot write results to {directory}: {error.strerror}"
         raise atomic.Unwritable(message) from None
+    _HELD.add(descriptor)
     try:
         _lock(descriptor, directory)
         yield
     finally:
+        _HELD.discard(descriptor)
         os.close(descriptor)
+
+
+def _let_go() -> None:
+    """Closes the locks that a forked process has inherited: a worker that outlives its run must not hold its folder."""
+    while _HELD:
+        os.close(_HELD.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _lock(descriptor: int, directory: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
+import cutthrough.files as files
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
@@ -51,24 +51,22 @@ class Links:
         return {"bandwidth": self.bandwidth or bandwidth, "delay": self.delay or delay}
 
 
-def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict[str, Any]:
+def experiment(mapping: Mapped, links: Links = Links()) -> dict[str, Any]:
     """The experiment of one step of the mapped application, as the sections of an experiment file.
+
+    The placement, and the graph and the machine where no line of the experiment can say them, are in temporary files,
+    of which results keep copies.
 
     Args:
         mapping: The mapping.
-        directory: Where the files that the experiment names are written: the placement, and the graph and the machine
-            where no line of the experiment can say them.
         links: What is assumed of the network.
 
     Raises:
         ExperimentError: A graph with multicasts or reductions that is no file and no generator cannot be written.
+        OSError: A file cannot be written.
     """
-    topology = mapping.machine.topology
-    if topology is None:
-        (directory / "machine.edges").write_text(mapping.machine.edge_list(), encoding="utf-8")
-        topology = {"kind": "file", "path": str((directory / "machine.edges").resolve())}
-    placement = mapping.save(directory / "placement.txt")
-    source = mapping.graph.source or _write(mapping.graph, directory)
+    placement = files.keep(mapping.export("nodes").encode(), "placement", ".txt", "placement")
+    source = mapping.graph.source or _write(mapping.graph)
     named: dict[str, Any] = {"graph": _resolved(source["graph"])}
     if source.get("next_graphs"):
         named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
@@ -77,13 +75,13 @@ def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict
     return {
         "title": f"{mapping.graph.name}, {mapping.strategy}",
         "seed": source.get("seed", 1),
-        "topology": topology,
+        "topology": mapping.machine.whole_spec,
         "link": links.table(mapping.machine.about["link"]),
         **links.routers(),
         "workload": {"kind": "application", **named, **packets},
         "placement": {
             "strategy": "file",
-            "path": str(placement.resolve()),
+            "path": str(placement),
             "allocated_nodes": mapping.machine.nodes,
         },
     }
@@ -98,8 +96,7 @@ def simulate(mapping: Mapped, links: Links = Links()) -> Results:
         ExperimentError: The experiment is wrong.
         RunError: The simulation ended without a result.
     """
-    with tempfile.TemporaryDirectory(prefix="cutthrough-") as folder:
-        return api.run(**experiment(mapping, Path(folder), links))
+    return api.run(**experiment(mapping, links))
 
 
 def _resolved(graph: str) -> str:
@@ -107,7 +104,7 @@ def _resolved(graph: str) -> str:
     return str(Path(graph).resolve()) if Path(graph).is_file() else graph
 
 
-def _write(graph: TaskGraph, directory: Path) -> dict[str, Any]:
+def _write(graph: TaskGraph) -> dict[str, Any]:
     """Writes arcs and loads of a graph as lists of edges, one for each phase; returns how an experiment names them."""
     phases = graph.about["phases"]
     if any(phase["groups"] for phase in phases):
@@ -121,9 +118,8 @@ def _write(graph: TaskGraph, directory: Path) -> dict[str, Any]:
     # Loads of graphs over the same tasks add up: the first has them all.
     loads, first, paths = graph.loads.tolist(), 0, []
     for number, phase in enumerate(phases):
-        path = directory / f"graph-{number}.csv"
-        path.write_text(_edges(rows[first : first + phase["arcs"]], loads), encoding="utf-8")
-        paths.append(str(path))
+        text = _edges(rows[first : first + phase["arcs"]], loads)
+        paths.append(str(files.keep(text.encode(), f"graph-{number}", ".csv", "graph")))
         first += phase["arcs"]
         loads = [0.0] * len(loads)
     return {"graph": paths[0], "next_graphs": paths[1:]}

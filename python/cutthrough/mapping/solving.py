@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
+import cutthrough.keep.atomic as atomic
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import Cancelled
@@ -128,15 +129,23 @@ class MappingResult:
         return exports.write(self, form, hosts)
 
     def save(self, path: str | Path, form: str = "nodes", hosts: Sequence[str] | None = None) -> Path:
-        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i."""
+        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i.
+
+        The file is whole or as it was before, whatever ends the process.
+
+        Returns:
+            The path.
+
+        Raises:
+            ExperimentError: There is no such format, the mapping cannot be written in it, or the path is a folder.
+            OSError: The file cannot be written.
+        """
         target = Path(path)
         if not target.name or target.is_dir():
             message = f"{path}: the mapping goes to a file, and this is a folder"
             raise refuse("", message)
-        text = self.export(form, hosts)
-        unfinished = target.with_name(f".{target.name}.part")
-        unfinished.write_text(text, encoding="utf-8")
-        return unfinished.replace(target)
+        atomic.write(target, self.export(form, hosts))
+        return target
 
     def simulate(self, **links: str) -> Results:
         """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.

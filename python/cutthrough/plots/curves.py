@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
-from cutthrough.series import pick_axis, split
+from cutthrough.series import facets_of, pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,13 +45,13 @@ class Panel:
     name: str = ""
 
 
-def latency(results: PointTable) -> Figure:
+def latency(results: PointTable, facets: str | None = None) -> Figure:
     """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only.
 
     Several jobs have a line each, or a panel each where that would be too many lines.
     """
     results = results.by_job()
-    figure, panels, axis = _canvas(results)
+    figure, panels, axis = _canvas(results, facets=facets)
     series = [line for panel in panels for line in panel.lines]
     unit, scale = _time_unit(results)
     for panel, number, line in _lines(panels):
@@ -78,10 +78,10 @@ def latency(results: PointTable) -> Figure:
     return figure
 
 
-def throughput(results: PointTable) -> Figure:
+def throughput(results: PointTable, facets: str | None = None) -> Figure:
     """Accepted load over the axis; the grey diagonal is all that is offered. Several jobs are apart."""
     results = results.by_job()
-    figure, panels, axis = _canvas(results)
+    figure, panels, axis = _canvas(results, facets=facets)
     low, high = _limits(results, "accepted_load")
     for panel in panels:
         if axis.key == "offered_load":
@@ -95,14 +95,14 @@ def throughput(results: PointTable) -> Figure:
     return figure
 
 
-def slowdown(results: PointTable) -> Figure:
+def slowdown(results: PointTable, facets: str | None = None) -> Figure:
     """How many times longer each job took than alone, over the axis; at the grey line others do not touch it.
 
     Raises:
         ValueError: No job was compared with itself alone.
     """
     results = results.by_job()
-    figure, panels, axis = _canvas(results, "slowdown")
+    figure, panels, axis = _canvas(results, "slowdown", facets)
     if not any(panel.lines for panel in panels):
         message = "no job was compared with itself alone (`measure.compare_alone`)"
         raise ValueError(message)
@@ -118,10 +118,10 @@ def slowdown(results: PointTable) -> Figure:
     return figure
 
 
-def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel], Axis]:
-    """Empty axes for the lines that have a quantity at some point: one pair, or one for each job."""
-    axis = pick_axis(results.points, results.axes)
-    parts = _parts(results, axis, needed)
+def _canvas(results: PointTable, needed: str = "", facets: str | None = None) -> tuple[Figure, list[Panel], Axis]:
+    """Empty axes for the lines that have a quantity at some point: one pair, or one for each job or value of a key."""
+    axis = pick_axis(results.points, [key for key in results.axes if key != facets])
+    parts = _parts(results, axis, needed, facets)
     figure = Figure()
     width, height = figure.get_size_inches()
     columns = min(len(parts), PANELS_A_ROW)
@@ -130,6 +130,9 @@ def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel],
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(parts) :]:
         axes.set_visible(False)
+    for axes in grid.flat[max(len(parts) - columns, 0) : len(parts)]:
+        # Also where the panel below is left out.
+        axes.tick_params(labelbottom=True)
     panels = [Panel(axes, lines, name) for axes, (name, lines) in zip(grid.flat, parts.items(), strict=False)]
     for panel in panels:
         panel.axes.set_xlabel(axis.label)
@@ -140,7 +143,7 @@ def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel],
     return figure, panels, axis
 
 
-def _parts(results: PointTable, axis: Axis, needed: str) -> dict[str, list[Series]]:
+def _parts(results: PointTable, axis: Axis, needed: str, facets: str | None) -> dict[str, list[Series]]:
     """The lines of each panel, by its name."""
 
     def lines(points: Sequence[Point], keys: Sequence[str]) -> list[Series]:
@@ -150,6 +153,9 @@ def _parts(results: PointTable, axis: Axis, needed: str) -> dict[str, list[Serie
             if not needed or any(point.get(needed) is not None for point in line.points)
         ]
 
+    if facets is not None:
+        rest = [key for key in results.axes if key != facets]
+        return {name: lines(points, rest) for name, points in facets_of(results.points, facets).items()}
     together = lines(results.points, results.axes)
     if "job" not in results.axes or len(together) <= MOST_LINES:
         return {"": together}

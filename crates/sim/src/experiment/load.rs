@@ -60,17 +60,6 @@ pub struct Swept {
     pub labels: Option<Vec<String>>,
 }
 
-/// Keys of a sweep that move together; mostly one key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SweepGroup {
-    /// Their paths.
-    pub keys: Vec<String>,
-    /// The names of the steps, if they have any.
-    pub labels: Option<Vec<String>>,
-    /// How many values each of them takes.
-    pub steps: usize,
-}
-
 /// A key that an option sets.
 #[derive(Clone, Debug)]
 struct Setting {
@@ -192,7 +181,8 @@ impl Experiment {
         self.axes.iter().flat_map(|axis| &axis.keys).map(SweptKey::key).collect()
     }
 
-    /// What is written: the tables of the file, and the sweep. Options that override the file are in their places.
+    /// What is written: the tables of the file, and the sweep, whose last group changes fastest. Options that override the
+    /// file are in their places.
     pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
         let values = |key: &SweptKey| {
             (key.key(), key.values.iter().map(|value| refined(key, value, &self.settings).to_json()).collect())
@@ -212,17 +202,6 @@ impl Experiment {
             }
         }
         names
-    }
-
-    /// The sweep as it is combined: keys that move together, with the names of their steps; the last group changes
-    /// fastest.
-    pub fn groups(&self) -> Vec<SweepGroup> {
-        let group = |axis: &Axis| SweepGroup {
-            keys: axis.keys.iter().map(SweptKey::key).collect(),
-            labels: axis.labels.clone(),
-            steps: axis.len(),
-        };
-        self.axes.iter().map(group).collect()
     }
 
     /// A point's whole experiment as TOML, with every default filled in that the file alone decides; it loads to an equal

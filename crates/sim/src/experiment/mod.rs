@@ -25,7 +25,7 @@ mod workload;
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
-pub use load::{Experiment, Point, SweepGroup, Swept};
+pub use load::{Experiment, Point, Swept};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
