@@ -33,6 +33,11 @@ def torus(**sections: Any) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def tornado() -> ct.Results:
+    return ct.run(torus())
+
+
 def loads_of(shape: str) -> ChannelLoads:
     """Loads that count the channels, so that each can be identified in a figure."""
     machine = Machine.of(_core.Topology(shape, "."))
@@ -61,47 +66,44 @@ def test_every_channel_stands_once_with_its_ends(shape: str) -> None:
     assert {(*end[2:], *end[:2]) for end in ends} == ends
 
 
-def test_measured_is_near_exact_and_named_so() -> None:
+def test_measured_is_near_exact_and_named_so(tornado: ct.Results) -> None:
     """Catches loads of other channels, and exact loads at the offered instead of the accepted load."""
-    results = ct.run(torus())
-    loads = results.channel_loads()
+    loads = tornado.channel_loads()
     assert (loads.quantity, loads.reference) == ("utilization", "exact")
     measured, exact = loads.values("utilization"), loads.values("exact")
     # Tornado on 8 routers: three channels in one direction, so a quarter of the load uses three
     # quarters of each; none in the other.
     first = loads.table.column("class").to_numpy() == "dim0"
-    accepted = results[0]["accepted_load"]
+    accepted = tornado[0]["accepted_load"]
     assert set(np.round(exact[first], 9)) == {0.0, round(3 * accepted, 9)}
     assert np.abs(measured - exact).max() < 0.06
     (of_class,) = (row for row in loads.by_class() if row["class"] == "dim0")
-    in_json = next(row for row in results[0]["class_utilization"] if row["class"] == "dim0")
+    in_json = next(row for row in tornado[0]["class_utilization"] if row["class"] == "dim0")
     assert of_class["utilization"]["mean"] == pytest.approx(in_json["mean"])
     assert of_class["channels"] == in_json["channels"] == 64
 
 
-def test_hottest_channels_are_those_of_the_json() -> None:
+def test_hottest_channels_are_those_of_the_json(tornado: ct.Results) -> None:
     """Catches numbers of channels that differ between the table and the JSON."""
-    results = ct.run(torus())
-    by_number = {row["channel"]: row for row in results.channels().to_pylist()}
-    for found in results[0]["hottest_channels"]:
+    by_number = {row["channel"]: row for row in tornado.channels().to_pylist()}
+    for found in tornado[0]["hottest_channels"]:
         assert by_number[found["id"]]["utilization"] == found["utilization"]
         assert by_number[found["id"]]["class"] == found["class"]
-    named = results.channel_loads().hottest(3)
+    named = tornado.channel_loads().hottest(3)
     values = [row["utilization"] for row in named]
     assert values == sorted(values, reverse=True)
     assert named[0]["name"].startswith("router ")
 
 
-def test_json_has_exact_beside_measured(tmp_path: Path) -> None:
+def test_json_has_exact_beside_measured(tornado: ct.Results, tmp_path: Path) -> None:
     """Catches files and `--json` without what a channel should carry, and what changes when it is read and written."""
-    results = ct.run(torus())
-    (point,) = json.loads(results.to_json())["points"]
+    (point,) = json.loads(tornado.to_json())["points"]
     (row,) = (row for row in point["class_utilization"] if row["class"] == "dim0")
     assert row["exact_max"] == pytest.approx(3 * point["accepted_load"])
     assert row["exact_mean"] == pytest.approx(1.5 * point["accepted_load"])
-    exact = {row["channel"]: row["exact"] for row in results.channels().to_pylist()}
+    exact = {row["channel"]: row["exact"] for row in tornado.channels().to_pylist()}
     assert all(found["exact"] == exact[found["id"]] for found in point["hottest_channels"])
-    results.save(tmp_path)
+    tornado.save(tmp_path)
     assert json.loads(ct.Results.read(tmp_path).to_json())["points"] == [point]
 
 

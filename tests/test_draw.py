@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -13,7 +14,7 @@ from cutthrough import _core
 from cutthrough.channels import Machine
 from cutthrough.plots import machine
 from cutthrough.plots.machine.graph import Graph, components
-from cutthrough.plots.machine.layouts import arrange
+from cutthrough.plots.machine.layouts import Scene, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,12 @@ READABLE = 300
 
 def graph_of(shape: str) -> Graph:
     return Graph.of(Machine.of(_core.Topology(shape, ".")))
+
+
+@cache
+def scene_of(shape: str) -> Scene:
+    """The arranged graph, made once for all tests of a shape."""
+    return arrange(graph_of(shape))
 
 
 @pytest.fixture
@@ -66,7 +73,7 @@ def test_every_wire_is_drawn_once(shape: str) -> None:
 def test_groups_stand_for_all_of_the_machine(shape: str) -> None:
     """Catches routers, nodes or wires that a picture by groups leaves out, and pictures that cannot be read."""
     topology = ct.Topology(shape)
-    scene = arrange(graph_of(shape))
+    scene = scene_of(shape)
     assert scene.graph.members.sum() == topology.routers
     assert scene.graph.nodes.sum() == topology.nodes
     assert scene.graph.size <= READABLE
@@ -78,7 +85,7 @@ def test_groups_stand_for_all_of_the_machine(shape: str) -> None:
 @pytest.mark.parametrize("shape", SMALL + LARGE)
 def test_no_router_hides_another(shape: str) -> None:
     """Catches layouts in which discs overlap."""
-    scene = arrange(graph_of(shape))
+    scene = scene_of(shape)
     apart = np.linalg.norm(scene.at[:, None] - scene.at[None], axis=2)
     np.fill_diagonal(apart, np.inf)
     assert apart.min() >= 1.9 * scene.radius

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -207,14 +205,22 @@ def test_progress_lines_are_few(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert written[0] == "1/4 points (25%) after 10 s, measuring, about 30 s left"
 
 
-def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
-    """What is offered for a word of a command line."""
-    line = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(place)}
-    if shell != "bash":
-        line = {"_TYPER_COMPLETE_ARGS": " ".join(words), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    environment = {**os.environ, **line, "_CUTTHROUGH_COMPLETE": f"complete_{shell}"}
-    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'cutthrough'; from cutthrough.cli import main; main()"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.split("\n")
+@pytest.fixture
+def complete(cutthrough: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """What is offered for a word of a command line, as the scripts of the shells ask for it: by the environment."""
+
+    def offered(words: list[str], place: int, shell: str = "bash") -> list[str]:
+        line = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(place)}
+        if shell != "bash":
+            line = {"_TYPER_COMPLETE_ARGS": " ".join(words), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+        for name, value in {**line, "_CUTTHROUGH_COMPLETE": f"complete_{shell}"}.items():
+            monkeypatch.setenv(name, value)
+        # The variable's name is made of the program's: that of the installed command, not of `python -m pytest`.
+        monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
+        lines: list[str] = cutthrough().out.split("\n")
+        return lines
+
+    return offered
 
 
 @pytest.mark.parametrize(
@@ -234,13 +240,13 @@ def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
-def test_bash_completes(words: list[str], offered: str) -> None:
+def test_bash_completes(complete: Callable[..., list[str]], words: list[str], offered: str) -> None:
     """Catches commands, options, kinds and keys that are not completed, and `=` that ends a word in bash."""
     assert complete(words, len(words) - 1)[0] == offered
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_complete_values_of_keys(shell: str) -> None:
+def test_other_shells_complete_values_of_keys(complete: Callable[..., list[str]], shell: str) -> None:
     """Catches values of keys that are completed in one shell only."""
     offered = "\n".join(complete(["cutthrough", "run", "--set", "topology.kind=drag"], 3, shell))
     assert "topology.kind=dragonfly" in offered
@@ -248,9 +254,12 @@ def test_other_shells_complete_values_of_keys(shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_scripts_of_completion_are_printed(shell: str) -> None:
+def test_scripts_of_completion_are_printed(
+    cutthrough: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
     """Catches a shell without a script."""
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [sys.executable, "-m", "cutthrough.cli", "--show-completion", shell]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "COMPLETE=complete_" + shell in ran.stdout
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
+    ran = cutthrough("--show-completion", shell)
+    assert ran.status == 0
+    assert "COMPLETE=complete_" + shell in ran.out

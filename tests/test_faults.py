@@ -1,7 +1,8 @@
 """What ends a run early loses nothing that has finished: kills, signals, full disks, closed pipes, two runs at once.
 
 Every case runs the command in a process of its own, ends it, runs the same command again, and compares all files with
-those of a run that nothing disturbed.
+those of a run that nothing disturbed. Plots are drawn where they are what might be lost: they take longer than the
+points.
 """
 
 from __future__ import annotations
@@ -45,17 +46,22 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a run that nothing disturbs writes."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    subprocess.run(arguments(sweep, out), check=True, capture_output=True)
+    subprocess.run(arguments(sweep, out, "main"), check=True, capture_output=True)
     return essence(out)
 
 
-def arguments(sweep: Path, out: Path) -> list[str]:
-    return [*COMMAND, "run", str(sweep), "--out", str(out), "-j", "1"]
+def tables(files: dict[str, Any]) -> dict[str, Any]:
+    """The files without the plots."""
+    return {name: content for name, content in files.items() if not name.endswith(".png")}
 
 
-def start(sweep: Path, out: Path) -> subprocess.Popen[str]:
+def arguments(sweep: Path, out: Path, plots: str = "none") -> list[str]:
+    return [*COMMAND, "run", str(sweep), "--out", str(out), "-j", "1", "--plots", plots]
+
+
+def start(sweep: Path, out: Path, plots: str = "none") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        arguments(sweep, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        arguments(sweep, out, plots), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
@@ -74,24 +80,24 @@ def wait_for(out: Path, count: int, running: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while len(finished(out)) < count and running.poll() is None:
         assert time.monotonic() < deadline, "no points"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
-def resume(sweep: Path, out: Path, before: dict[str, Any], whole: dict[str, Any]) -> None:
+def resume(sweep: Path, out: Path, before: dict[str, Any], whole: dict[str, Any], plots: str = "none") -> None:
     """Runs the same command again: it has to go on from what was there, and to end with the undisturbed results."""
-    ran = subprocess.run(arguments(sweep, out), check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    ran = subprocess.run(arguments(sweep, out, plots), check=True, capture_output=True, text=True, timeout=PATIENCE_S)
     if before:
         assert f"already finished: {len(before)} of {POINTS} points" in ran.stderr
     after = finished(out)
     # Their wall times too: they have not been run again.
     assert {name: after[name] for name in before} == before
-    assert essence(out) == whole
+    assert essence(out) == (tables(whole) if plots == "none" else whole)
 
 
 def kill_and_resume(sweep: Path, out: Path, moment: random.Random, whole: dict[str, Any]) -> None:
     """Kills a run at a random moment, from its start to behind its last point, and resumes it."""
     count, delay = moment.randrange(POINTS + 1), moment.uniform(0.0, 0.3)
-    with start(sweep, out) as running:
+    with start(sweep, out, "main") as running:
         wait_for(out, count, running)
         time.sleep(delay)
         running.kill()
@@ -100,7 +106,7 @@ def kill_and_resume(sweep: Path, out: Path, moment: random.Random, whole: dict[s
     assert len(before) >= count
     for path in out.glob("*.json"):
         json.loads(path.read_text())
-    resume(sweep, out, before, whole)
+    resume(sweep, out, before, whole, "main")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -176,7 +182,7 @@ def test_a_closed_pipe_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_pat
     """Catches results and plots that are lost because nobody reads the table."""
     out = tmp_path / "out"
     with subprocess.Popen(
-        [*arguments(sweep, out), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*arguments(sweep, out, "main"), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
@@ -191,7 +197,7 @@ def test_a_closed_pipe_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_pat
 def test_closed_pipes_of_both_streams_lose_nothing(sweep: Path, whole: dict[str, Any], tmp_path: Path) -> None:
     """Catches results that are lost because nobody reads the progress (`2>&1 | head -1`)."""
     out = tmp_path / "out"
-    with subprocess.Popen(arguments(sweep, out), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+    with subprocess.Popen(arguments(sweep, out, "main"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
         assert running.stdout is not None
         running.stdout.close()
         assert running.wait(timeout=PATIENCE_S) == 0

@@ -16,7 +16,7 @@ import pytest
 from cutthrough import _core, notebooks
 from cutthrough.points import Point
 
-from .conftest import ROOT
+from .conftest import ROOT, short, simulated_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,9 @@ QUICK = {"measure.precision": 0.3}
 def kinds() -> list[ct.Results]:
     """A run of each kind of workload."""
     names = ("application", "jobs", "wicon", "saturation", "single_switch")
-    return [ct.run(ROOT / "examples" / f"{name}.toml", set={**QUICK, "measure.resolution": 0.2}) for name in names]
+    paths = [ROOT / "examples" / f"{name}.toml" for name in names]
+    with simulated_once():
+        return [ct.run(path, set=short(path)) for path in paths]
 
 
 def test_what_is_measured_are_attributes(kinds: list[ct.Results]) -> None:

@@ -84,7 +84,7 @@ def test_default_directory_is_named_after_the_file(
     monkeypatch.chdir(small.parent)
     assert cutthrough("run", small, "--json").status == 0
     assert not (small.parent / "results").exists()
-    assert cutthrough("run", small).status == 0
+    assert cutthrough("run", small, "--plots", "none").status == 0
     assert (small.parent / "results" / "small" / "points.csv").exists()
 
 
@@ -176,7 +176,7 @@ def test_points_that_have_not_converged_are_marked(cutthrough: Callable[..., Any
     """Catches uncertain means in JSON, CSV or at the end of a run that nothing sets apart from certain ones."""
     limits = 'sweep.measure.max_time=["40 us", "1 s"]'
     options = ("--set", limits, "--set", "measure.precision=0.02", "--set", "workload.load=0.3")
-    ran = cutthrough("run", small, *options, "--out", tmp_path / "out")
+    ran = cutthrough("run", small, *options, "--out", tmp_path / "out", "--plots", "none")
     assert ran.status == 0
     assert "not converged: 1 of 2 points (0, counted from 0)" in ran.err
     stored = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
@@ -196,6 +196,8 @@ def test_what_was_not_measured_is_empty(cutthrough: Callable[..., Any], small: P
         "measure={ warm_up = '0 ns', max_time = '1 ns' }",
         "--points",
         "0",
+        "--plots",
+        "none",
         "--out",
         tmp_path / "out",
     )
