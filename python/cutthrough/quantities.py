@@ -706,7 +706,9 @@ class Quantities(dict[str, Any]):
 
     @property
     def imbalance(self) -> float | None:
-        """The largest load of a node over the mean."""
+        """The largest load of a node over the mean of the nodes that the tasks can fill: those of the job, or as many as
+        there are tasks.
+        """
         value: float | None = self.get("imbalance")
         return value
 
