@@ -18,6 +18,7 @@ __all__ = [
     "PointTable",
     "as_point",
     "half_width",
+    "has_series",
     "is_saturated",
     "is_unconverged",
     "phase_times",
@@ -80,6 +81,11 @@ def half_width(point: Mapping[str, Any], name: str) -> float | None:
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:
     """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
     return [phase["time_ns"] for phase in point.get("phases", ())]
+
+
+def has_series(point: Mapping[str, Any]) -> bool:
+    """Whether a point has a time series, of which seeds have some time in common."""
+    return bool((point.get("series") or {}).get("time_ns"))
 
 
 def as_point(point: Mapping[str, Any]) -> Point:
