@@ -310,8 +310,8 @@ def test_the_scale_of_loads() -> None:
 
     Catches colours whose order cannot be seen in grey, a black end, and text that cannot be read on its cell.
     """
-    ends = [scales.top_of(value) for value in (0.0, 0.03, 0.2, 0.21, 0.8, 1.0, 1.01, 983_040.0, float("nan"))]
-    assert ends == pytest.approx([1.0, 0.05, 0.2, 0.5, 1.0, 1.0, 2.0, 1e6, 1.0])
+    ends = [scales.top_of(value) for value in (0.0, 0.04, 0.2, 0.21, 0.8, 1.0, 1.01, 983_040.0, float("nan"))]
+    assert ends == pytest.approx([1.0, 0.05, 0.2, 0.3, 1.0, 1.0, 2.0, 1e6, 1.0])
     faces = np.asarray(scales.HEAT(np.linspace(0, 1, 101)))[:, :3]
 
     def luminance(rgb: Any) -> Any:

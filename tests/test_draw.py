@@ -142,7 +142,8 @@ def test_channels_have_the_colour_of_the_hottest() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", ["fat-tree:k=16,n=3", "dragonfly:p=8,a=16,h=8,g=33", "dragonfly:h=8", "torus:16x16x16"]
+    "shape",
+    ["fat-tree:k=16,n=3", "fat-tree:k=32,n=2", "dragonfly:p=16,a=16,h=16,g=16", "dragonfly:h=8", "torus:16x16x16"],
 )
 def test_lines_with_loads_can_be_told_apart(shape: str) -> None:
     """Catches thousands of lines on one another, wires that are left out, and a caption that does not count them."""

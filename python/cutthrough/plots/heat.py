@@ -92,7 +92,9 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
             _label(axes, panel, f"{columns[name]}\n{_range(cells, scale)}", height)
             _write(axes, cells, scale, height)
     figure.suptitle(fill(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
-    above.colorbar(image, ax=list(grid.flat), label=fill(what, 34), fraction=0.04, aspect=36)
+    bar = above.colorbar(image, ax=list(grid.flat), label=fill(what, 34), fraction=0.04, aspect=36)
+    if (scale.vmax or 0.0) > LARGE:
+        bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
     if more:
         _classes(below[0].subplots(), loads, columns, what)
         _hottest(below[1].subplots(), loads, columns, what)
@@ -132,7 +134,7 @@ def _brief(value: float, scale: Normalize) -> str:
     """A value in few characters: shares by their hundredths, bytes in thousands."""
     top = scale.vmax or 1.0
     if top > LARGE:
-        return EngFormatter(places=1, sep="")(value)
+        return EngFormatter(places=1, sep="")(value) if value else "0"
     return f"{value:.{max(2, 2 - math.floor(math.log10(top)))}f}"
 
 

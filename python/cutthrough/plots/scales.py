@@ -27,7 +27,7 @@ NOTHING = "#ffffff"
 #: Text on light colours and on dark ones.
 INK, LIGHT_INK = "#333333", "#ffffff"
 #: The ends that a scale may have, times a power of ten.
-ENDS = (1.0, 2.0, 5.0, 10.0)
+ENDS = (1.0, 2.0, 3.0, 5.0, 10.0)
 #: Luminance above which text is dark.
 LIGHT = 0.55
 

@@ -26,6 +26,8 @@ MOST_ROUTERS, MOST_NODES = 300, 160
 MOST_IN_LEVEL, MOST_PLANES = 40, 16
 #: Lines beyond which vertices are merged: lines with loads have to be told apart, those without show a pattern.
 MOST_LOADED, MOST_LINES = 150, 3000
+#: Wires with loads, of a machine that is no grid, beyond which it is drawn by groups however few its routers are.
+MOST_WIRES = 500
 #: Vertices that are joined pairwise, and those below and above in a tree, so that there are no more lines with loads.
 FEW_DISCS, FEW_BELOW, FEW_ABOVE = 16, 16, 8
 #: Routers along a side, by dimensions; and up to which rings are closed by arcs.
@@ -134,7 +136,7 @@ def levels(graph: Graph) -> Integers | None:
 def _tree(graph: Graph, level: Integers) -> Scene:
     """Levels from the leaves up; of a large tree subtrees below, and groups of the top switches."""
     sizes = np.bincount(level)
-    if sizes.max() > MOST_IN_LEVEL:
+    if sizes.max() > MOST_IN_LEVEL or _is_dense(graph):
         graph, level, what = _pods(graph, level)
         sizes = np.bincount(level)
     else:
@@ -216,7 +218,7 @@ def _groups(graph: Graph) -> Scene:
     """Groups on a circle; their routers on a circle each, if they are few."""
     group = graph.coordinate(graph.about["coordinates"][0])
     count = int(group.max()) + 1
-    if graph.size > MOST_ROUTERS:
+    if graph.size > MOST_ROUTERS or _is_dense(graph):
         return _discs(graph.merged(group))
     size = int(np.bincount(group).max())
     inside = min(0.44 * 2 * np.pi / count, 0.5)
@@ -233,6 +235,11 @@ def _groups(graph: Graph) -> Scene:
     names = _around([str(each) for each in range(count)], 1 + inside + 0.07, 2 * np.pi / count)
     what = "Each circle: a group."
     return Scene(graph, at, radius, what, centre=(0.0, 0.0), discs=discs, nodes=nodes, labels=names, names=True)
+
+
+def _is_dense(graph: Graph) -> bool:
+    """Whether lines with loads would hide one another if each bundle of wires had one."""
+    return graph.has_loads and len(graph.ends) > MOST_WIRES
 
 
 def _discs(graph: Graph) -> Scene:
@@ -337,7 +344,7 @@ def _bows(block: Integers, ends: Integers) -> Doubles:
 
 def _cloud(graph: Graph) -> Scene:
     """A machine without a known shape: neighbours are near one another; large ones in clusters."""
-    whole = graph.size <= MOST_CLUSTERS * 2
+    whole = graph.size <= MOST_CLUSTERS * 2 and not _is_dense(graph)
     if not whole:
         graph = graph.merged(clusters(graph, FEW_DISCS if graph.has_loads else MOST_CLUSTERS))
     at = springs(graph)
