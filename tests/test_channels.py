@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core, channels, plots
 from cutthrough.channels import ChannelLoads, Machine
-from cutthrough.plots import heat
+from cutthrough.plots import panels, scales
 from cutthrough.reports import reference_note
+from matplotlib import colors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,7 +216,7 @@ def test_analyze_writes_where_it_is_asked_to(cutthrough: Callable[..., Any], sma
 def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
     """Catches rows and columns that are swapped, and the inside of another group."""
     loads = loads_of("dragonfly:h=2")
-    groups, inside = heat.panels(loads)
+    groups, inside = panels.panels(loads)
     cells = groups.cells(loads.values("load"))
     assert cells.shape == (9, 9)
     rows = loads.table.to_pylist()
@@ -232,7 +233,7 @@ def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
 def test_grids_show_each_direction_where_it_starts() -> None:
     """Catches directions that are mixed, transposed maps, and an edge of a mesh that has a channel beyond it."""
     loads = loads_of("mesh:3x4")
-    shown = {panel.title: panel for panel in heat.panels(loads)}
+    shown = {panel.title: panel for panel in panels.panels(loads)}
     assert set(shown) == {"Channels +dim0", "Channels -dim0", "Channels +dim1", "Channels -dim1"}
     cells = shown["Channels +dim0"].cells(loads.values("load"))
     assert cells.shape == (4, 3)
@@ -258,10 +259,103 @@ def test_grids_show_each_direction_where_it_starts() -> None:
 def test_every_shape_is_drawn(shape: str, titles: int, tmp_path: Path) -> None:
     """Catches a shape without a figure, and one that is too large for one."""
     loads = loads_of(shape)
-    panels = heat.panels(loads)
-    assert len(panels) == titles
-    for panel in panels:
+    drawn = panels.panels(loads)
+    assert len(drawn) == titles
+    for panel in drawn:
         cells = panel.cells(loads.values("load"))
-        assert max(cells.shape) <= heat.MOST_CELLS
+        assert max(cells.shape) <= panels.MOST_CELLS
         assert np.nanmax(cells) == loads.values("load")[panel.channels].max()
     assert plots.write(plots.heat_maps(loads), tmp_path / "x", ["png"])
+
+
+@pytest.fixture
+def tapered(tmp_path: Path) -> str:
+    """A tree by file: two leaves of two nodes, each with two wires of a class to a spine, and a wire between leaves."""
+    lines = ["link 0 2 up x2", "link 1 2 up x2", "link 0 1 side", "node 0 x2", "node 1 x2"]
+    (tmp_path / "tapered.edges").write_text("\n".join(lines) + "\n")
+    return f"file:{tmp_path}/tapered.edges"
+
+
+def test_directions_of_a_wires_class_are_apart(tapered: str) -> None:
+    """Catches `up` for channels that lead down, and a class whose wires have no direction that gets one."""
+    loads = loads_of(tapered)
+    rows = {row["class"]: row for row in loads.by_direction()}
+    assert {name: row["channels"] for name, row in rows.items() if name not in channels.ENDS} == {
+        "up (away from nodes)": 4,
+        "up (towards nodes)": 4,
+        "side": 2,
+    }
+    table = loads.table.to_pylist()
+    up = [row["load"] for row in table if row["target_router"] == 2]
+    assert rows["up (away from nodes)"]["load"] == pytest.approx({"mean": np.mean(up), "max": max(up)})
+    assert {row["class"] for row in loads.by_class()} == {"injection", "ejection", "up", "side"}
+    parts = {row["part"] for row in loads.hottest(20) if row["target_router"] == 2}
+    assert parts == {"up (away from nodes)"}
+
+
+def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> None:
+    """Catches a staircase of ports without an order, rows for columns, and hottest channels that are not named."""
+    loads = loads_of(tapered)
+    (panel,) = panels.panels(loads)
+    cells = panel.cells(loads.values("load"))
+    assert cells.shape == (3, 3)
+    assert np.isnan(np.diag(cells)).all()
+    down = [row["load"] for row in loads.table.to_pylist() if (row["source_router"], row["target_router"]) == (2, 0)]
+    assert cells[2, 0] == pytest.approx(max(down))
+    figure = plots.heat_maps(loads)
+    texts = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+    hottest = loads.hottest(1)[0]
+    assert f"{hottest['name']} ({hottest['part']})" in texts
+
+
+def test_even_loads_can_be_read() -> None:
+    """Catches a scale that ends at the largest load, on which 0.8 everywhere is as dark as 1, and values unwritten."""
+    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    loads = machine.loads({"utilization": np.full(int(machine.number.max()) + 1, 0.8)})
+    figure = plots.heat_maps(loads)
+    image = figure.axes[0].images[0]
+    assert (image.norm.vmin, image.norm.vmax) == (0.0, 1.0)
+    assert {text.get_text() for text in figure.axes[0].texts} == {"0.80"}
+    assert figure.axes[0].get_title(loc="left").endswith("\n0.80")
+    assert figure.axes[-1].get_ylabel() == "Share of the channel's bandwidth"
+
+
+def test_the_scale_of_loads() -> None:
+    """Expected: lightness falls from 0 to 1 by even steps, and texts have a contrast of at least 3 (WCAG, large text).
+
+    Catches colours whose order cannot be seen in grey, a black end, and text that cannot be read on its cell.
+    """
+    ends = [scales.top_of(value) for value in (0.0, 0.04, 0.2, 0.21, 0.8, 1.0, 1.01, 983_040.0, float("nan"))]
+    assert ends == pytest.approx([1.0, 0.05, 0.2, 0.3, 1.0, 1.0, 2.0, 1e6, 1.0])
+    faces = np.asarray(scales.HEAT(np.linspace(0, 1, 101)))[:, :3]
+
+    def luminance(rgb: Any) -> Any:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return linear @ (0.2126, 0.7152, 0.0722)
+
+    own = luminance(faces)
+    assert (np.diff(own) < 0).all()
+    assert own[0] > 0.7
+    assert 0.01 < own[-1] < 0.03
+    inks = luminance(np.array([colors.to_rgb(ink) for ink in scales.ink_on(faces)]))
+    light, dark = np.maximum(own, inks), np.minimum(own, inks)
+    assert ((light + 0.05) / (dark + 0.05)).min() > 3
+    assert scales.palette(3)[::2] == [colors.to_hex(faces[0]), colors.to_hex(faces[-1])]
+
+
+def test_analyze_draws_the_point_that_is_full_first(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path
+) -> None:
+    """Catches heat maps of every point where the main one is wanted, of another point, and options that do nothing."""
+    sweep = ("--set", 'sweep.workload.pattern=["uniform", { kind = "shift", offset = 4 }]')
+    options = (*sweep, "--set", 'routing.kind="d-mod-k"', "--out", tmp_path)
+    (first, second) = json.loads(cutthrough("analyze", small, *options, "--plots", "none", "--json").out)["points"]
+    assert not list(tmp_path.glob("*.png"))
+    limit = int(second["throughput_bound"] < first["throughput_bound"])
+    assert cutthrough("analyze", small, *options).status == 0
+    assert [path.name for path in tmp_path.glob("*.png")] == [f"channels-{limit:03}.png"]
+    assert cutthrough("analyze", small, *options, "--plots", "all", "--format", "svg").status == 0
+    assert len(list(tmp_path.glob("*.svg"))) == 2
+    refused = cutthrough("analyze", small, "--plots", "all")
+    assert refused.status == 2
+    assert "--out DIR" in refused.err

@@ -135,14 +135,35 @@ def test_channels_have_the_colour_of_the_hottest() -> None:
         workload={"kind": "traffic", "pattern": {"kind": "shift", "groups": 1}, "load": 0.1},
     )
     loads = analysis.channel_loads()
-    scene = arrange(Graph.of(loads, "load"))
+    whole = Graph.of(loads, "load")
+    scene = arrange(whole)
     of_class = {row["class"]: row["load"]["max"] for row in loads.by_class()}
     # All ap = 50 nodes of a group share one global channel.
     assert scene.graph.load.max() == pytest.approx(of_class["global"]) == pytest.approx(50)
     assert (scene.graph.load > 49).sum() == scene.graph.size
-    assert scene.graph.inner.max() == pytest.approx(of_class["local"])
+    # A disc stands for several groups, whose wires are within it; a group has local channels only.
+    assert scene.graph.inner.max() == pytest.approx(50)
+    assert whole.merged(whole.coordinate("group")).inner.max() == pytest.approx(of_class["local"])
     figure = machine.draw(loads)
     assert "per unit of offered load" in figure.axes[1].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["fat-tree:k=16,n=3", "fat-tree:k=32,n=2", "dragonfly:p=16,a=16,h=16,g=16", "dragonfly:h=8", "torus:16x16x16"],
+)
+def test_lines_with_loads_can_be_told_apart(shape: str) -> None:
+    """Catches thousands of lines on one another, wires that are left out, and a caption that does not count them."""
+    source = Machine.of(_core.Topology(shape, "."))
+    loads = source.loads({"utilization": np.linspace(0, 1, int(source.number.max()) + 1)})
+    whole = Graph.of(loads, "utilization")
+    scene = arrange(whole)
+    assert len(scene.graph.ends) <= 200
+    within = np.nanmax([np.nanmax(scene.graph.load), np.nanmax(scene.graph.inner)])
+    assert within == pytest.approx(np.nanmax(whole.load))
+    assert scene.graph.members.sum() == whole.size
+    between = scene.graph.count
+    assert f"Each line: {between.min():,}" in scene.what
 
 
 def test_svg_is_one_element_and_the_same_each_time() -> None:

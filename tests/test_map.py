@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import numpy as np
 import pytest
-from cutthrough import plots
 from cutthrough.mapping import exports
-from cutthrough.plots import colours
 
 from tests.conftest import ROOT, mpirun
 
@@ -259,34 +257,6 @@ def test_open_mpi_takes_its_rankfile(tmp_path: Path) -> None:
     bound = [set(json.loads(line)) for line in ran.stdout.splitlines()]
     assert len(bound) == 2
     assert not bound[0] & bound[1]
-
-
-@pytest.mark.parametrize("machine", ["torus:4x4", "torus:3x3x3", "dragonfly:p=2,a=4,h=2", "fat-tree:k=3,n=3"])
-def test_pictures_are_drawn_for_every_shape(machine: str, tmp_path: Path) -> None:
-    """Catches a picture that cannot be drawn of a kind of machine, or is empty."""
-    graph = ct.TaskGraph("stencil:4x4")
-    where = ct.Machine(machine)
-    before, after = (ct.map_tasks(graph, where, name) for name in ("random", "greedy"))
-    for what in ("tasks", "hops", "channels"):
-        (path,) = plots.write(after.plot(what, before), tmp_path / what, ["png"])
-        assert path.stat().st_size > 5000
-    with pytest.raises(ValueError, match="tasks"):
-        after.plot("nothing")
-
-
-def test_colours_follow_the_graph_and_not_its_numbering() -> None:
-    """Expected: on a path, colours change by a step from each task to the next, however tasks are numbered.
-
-    Catches colours by number, which show a good mapping of a shuffled graph as noise.
-    """
-    order = np.random.default_rng(1).permutation(40)
-    shades = colours.of_tasks(ct.TaskGraph.from_arcs(40, order[:-1], order[1:], np.full(39, 8)))[order]
-    steps = np.abs(np.diff(shades, axis=0))
-    assert steps.max() < 0.05
-    assert np.abs(shades[0] - shades[-1]).max() > 0.8
-    apart = colours.of_tasks(ct.TaskGraph.from_arcs(5, [0, 3], [1, 4], [8, 8]))
-    assert apart.shape == (5, 3)
-    assert 0 <= apart.min() <= apart.max() <= 1
 
 
 def test_measures_say_what_channels_carry() -> None:

@@ -18,7 +18,7 @@ import cutthrough.page as page
 import numpy as np
 import pytest
 from cutthrough.page.maps import MOST_CELLS, NOTHING, STEPS, maps_of
-from cutthrough.plots.heat import panels
+from cutthrough.plots.panels import panels
 
 from tests.conftest import SMALL
 

@@ -372,3 +372,41 @@ def test_figures_that_cannot_be_are_refused(options: dict[str, Any], message: st
         grid().plot("colour", y="buffer")
     with pytest.raises(ValueError, match="17 values"):
         grid(vcs=[*range(17)]).plot("latency", facets="vcs")
+
+
+def test_categories_are_not_joined_by_lines() -> None:
+    """Catches lines between jobs, which say that something is between them, and points of two lines on one another."""
+    points = []
+    for a in ("u", "v"):
+        jobs = [{**point(load), "name": name} for load, name in ((0.2, "x"), (0.6, "y"), (0.0, "z"))]
+        points.append({**point(0.6, a=a), "jobs": jobs})
+    drawn = plots.figure(results(["a"], points), "throughput")
+    (axes,) = drawn.axes
+    lines = [line for line in axes.lines if line.get_label() in {"x", "y", "z"}]
+    assert [line.get_linestyle() for line in lines] == ["None"] * 3
+    at = np.array([np.asarray(line.get_xdata()) for line in lines])
+    assert (np.diff(at, axis=0) > 0.05).all()
+    assert np.abs(at - [0, 1]).max() < 0.5
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["u", "v"]
+    # A marker at 0 stands on the edge of the axes.
+    assert not any(line.get_clip_on() for line in lines)
+
+
+def test_lines_over_time_are_told_apart() -> None:
+    """Catches colours that are repeated without other dashes, and long legends over the lines."""
+    series = {
+        "time_ns": [1.0, 2.0],
+        "accepted_load": [0.1, 0.2],
+        "source_wait_max_ns": [0.0, 1.0],
+        "queues": [{"class": f"a class with a long name, {number}", "max_B": [1, 2]} for number in range(9)],
+    }
+    many = results(["a"], [point(0.5, a=f"a long name of number {number}", series=series) for number in range(12)])
+    for axes in plots.figure(many, "series").axes:
+        looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+        assert len(looks) == len(axes.lines) == 12
+    one = plots.figure(results([], [point(0.5, series=series)]), "series")
+    axes_size(one)
+    legend = one.axes[1].get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 >= one.axes[1].get_window_extent().x1
+    assert legend.get_window_extent().x1 <= one.bbox.x1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cutthrough import Results, reports
 from cutthrough.points import Point
+from cutthrough.reproduce.claims import Claim, Expect
 from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
@@ -113,3 +114,18 @@ def test_columns_is_honoured_without_a_terminal(small: Path) -> None:
         ).stdout
         longest[columns] = max(map(len, printed.splitlines()))
     assert longest["60"] <= 60 < longest["100"] <= 100
+
+
+@pytest.mark.parametrize("width", [72, 80, 140])
+def test_claims_fit_the_terminal(width: int) -> None:
+    """Catches verdicts and numbers that are pushed off the line, and digits that are cut off."""
+    text = "on the network of 4,096 nodes the throughput of a shift is at least 0.93 of that of a permutation"
+    claims = [
+        Claim("a", "5, 6 and 7", text, "between 0.85 and 0.95", here, "load", Expect.within(0.9, 0.05))
+        for here in (0.123456, 0.9)
+    ]
+    printed = shown(reports.claims_table("A paper", claims), width)
+    assert max(map(len, printed.splitlines())) <= width
+    assert all(word in printed for word in ("0.1235", "between 0.85 and 0.95", "differs", "holds"))
+    assert " ".join(text.split()[-2:]).split()[-1] in printed
+    assert ("Left out at this width" in printed) == (width < 100)

@@ -127,6 +127,16 @@ class Analysis(dict[str, Any]):
         experiment, index = self._place
         return Machine.of(experiment.topology(index)).loads({"load": self._loads})
 
+    def class_loads(self) -> list[dict[str, Any]]:
+        """`class`, `channels`, `max` and `mean` of each class; of an edge list's classes each direction apart."""
+        experiment, index = self._place
+        if experiment.topology(index).kind != "file":
+            return list(self["class_loads"])
+        loads = self.channel_loads()
+        return [
+            {"class": row["class"], "channels": row["channels"], **row[loads.quantity]} for row in loads.by_direction()
+        ]
+
     def plot(self) -> Figure:
         """Heat maps of the channels."""
         import cutthrough.plots as plots

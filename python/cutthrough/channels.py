@@ -42,6 +42,8 @@ __all__ = [
 
 #: Classes of channels between nodes and their routers.
 ENDS = frozenset({"injection", "ejection"})
+#: What the directions of a channel are called: 1 for away from nodes.
+WAYS = {1: "away from nodes", -1: "towards nodes", 0: "across"}
 #: The key of a table's metadata that holds what is not in its columns, as JSON.
 ABOUT = b"cutthrough"
 #: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are computed:
@@ -162,17 +164,60 @@ class ChannelLoads:
 
     def by_class(self) -> list[dict[str, Any]]:
         """Number of channels, mean and maximum of each class; of `reference` too, if there is one."""
-        found = []
+        members = ((name, self.classes == place) for place, name in enumerate(self.about["classes"]))
+        return [self._row(name, chosen) for name, chosen in members if chosen.any()]
+
+    def by_direction(self) -> list[dict[str, Any]]:
+        """As `by_class`, with the channels of a wire's class apart by their direction: see `parts`."""
+        return [self._row(name, chosen) for name, chosen in self.parts()]
+
+    def parts(self, *, inner: bool = False) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+        """The classes of channels by name, each with the channels that are of it.
+
+        The class of a wire of an edge list is that of both its channels. Where it joins routers that are nearer to
+        nodes with others that are farther, the two directions are apart: `up (away from nodes)`, `up (towards nodes)`.
+
+        Args:
+            inner: Whether the channels between nodes and their routers are left out.
+        """
+        found: list[tuple[str, npt.NDArray[np.bool_]]] = []
         for place, name in enumerate(self.about["classes"]):
             of_class = self.classes == place
-            if not of_class.any():
+            if not of_class.any() or (inner and name in ENDS):
                 continue
-            row: dict[str, Any] = {"class": name, "channels": int(of_class.sum())}
-            for column in filter(None, (self.quantity, self.reference)):
-                values = self.values(column)[of_class]
-                row[column] = {"mean": float(values.mean()), "max": float(values.max())}
-            found.append(row)
+            way = self._ways[of_class] if self.about["kind"] == "file" and name not in ENDS else np.zeros(1)
+            if not way.any():
+                found.append((name, of_class))
+                continue
+            apart = ((words, of_class & (self._ways == sign)) for sign, words in WAYS.items())
+            found += [(f"{name} ({words})", chosen) for words, chosen in apart if chosen.any()]
         return found
+
+    @cached_property
+    def _ways(self) -> npt.NDArray[np.int64]:
+        """For each channel between routers 1 if it leads away from nodes, -1 if towards them, else 0."""
+        source, target = self.values("source_router"), self.values("target_router")
+        between = (source >= 0) & (target >= 0)
+        routers = int(max(source.max(), target.max())) + 1
+        height = np.full(routers, routers)
+        height[target[self.values("source_node") >= 0]] = 0
+        while True:
+            lower = height.copy()
+            np.minimum.at(lower, source[between], height[target[between]] + 1)
+            if (lower == height).all():
+                break
+            height = lower
+        ways = np.zeros(len(source), np.int64)
+        ways[between] = np.sign(height[target[between]] - height[source[between]])
+        return ways
+
+    def _row(self, name: str, chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """Number, means and maxima of some channels."""
+        row: dict[str, Any] = {"class": name, "channels": int(chosen.sum())}
+        for column in filter(None, (self.quantity, self.reference)):
+            values = self.values(column)[chosen]
+            row[column] = {"mean": float(values.mean()), "max": float(values.max())}
+        return row
 
     def explain(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """A point with the reference beside its classes and its hottest channels, if there is one."""
@@ -188,14 +233,22 @@ class ChannelLoads:
         hottest = [{**row, name: values[row["id"]]} for row in point.get("hottest_channels", ())]
         return {**point, "class_utilization": classes, "hottest_channels": hottest}
 
-    def hottest(self, count: int) -> list[dict[str, Any]]:
-        """The channels with the largest loads between routers (of all, if there are none), the largest first."""
-        values = self.values(self.quantity)
+    def hottest(self, count: int, values: Doubles | None = None) -> list[dict[str, Any]]:
+        """The channels with the largest loads between routers (of all, if there are none), the largest first.
+
+        Each is a row of the table with `name`, where it comes from and leads to, and `part`, as `parts` names them.
+
+        Args:
+            count: How many.
+            values: Of each channel, what to order them by; without it, what was measured, or computed by an analysis.
+        """
+        values = self.values(self.quantity) if values is None else values
         inner = np.flatnonzero(~np.isin(self.classes, [self.about["classes"].index(name) for name in sorted(ENDS)]))
         among = inner if len(inner) else np.arange(len(values))
         chosen = among[np.argsort(-values[among], kind="stable")[:count]]
         rows: list[dict[str, Any]] = self.table.take(chosen).to_pylist()
-        return [{**row, "name": self.name(row)} for row in rows]
+        part = [next(name for name, members in self.parts() if members[place]) for place in chosen]
+        return [{**row, "name": self.name(row), "part": own} for row, own in zip(rows, part, strict=True)]
 
     def name(self, row: Mapping[str, Any]) -> str:
         """Where a channel comes from and leads to."""

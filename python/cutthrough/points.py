@@ -21,6 +21,7 @@ __all__ = [
     "as_point",
     "confidence_of",
     "half_width",
+    "has_series",
     "is_saturated",
     "is_unconverged",
     "phase_times",
@@ -126,6 +127,11 @@ def confidence_of(point: Mapping[str, Any], experiment: Mapping[str, Any]) -> fl
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:
     """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
     return [phase["time_ns"] for phase in point.get("phases", ())]
+
+
+def has_series(point: Mapping[str, Any]) -> bool:
+    """Whether a point has a time series, of which seeds have some time in common."""
+    return bool((point.get("series") or {}).get("time_ns"))
 
 
 def as_point(point: Mapping[str, Any]) -> Point:

@@ -764,7 +764,7 @@ class Quantities(dict[str, Any]):
 
     @property
     def imbalance(self) -> float | None:
-        """The largest load of a node over the mean."""
+        """The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task."""
         value: float | None = self.get("imbalance")
         return value
 

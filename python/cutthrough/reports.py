@@ -228,9 +228,8 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
     return Fitted(columns, title)
 
 
-def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
+def analysis_table(classes: Sequence[Mapping[str, Any]]) -> Fitted:
     """Channel loads by class, per unit of offered load."""
-    classes = analysis["class_loads"]
     return Fitted(
         [
             Column("class of channels", [loads["class"] for loads in classes], is_text=True),
@@ -244,7 +243,7 @@ def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
 
 def channels_table(loads: ChannelLoads) -> Fitted:
     """How much each class of channels is used, and should be."""
-    rows = loads.by_class()
+    rows = loads.by_direction()
     names = [name for name in (loads.quantity, loads.reference) if name]
     columns = [
         Column("class of channels", [row["class"] for row in rows], is_text=True),
@@ -260,7 +259,7 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     """The most used channels between routers, the hottest first."""
     rows = loads.hottest(count)
     columns = [
-        Column("hottest channels", [row["class"] for row in rows], is_text=True),
+        Column("hottest channels", [row["part"] for row in rows], is_text=True),
         Column("", [row["name"] for row in rows], is_text=True),
     ]
     for name in (name for name in (loads.quantity, loads.reference) if name):
@@ -398,20 +397,22 @@ def comparison_table(comparison: Comparison) -> Fitted:
     return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
 
 
-def claims_table(title: str, claims: Sequence[Claim]) -> Table:
+def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
     """Paper, here, verdict: a line each."""
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for heading in ("figure", "claim"):
-        table.add_column(heading)
-    for heading in ("paper", "here", ""):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("holds if", no_wrap=True)
-    table.add_column("verdict")
-    for claim in claims:
-        verdict = "[green]holds[/]" if claim.ok else "[red]differs[/]"
-        cells = (claim.figure, claim.text, claim.paper, f"{claim.here:.4g}", claim.unit, str(claim.expect), verdict)
-        table.add_row(*cells)
-    return table
+    return Fitted(
+        [
+            Column("figure", [claim.figure for claim in claims], 3, is_text=True),
+            Column("claim", [claim.text for claim in claims], is_text=True),
+            Column("paper", [claim.paper for claim in claims]),
+            Column("here", [f"{claim.here:.4g}" for claim in claims]),
+            Column("unit", [claim.unit for claim in claims], 1, is_text=True),
+            Column("holds if", [str(claim.expect) for claim in claims], 2),
+            Column("verdict", ["holds" if claim.ok else "differs" for claim in claims]),
+        ],
+        title,
+        ["" if claim.ok else "red" for claim in claims],
+        "`--json` has them.",
+    )
 
 
 def sensitivity_table(claims: Sequence[Claim]) -> Fitted:

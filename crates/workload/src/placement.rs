@@ -34,8 +34,8 @@ pub enum PlacementSpec {
 pub struct PlacementFile {
     /// The file, relative to the experiment file: line i, from 0, is the number of the node of task i.
     pub path: PathBuf,
-    /// Nodes of the job, those without a task included: what the mean of an application's `imbalance` is over. Without it,
-    /// the nodes that the file names.
+    /// Nodes of the job, those without a task included, over which the load of a balanced application would be even (`imbalance`).
+    /// Without it, the nodes that the file names.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated_nodes: Option<u32>,

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import cutthrough.cli.complete as complete
 
-__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
+__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
 
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -42,14 +42,6 @@ ThreadsOption = Annotated[
 ]
 
 
-class Plots(StrEnum):
-    """Which plots are drawn."""
-
-    NONE = "none"
-    MAIN = "main"
-    ALL = "all"
-
-
 class Format(StrEnum):
     """A format of pictures."""
 
@@ -58,13 +50,6 @@ class Format(StrEnum):
     PDF = "pdf"
 
 
-PlotsOption = Annotated[
-    Plots,
-    typer.Option(
-        "--plots",
-        help="Curves and the heat map of the hottest point (main), or a heat map for every line (all).",
-    ),
-]
 FormatOption = Annotated[
     list[Format], typer.Option("--format", "-f", help="A format of the plots; may be given again.")
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field, replace
 from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -16,11 +17,15 @@ import cutthrough.cli.complete as complete
 import cutthrough.reports as reports
 from cutthrough.cli.common import JsonOption, complain, err, out, print_json
 from cutthrough.cli.keeping import Signals
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
 from cutthrough.cli.progress import LINE_S, Live
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
 from cutthrough.mapping.evaluation import Links, simulate
 from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["register"]
 
@@ -64,6 +69,7 @@ class Bar(Live):
 
 
 def map_(
+    context: typer.Context,
     graph: Annotated[
         list[str],
         typer.Option(
@@ -142,9 +148,16 @@ def map_(
         str | None, typer.Option(help="The job's nodes: `0:8,0:8,4:12`, `0-63,100` or `node[001-064]`.")
     ] = None,
     node: Annotated[Path | None, typer.Option(metavar="FILE", help="hwloc's XML of a node.")] = None,
-    pictures: Annotated[
-        Path | None, typer.Option("--plots", metavar="DIR", help="Draw tasks, hops and channels here.")
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--pictures",
+            metavar="DIR",
+            help="Where plots of tasks, hops and channels go, beside those of tasks in order.",
+            show_default="nowhere",
+        ),
     ] = None,
+    plots: PlotsOption = Plots.MAIN,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Simulate a step of the application, mapped and in order.")
     ] = False,
@@ -180,12 +193,13 @@ def map_(
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
     - `cutthrough map -g stencil:8x8x8 -m dragonfly:h=3 -s greedy -s multilevel --json`
     - `cutthrough map -g stencil:8x8 -m mesh:8x8 -o ranks.txt --format openmpi-rankfile`
-    - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --plots pictures`
+    - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --pictures figures`
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
     - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
 
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
+    needs_folder(context, folder, "--pictures")
     tasks = _graph(graph, weight, seed)
     if shuffle is not None:
         tasks = tasks.shuffled(shuffle)
@@ -232,8 +246,8 @@ def map_(
     if search.interrupted:
         complain(f"interrupted: the best mapping found so far is kept{f' in {output}' if output else ''}")
         raise typer.Exit(signals.status)
-    if pictures is not None:
-        _draw(best, default, pictures, quiet=json_output)
+    if folder is not None:
+        _draw(Pictures(plots).chosen([best], compared), default, folder, quiet=json_output)
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
@@ -340,14 +354,19 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
         out.print(f"Mapping: {output}", markup=False, soft_wrap=True)
 
 
-def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
+def _draw(mappings: Sequence[MappingResult], default: MappingResult, directory: Path, *, quiet: bool) -> None:
+    """Draws mappings beside tasks in order; of several, the names of the files begin with those of the strategies."""
     import cutthrough.plots as plots
 
     directory.mkdir(parents=True, exist_ok=True)
-    for what in PICTURES:
-        for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):
-            if not quiet:
-                out.print(f"Plot: {path}", markup=False, soft_wrap=True)
+    for mapping in mappings:
+        words = re.sub(r"[^a-z0-9]+", "-", mapping.strategy.lower()).strip("-")
+        start = f"{words}-" if len(mappings) > 1 else ""
+        before = None if mapping is default else default
+        for what in PICTURES:
+            for path in plots.write(mapping.plot(what, before), directory / f"{start}{what}", ["png"]):
+                if not quiet:
+                    out.print(f"Plot: {path}", markup=False, soft_wrap=True)
 
 
 def _is_number(word: str) -> bool:

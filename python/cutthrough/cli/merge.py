@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 import cutthrough.keep.merging as merging
-from cutthrough.cli.common import WRONG_INPUT, Format, FormatOption, JsonOption, Plots, PlotsOption, complain
+from cutthrough.cli.common import WRONG_INPUT, Format, FormatOption, JsonOption, complain
 from cutthrough.cli.keeping import Signals
-from cutthrough.cli.run import Pictures, report
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
+from cutthrough.cli.run import report
 from cutthrough.keep.shares import ranges
 
 __all__ = ["register"]

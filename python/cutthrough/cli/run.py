@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +20,6 @@ from cutthrough.cli.common import (
     FormatOption,
     JobsOption,
     JsonOption,
-    Plots,
-    PlotsOption,
     SetOption,
     ThreadsOption,
     complain,
@@ -31,6 +29,7 @@ from cutthrough.cli.common import (
     titled,
 )
 from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
 from cutthrough.cli.progress import Bar
 from cutthrough.errors import Interrupted
 from cutthrough.keep.shares import points_of, ranges
@@ -47,22 +46,6 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
 ]
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """What is drawn, and in which formats."""
-
-    plots: Plots
-    formats: list[Format]
-
-    def draw(self, results: Results, directory: Path, points: list[int] | None = None) -> list[Path]:
-        """Writes the plots into a directory; `points` are those whose channels are drawn, if any is named."""
-        if self.plots is Plots.NONE:
-            return []
-        if points is None and self.plots is Plots.ALL:
-            points = results.shown_places()
-        return results.save_plots(directory, [form.value for form in dict.fromkeys(self.formats)], points)
 
 
 def register(app: typer.Typer) -> None:

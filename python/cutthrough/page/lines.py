@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.comparison import METRICS
+from cutthrough.details import nested
 from cutthrough.points import half_width, is_saturated, is_unconverged
 from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 
@@ -29,6 +30,10 @@ QUANTITIES = {
     "bandwidth_B_per_s": METRICS["bandwidth_B_per_s"][0],
     "saturation_load": METRICS["saturation_load"][0],
     "slowdown": METRICS["slowdown"][0],
+    "messages.latency_mean_ns": "message latency, mean, ns",
+    "messages.latency_p99_ns": "message latency, 99th percentile, ns",
+    "messages.slowdown_mean": "slowdown of messages, mean",
+    "messages.slowdown_p99": "slowdown of messages, 99th percentile",
     "hops_mean": "routers on the way, mean",
 }
 #: Significant digits of the numbers in a page.
@@ -37,7 +42,7 @@ DIGITS = 7
 
 def quantities_of(points: Sequence[Point]) -> list[str]:
     """The quantities that were measured at any point; of workloads that end, the time comes first."""
-    found = [name for name in QUANTITIES if any(point.get(name) is not None for point in points)]
+    found = [name for name in QUANTITIES if any(nested(point, name) is not None for point in points)]
     first = ("message_time_mean_ns", "time_ns") if any("phases" in point for point in points) else ()
     return sorted(found, key=lambda name: name not in first)
 
@@ -72,7 +77,7 @@ def _line(
         "label": label,
         "x": x,
         "points": [places.get(id(point), place) for place, point in enumerate(points)],
-        "y": {name: [brief(point.get(name)) for point in points] for name in quantities},
+        "y": {name: [brief(nested(point, name)) for point in points] for name in quantities},
         "ci": {name: [brief(half_width(point, name)) for point in points] for name in quantities},
         "marks": [int(is_saturated(point)) + 2 * int(is_unconverged(point)) for point in points],
     }
@@ -84,7 +89,7 @@ def rows_of(table: PointTable, quantities: Sequence[str]) -> list[dict[str, Any]
     return [
         {
             "settings": own,
-            "y": [brief(point.get(name)) for name in quantities],
+            "y": [brief(nested(point, name)) for name in quantities],
             "ci": [brief(half_width(point, name)) for name in quantities],
             "seeds": point.get("seeds", 1),
             "marks": _marks(point),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutthrough.page.lines import brief
-from cutthrough.plots.heat import HEADINGS, panels
+from cutthrough.plots.heat import HEADINGS
+from cutthrough.plots.panels import panels
+from cutthrough.plots.scales import top_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.plots.heat import Panel
+    from cutthrough.plots.panels import Panel
     from cutthrough.results import Results
 
 __all__ = ["maps_of"]
@@ -25,6 +27,8 @@ __all__ = ["maps_of"]
 MOST_CELLS = 700_000
 #: Cells of a heat map along one axis; of more, several share one, which shows the hottest.
 MOST_ALONG = 128
+#: Channels that are named.
+NAMED = 8
 #: Shares of bandwidth are written in steps of 1e-4; the largest number is of a cell without a channel.
 STEPS, NOTHING = 10_000, 0xFFFF
 
@@ -70,10 +74,18 @@ def _of_point(loads: ChannelLoads) -> dict[str, Any]:
     columns = _columns(loads)
     classes = [
         [row["class"], row["channels"], *(brief(row[name][part]) for part in ("mean", "max") for name in columns)]
-        for row in loads.by_class()
+        for row in loads.by_direction()
     ]
-    headings = [HEADINGS[name] for name in columns]
-    return {"columns": headings, "classes": classes, "panels": [_panel(loads, panel) for panel in panels(loads)]}
+    hottest = [[row["name"], row["part"], *(brief(row[name]) for name in columns)] for row in loads.hottest(NAMED)]
+    shown = panels(loads)
+    inner = np.concatenate([panel.channels for panel in shown])
+    return {
+        "columns": [HEADINGS[name] for name in columns],
+        "classes": classes,
+        "hottest": hottest,
+        "top": top_of(max(float(loads.values(name)[inner].max()) for name in columns)),
+        "panels": [_panel(loads, panel) for panel in shown],
+    }
 
 
 def _panel(loads: ChannelLoads, panel: Panel) -> dict[str, Any]:

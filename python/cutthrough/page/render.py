@@ -19,6 +19,8 @@ from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
 from cutthrough.page.lines import QUANTITIES, axis_of, brief, lines_of, quantities_of, rows_of, settings_of
 from cutthrough.page.maps import maps_of
+from cutthrough.page.series import series_of
+from cutthrough.plots.scales import palette
 from cutthrough.points import is_saturated, is_unconverged
 from cutthrough.series import label_of
 
@@ -35,6 +37,8 @@ __all__ = ["Side", "render", "write"]
 ASSETS = Path(__file__).with_name("assets")
 #: The parts of BokehJS that the page needs.
 COMPONENTS: list[Component] = ["bokeh", "bokeh-api"]
+#: Colours of heat maps.
+COLOURS = 128
 #: Numbers of a sweep up to which each is named, and one more.
 MOST_VALUES = 6
 #: Sections of the experiment that a summary shows, in the order of the file.
@@ -106,6 +110,7 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
     quantities = quantities_of([point for table in tables for point in table])
     axis = axis_of(tables)
     maps, note = maps_of([side.results for side in sides])
+    series, series_note = series_of([side.results for side in sides])
     axes = list(dict.fromkeys(axis for table in tables for axis in table.axes))
     pairs = list(combinations(range(len(sides)), 2))
     return {
@@ -121,6 +126,9 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "places": [settings_of(side.results) for side in sides],
         "maps": maps,
         "mapsNote": note,
+        "palette": palette(COLOURS),
+        "series": series,
+        "seriesNote": series_note,
         "comparisons": [
             {"pair": [a, b], **_compared(compare(tables[a], tables[b], (sides[a].name, sides[b].name)))}
             for a, b in pairs

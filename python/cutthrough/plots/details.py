@@ -9,9 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cutthrough.plots.curves import log_scale
-from cutthrough.plots.legends import below, title_of
+from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
 from cutthrough.plots.strokes import Stroke
+from cutthrough.points import has_series
 from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOST_LINES = 12
 PARTS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 #: A part of 1 stands this much beyond the last mark.
 LAST = 5.0
+#: The look of 99th percentiles: open markers tell them from medians where there is one size only.
+TAIL: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "markerfacecolor": "white"}
 #: Classes of channels at the ends of the network.
 ENDS = frozenset({"injection", "ejection"})
 
@@ -51,14 +54,14 @@ def message_sizes(results: PointTable) -> Figure:
         stroke = Stroke.of(number)
         look: dict[str, Any] = {"color": stroke.colour, "marker": stroke.marker, "markersize": 4}
         axes.plot(x, _numbers(own, "slowdown_p50", "slowdown_mean"), **look, label=label or "median")
-        axes.plot(x, _numbers(own, "slowdown_p99"), **look, linestyle=(0, (4, 2)), linewidth=1.1)
+        axes.plot(x, _numbers(own, "slowdown_p99"), **look, **TAIL)
     size_axis(axes, sorted(sizes))
     if len(sizes) > 1:
         axes.tick_params(axis="x", labelsize="small", rotation=60 if len(sizes) > 8 else 0)
     axes.set_xlabel("Message (largest of its class)")
     _slowdown_axis(axes)
     handles, labels = axes.get_legend_handles_labels()
-    tail = Line2D([], [], color="#555555", linestyle=(0, (4, 2)), linewidth=1.1)
+    tail = Line2D([], [], color="#555555", marker="o", markersize=4, **TAIL)
     below(figure, [*handles, tail], [*labels, "99th percentile"])
     axes.set_title(title_of(figure, results.title, "slowdown of messages"))
     return figure
@@ -77,7 +80,7 @@ def distribution(results: PointTable) -> Figure:
     for number, (label, point) in enumerate(lines):
         spread, stroke = _spread(point), Stroke.of(number)
         x = [_nines(part) for part in spread["part"]]
-        axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label)
+        axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label or "all messages")
     axes.xaxis.set_major_locator(FixedLocator([*map(_nines, PARTS), LAST]))
     names = {round(_nines(part), 6): f"{100 * part:g} %" for part in PARTS} | {LAST: "all"}
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value, 6), "")))
@@ -100,34 +103,31 @@ def time_series(results: PointTable) -> Figure:
         ValueError: No time series was measured.
     """
     jobs = results.by_job()
-    lines = _lines(jobs, _has_series, "no time series was measured (`measure.series`)")
-    whole = _lines(results, _has_series, "")
+    lines = _lines(jobs, has_series, "no time series was measured (`measure.series`)")
+    whole = _lines(results, has_series, "")
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, 1.75 * height)
     load, queue, wait = figure.subplots(3, 1, sharex=True)
     unit, scale = _time_unit(point["series"]["time_ns"][-1] for _, point in lines)
     for number, (label, point) in enumerate(lines):
-        series, colour = point["series"], Stroke.of(number).colour
+        series, stroke = point["series"], Stroke.of(number)
+        look: dict[str, Any] = {"color": stroke.colour, "linestyle": stroke.dashes, "linewidth": 1.4}
         x = [scale * time for time in series["time_ns"]]
-        load.step(_edges(x), _led(series["accepted_load"]), where="pre", color=colour, label=label)
-        wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], color=colour)
+        load.step(_edges(x), _led(series["accepted_load"]), where="pre", label=label or "all nodes", **look)
+        wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], **look)
     _draw_queues(queue, whole, scale)
     load.set_ylabel("Accepted load")
     load.set_ylim(bottom=0)
     wait.set_ylabel(f"Longest wait\nat a source ({unit})")
     wait.set_ylim(bottom=0)
     wait.set_xlabel(f"Simulated time ({unit})")
+    legend_beside(queue)
     handles, labels = load.get_legend_handles_labels()
     if len(labels) > 1:
         below(figure, handles, labels)
     load.set_title(title_of(figure, results.title, "time series"))
     return figure
-
-
-def _has_series(point: Point) -> bool:
-    """Whether a point has a time series, of which seeds have some time in common."""
-    return bool((point.get("series") or {}).get("time_ns"))
 
 
 def _draw_queues(axes: Axes, lines: Sequence[tuple[str, Point]], scale: float) -> None:
@@ -140,13 +140,13 @@ def _draw_queues(axes: Axes, lines: Sequence[tuple[str, Point]], scale: float) -
                 look = Stroke.of(place)
                 y = [value / 1024 for value in own["max_B"]]
                 axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=own["class"])
-            axes.legend(fontsize=8, loc="upper left", ncols=3)
             continue
         inner = [own["max_B"] for own in series["queues"] if own["class"] not in ENDS]
         most = [
             max(values) / 1024 for values in zip(*(inner or [own["max_B"] for own in series["queues"]]), strict=True)
         ]
-        axes.plot(x, most, color=Stroke.of(number).colour)
+        stroke = Stroke.of(number)
+        axes.plot(x, most, color=stroke.colour, linestyle=stroke.dashes, linewidth=1.4)
     axes.set_ylabel("Longest queue\nfor a channel (KiB)")
     axes.set_ylim(bottom=0)
 

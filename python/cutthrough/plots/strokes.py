@@ -84,5 +84,5 @@ def mark_words(points: Iterable[Point]) -> tuple[list[Line2D], list[str]]:
 
 
 def _style(mark: Mark, marker: str, colour: str) -> dict[str, Any]:
-    plain = {"linestyle": "none", "marker": marker, "markeredgecolor": colour, "markersize": MARK}
+    plain = {"clip_on": False, "linestyle": "none", "marker": marker, "markeredgecolor": colour, "markersize": MARK}
     return {**plain, **mark.style}

@@ -185,18 +185,19 @@
 
   // --- Curves --------------------------------------------------------------------------------------------------------
 
+  const look = (place) => ({ colour: COLOURS[place % COLOURS.length], dash: DASHES[Math.floor(place / COLOURS.length) % DASHES.length] });
   const lines = data.lines.map((line, place) => ({
     ...line,
-    colour: COLOURS[place % COLOURS.length],
-    dash: DASHES[Math.floor(place / COLOURS.length) % DASHES.length],
+    ...look(place),
     symbol: SYMBOLS[line.result % SYMBOLS.length],
     shown: true,
     name: [several ? data.results[line.result].name : "", line.label].filter(Boolean).join(": ") || "all points",
   }));
   const charts = [], views = new Map(), shows = new Map();
 
-  function chip(line) {
-    const made = element("button", null, { type: "button", class: "chip", "aria-pressed": "true" });
+  // The name of a line with its look, which hides it; a double click shows it alone among its like.
+  function chip(line, like, draw) {
+    const made = element("button", null, { type: "button", class: "chip", "aria-pressed": String(line.shown) });
     const sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     sample.setAttribute("width", "22");
     sample.setAttribute("height", "8");
@@ -205,11 +206,11 @@
       stroke.setAttribute(name, value);
     sample.append(stroke);
     made.append(sample, line.name);
-    made.addEventListener("click", () => { line.shown = !line.shown; refresh(); });
+    made.addEventListener("click", () => { line.shown = !line.shown; draw(); });
     made.addEventListener("dblclick", () => {
-      const alone = lines.every((other) => other === line || !other.shown);
-      lines.forEach((other) => { other.shown = alone || other === line; });
-      refresh();
+      const alone = like.every((other) => other === line || !other.shown);
+      like.forEach((other) => { other.shown = alone || other === line; });
+      draw();
     });
     line.chip = made;
     return made;
@@ -348,7 +349,7 @@
   function drawCurves() {
     const names = data.quantities.map(([name]) => name);
     if (!names.length) return;
-    byId("lines").append(...lines.map(chip));
+    byId("lines").append(...lines.map((line) => chip(line, lines, refresh)));
     const second = names.find((name) => name === "accepted_load" && name !== names[0]) ?? names[1];
     chart(names[0]);
     if (second) chart(second);
@@ -409,28 +410,51 @@
     }));
   }
 
+  // The choice of a point, with buttons to those beside it. All choices of the page go together where they can.
+  const pickers = [];
+  function picker([select, before, after], held, draw) {
+    const made = { select: byId(select), held, draw };
+    const choose = (at) => {
+      made.select.value = String(at);
+      draw(held[at]);
+      for (const other of pickers.filter((one) => one !== made)) {
+        const there = other.held.findIndex((one) => one.result === held[at].result && one.place === held[at].place);
+        if (there < 0 || other.select.value === String(there)) continue;
+        other.select.value = String(there);
+        other.draw(other.held[there]);
+      }
+    };
+    held.forEach((one, at) => made.select.append(element("option", settingsOf(one), { value: at })));
+    const step = (by) => choose((Number(made.select.value) + by + held.length) % held.length);
+    byId(before).addEventListener("click", () => step(-1));
+    byId(after).addEventListener("click", () => step(1));
+    made.select.addEventListener("change", () => choose(Number(made.select.value)));
+    made.redraw = () => draw(held[Number(made.select.value)]);
+    pickers.push(made);
+    return made;
+  }
+
+  // A section is drawn when it is scrolled to: most readers open the page for its curves.
+  function lazily(section, draw) {
+    let seen = false;
+    const begin = (redraw) => whenSeen(byId(section), () => { seen = true; charts.push({ draw: redraw }); redraw(); });
+    return { draw: (held) => seen && draw(held), begin };
+  }
+
   function drawChannels() {
     if (!maps.length) return drop("channels");
     byId("mapsNote").textContent = data.mapsNote;
-    const select = byId("place");
-    maps.forEach((map, at) => select.append(element("option", settingsOf(map), { value: at })));
-    const step = (by) => { select.value = String((Number(select.value) + by + maps.length) % maps.length); draw(); };
-    byId("before").addEventListener("click", () => step(-1));
-    byId("after").addEventListener("click", () => step(1));
-    select.addEventListener("change", draw);
-    function draw() {
-      const { map } = maps[Number(select.value)];
+    const lazy = lazily("channels", ({ map }) => {
       const headings = ["class of channels", "channels", ...["mean", "max"].flatMap((part) => map.columns.map((name) => `${part} ${name}`))];
       plainTable(byId("classes"), headings, map.classes);
+      plainTable(byId("hottest"), ["hottest channels", "class", ...map.columns], map.hottest);
       heatMaps(map);
-    }
-    // They are drawn when they are scrolled to: most readers open the page for its curves.
-    whenSeen(byId("channels"), () => { charts.push({ draw }); draw(); });
+    });
+    lazy.begin(picker(["place", "before", "after"], maps, lazy.draw).redraw);
   }
 
   function heatMaps(map) {
     const wanted = map.panels.flatMap((panel) => panel.cells.map((text, column) => ({ panel, heading: map.columns[column], z: cellsOf(panel, text) })));
-    const most = Math.max(...wanted.flatMap(({ z }) => z.flat().filter((cell) => cell !== null)), 1e-9);
     const box = byId("maps");
     while (box.children.length > wanted.length) box.lastChild.remove();
     while (box.children.length < wanted.length) {
@@ -441,11 +465,11 @@
     wanted.forEach(({ panel, heading, z }, at) => {
       const [title, plot] = box.children[at].children;
       title.textContent = `${panel.title}: ${heading}`;
-      show(heatMap(panel, z, most), plot);
+      show(heatMap(panel, z, map.top), plot);
     });
   }
 
-  function heatMap(panel, z, most) {
+  function heatMap(panel, z, top) {
     const cells = z.flatMap((row, y) => row.map((value, x) => ({ x, y, value })));
     const held = Object.fromEntries(["x", "y", "value"].map((name) => [name, cells.map((cell) => cell[name] ?? NaN)]));
     held.words = cells.map((cell) => (cell.value === null ? "no channel" : cell.value.toFixed(4)));
@@ -453,13 +477,68 @@
     const figure = emptyFigure({ x_range, y_range, x_axis_label: panel.axes[0], y_axis_label: panel.axes[1], height: 340 });
     for (const grid of figure.center) grid.grid_line_color = null;
     for (const axis of [...figure.below, ...figure.left]) Object.assign(axis.ticker, { min_interval: 1, num_minor_ticks: 0 });
-    const color_mapper = new Bokeh.LinearColorMapper({ palette: Bokeh.Palettes.viridis(256), low: 0, high: most, nan_color: colour("--nothing") });
+    const color_mapper = new Bokeh.LinearColorMapper({ palette: data.palette, low: 0, high: top, nan_color: colour("--nothing") });
     const fill = { field: "value", transform: color_mapper };
     const style = { source: new Bokeh.ColumnDataSource({ data: held }), fill_color: fill, line_color: fill };
     const drawn = figure.rect({ field: "x" }, { field: "y" }, 1, 1, style);
-    const bar = { color_mapper, background_fill_color: null, major_label_text_color: colour("--ink"), width: 12 };
+    const text = { major_label_text_color: colour("--ink"), title_text_color: colour("--ink"), title_text_font_style: "normal" };
+    const bar = { color_mapper, background_fill_color: null, title: "share of bandwidth", ...text, width: 12 };
     figure.add_layout(new Bokeh.ColorBar(bar), "right");
     figure.add_tools(new Bokeh.HoverTool({ renderers: [drawn], tooltips: [["share", "@words"], [panel.axes[0], "@x"], [panel.axes[1], "@y"]] }));
+    return figure;
+  }
+
+  // --- Over time -----------------------------------------------------------------------------------------------------
+
+  // The figures: what they show, their headings, and by what values are divided (0: as times are).
+  const TIMED = [["load", () => "accepted load", 1], ["queue", () => "longest queue for a channel, KiB", 1024], ["wait", (unit) => `longest wait at a source, ${unit}`, 0]];
+  const times = data.series.flatMap((held, result) => Object.keys(held).map((place) => ({ result, place: Number(place), series: held[place] })));
+  const hidden = new Set();
+
+  function drawSeries() {
+    if (!times.length) return drop("series");
+    byId("seriesNote").textContent = data.seriesNote;
+    const lazy = lazily("series", ({ series }) => timeFigures(series));
+    lazy.begin(picker(["moment", "momentBefore", "momentAfter"], times, lazy.draw).redraw);
+  }
+
+  function timeFigures(series) {
+    const last = series.time_ns[series.time_ns.length - 1];
+    const [unit, part] = last >= 1e7 ? ["ms", 1e6] : last >= 1e4 ? ["µs", 1e3] : ["ns", 1];
+    const names = [...new Set(TIMED.flatMap(([kind]) => series[kind].map((line) => line.name)))];
+    const looks = names.map((name, place) => ({ name, ...look(place), shown: !hidden.has(name) }));
+    const kinds = TIMED.filter(([kind]) => series[kind].length);
+    const boxes = kinds.map(() => {
+      const box = element("div", null, { class: "chart time" });
+      box.append(element("div", null, { class: "plot" }));
+      return box;
+    });
+    byId("times").replaceChildren(...boxes);
+    function draw() {
+      looks.forEach((one) => { one.chip.setAttribute("aria-pressed", String(one.shown)); hidden[one.shown ? "delete" : "add"](one.name); });
+      kinds.forEach(([kind, heading, divisor], at) => {
+        const shown = series[kind].flatMap((line) => looks.filter((one) => one.shown && one.name === line.name).map((one) => ({ ...one, ...line })));
+        show(timeFigure(kind, shown.map((line) => timed(line, series, part, divisor || part)), [unit, heading(unit)]), boxes[at].firstChild);
+      });
+    }
+    byId("seriesLines").replaceChildren(...looks.map((one) => chip(one, looks, draw)));
+    draw();
+  }
+
+  const timed = (line, series, part, divisor) => ({ ...line, x: (line.time_ns ?? series.time_ns).map((time) => time / part), y: line.y.map((value) => value / divisor) });
+
+  function timeFigure(kind, shown, [unit, heading]) {
+    const [x_range, y_range] = [new Bokeh.DataRange1d(), new Bokeh.DataRange1d({ start: 0 })];
+    const figure = emptyFigure({ x_axis_label: `simulated time, ${unit}`, y_axis_label: heading, x_range, y_range, height: 300 });
+    // A load is that of the whole interval before the time; queues and waits are those at it.
+    const stepped = (values, isTime) => (kind === "load" ? values.flatMap((value, at) => (isTime ? [at ? values[at - 1] : 0, value] : [value, value])) : values);
+    const held = { xs: shown.map((line) => stepped(line.x, true)), ys: shown.map((line) => stepped(line.y, false)), colour: shown.map((line) => line.colour), dash: shown.map((line) => line.dash) };
+    figure.multi_line({ field: "xs" }, { field: "ys" }, { source: new Bokeh.ColumnDataSource({ data: held }), line_color: { field: "colour" }, line_dash: { field: "dash" }, line_width: 1.5 });
+    const points = shown.flatMap((line) => line.x.map((x, at) => ({ x, y: line.y[at], words: number(line.y[at]), at: `${number(x)} ${unit}`, name: line.name, colour: line.colour })));
+    const columns = Object.fromEntries(["x", "y", "words", "at", "name", "colour"].map((name) => [name, points.map((point) => point[name])]));
+    const marks = { source: new Bokeh.ColumnDataSource({ data: columns }), size: 3, line_color: { field: "colour" }, fill_color: { field: "colour" } };
+    const drawn = figure.scatter({ field: "x" }, { field: "y" }, marks);
+    figure.add_tools(new Bokeh.HoverTool({ renderers: [drawn], tooltips: [["line", "@name"], ["value", "@words"], ["until", "@at"]] }));
     return figure;
   }
 
@@ -479,6 +558,7 @@
   drawPoints();
   drawDifferences();
   const drawn = drawCurves();
+  drawSeries();
   drawChannels();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((made) => made.draw()));
   // For tests, and for whoever prints the page: the curves are there.
