@@ -54,6 +54,26 @@ def test_examples_are_values_that_the_key_takes(path: str) -> None:
             ct.load({**base, path: own})
 
 
+def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches an example that is no experiment, and `include`, `seeds`, `sweep` and `job` without one."""
+    base = '[topology]\nkind = "dragonfly"\nh = 2\n[link]\nbandwidth = "100 Gb/s"\ndelay = "20 ns"\n'
+    workload = '[workload]\nkind = "traffic"\nload = 0.5\n'
+    examples = {section.path: section.example for section in reference.sections() if section.example}
+    assert set(examples) == {"link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME"}
+    for path, example in examples.items():
+        text = f"{base}{'' if path == 'job' else workload}{example}\n"
+        ct.load(tomllib.loads(text))
+        shown = cutthrough("explain", path).out
+        assert shown.rstrip().endswith(example), shown
+    assert len(ct.load(tomllib.loads(f"{base}{examples['job']}")).job) == 2
+    for name in ("machine.toml", "workload.toml"):
+        (tmp_path / name).write_text({"machine.toml": base, "workload.toml": workload}[name])
+    assert "seeds = 10" in cutthrough("explain", "seeds").out
+    (key,) = (key for key in reference.explain("include")[0].sections[0].keys if key.name == "include")
+    (tmp_path / "all.toml").write_text(f"include = {key.example}\n")
+    assert ct.load(tmp_path / "all.toml").machine().kind == "dragonfly"
+
+
 def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[..., Any]) -> None:
     """Catches a fact of a key that is not shown."""
     shown = cutthrough("explain", "topology.dragonfly.h").out
@@ -76,7 +96,7 @@ def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[...,
         ("topolgy.dragonfly.h", "`topology.dragonfly.h`"),
         ("presicion", "`measure.precision`"),
         ("dragonfyl", "`topology.dragonfly`"),
-        ("xyzzy", "sections: experiment, topology"),
+        ("xyzzy", "allowed: experiment, topology"),
     ],
 )
 def test_explain_names_the_nearest(cutthrough: Callable[..., Any], wrong: str, right: str) -> None:
@@ -116,7 +136,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     """Catches a file that is wrong, and a comment that names another default than the program has."""
     path = tmp_path / "start.toml"
     assert cutthrough("new", name, "--out", path).status == 0
-    (tmp_path / "network.edges").write_text("link 0 1\nnode 0 x2\nnode 1 x2\n")
+    assert (tmp_path / "network.edges").exists() == (name == "file")
     text = path.read_text()
     assert max(map(len, text.splitlines())) <= 120
     assert cutthrough("check", path).status == 0
@@ -129,6 +149,22 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
             keys = [line.removeprefix("# ") for line in block.splitlines() if " = " in line]
             shown = tomllib.loads("\n".join(keys))
             assert {key: shown[key] for key in known[table] if key in shown} == known[table]
+
+
+def test_new_writes_the_network_beside_its_file(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a file that names a network which is nowhere, the user's own that is lost, and an error in numbers."""
+    mine = "link 0 1\nnode 0\nnode 1\n"
+    (tmp_path / "network.edges").write_text(mine)
+    ran = cutthrough("new", "file", "--out", tmp_path / "start.toml")
+    assert (ran.status, "network.edges: as it was" in ran.out) == (0, True)
+    assert (tmp_path / "network.edges").read_text() == mine
+    ran = cutthrough("new", "file", "--out", "-")
+    assert (ran.status, "network.edges" in ran.err) == (0, True)
+    for target, why in ((tmp_path / "none" / "x.toml", "no folder"), (tmp_path, "is a folder")):
+        ran = cutthrough("new", "torus", "--out", target)
+        assert (ran.status, ran.out) == (2, "")
+        assert why in ran.err
+        assert "Errno" not in ran.err
 
 
 def test_new_does_not_overwrite(

@@ -381,7 +381,7 @@ def test_what_a_new_user_gets_wrong_is_one_clear_error(cutthrough: Callable[...,
     """Catches a traceback for a folder as the output, an endless budget, a word that is none, numbers that are none."""
     common = ("map", "-g", "stencil:4x4", "-m", "torus:4x4")
     cases = {
-        ("-o", "."): "this is a folder",
+        ("-o", "."): "--out: . is a folder",
         ("--budget", "inf"): "not infinite",
         ("-s", "foo"): "there is no `foo`",
         ("-f", "foo", "-o", "x.txt"): "there is no `foo`",

@@ -26,6 +26,11 @@ class ExperimentError(ValueError):
     """What would be right, if it is one of a list."""
     help: str | None
     """What to do, such as the nearest name."""
+    coloured: str | None
+    """The message with the escapes of a terminal that show colours, if it has any."""
+
+def error_text(message: str, file: str | None, allowed: list[str], help: str | None) -> tuple[str, str]:
+    """The text of an error as those of experiment files have it: plain, and with the escapes of a terminal."""
 
 class RunError(RuntimeError):
     """A simulation ended without a result, such as in a deadlock; `str()` says what was seen."""

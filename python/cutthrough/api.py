@@ -200,10 +200,15 @@ def load(
     return Experiment.load(source, set, **sections)
 
 
-def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
-    """As `check`, for a loaded experiment."""
-    points = enumerate(json.loads(experiment.points()))
-    return [{**point["keys"], **json.loads(experiment.check(index))} for index, point in points]
+def check_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = None) -> list[dict[str, Any]]:
+    """As `check`, for a loaded experiment; notifies a watcher of every point."""
+    points = json.loads(experiment.points())
+    found = []
+    for index, point in enumerate(points):
+        found.append({**point["keys"], **json.loads(experiment.check(index))})
+        if watcher is not None:
+            watcher.update(index + 1, len(points), "checking")
+    return found
 
 
 def analyze_points(experiment: _core.Experiment) -> list[Analysis]:

@@ -84,19 +84,19 @@ def _positive(text: str) -> int:
 def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]] | None:
     """The rows of the table, on process 0."""
     hosts = comm.gather(mpi.Get_processor_name(), root=0)
-    answer: tuple[list[tuple[int, int]] | None, str] = (None, "")
+    answer: list[tuple[int, int]] | ExperimentError = []
     machine: Machine | None = None
     places: list[int] = []
     if comm.Get_rank() == 0:
         # An error of one process must not leave the others waiting.
         try:
             machine, places = _where(hosts, options.machine, options.cores)
-            answer = (_pairs(options, machine, places), "")
+            answer = _pairs(options, machine, places)
         except ExperimentError as error:
-            answer = (None, str(error))
-    pairs, wrong = comm.bcast(answer, root=0)
-    if pairs is None:
-        raise ExperimentError(wrong)
+            answer = error
+    pairs = comm.bcast(answer, root=0)
+    if isinstance(pairs, ExperimentError):
+        raise pairs
     # Without contention pairs exchange messages one after the other, with contention all at once.
     turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
     mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]

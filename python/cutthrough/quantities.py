@@ -518,7 +518,9 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run` or `starvation`."""
+        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series` or
+        `starvation`.
+        """
         value: str = self["kind"]
         return value
 

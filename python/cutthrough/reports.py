@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -146,6 +147,8 @@ LEFT_OUT_FIRST = (
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
 #: The rank of the number of seeds.
 SEEDS_RANK = 2
+#: A number in a warning, with its unit.
+QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 #: Rows of a table of phases: of the first, of the slowest, and of the last.
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
@@ -178,6 +181,8 @@ def points_table(results: PointTable) -> Fitted:
         if key in BANDS and any("ci" in point for point in results):
             halves = [_cell(half_width(point, key), form) for point in results]
             columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
+    if any(point.get("saturation_bracket") for point in results):
+        columns += _saturation_columns(results)
     if any("seeds" in point for point in results):
         columns.append(Column("seeds", [f"{point.get('seeds', 1):,}" for point in results], SEEDS_RANK))
     if "job" not in results.axes:
@@ -185,6 +190,23 @@ def points_table(results: PointTable) -> Fitted:
     columns.append(Column("", [_remark(point) for point in results], is_text=True))
     styles = [_tint(point) for point in results]
     return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
+
+
+def _saturation_columns(results: PointTable) -> list[Column]:
+    """What a search has found: the load that is carried for every source, and the loads between which it saturates."""
+    carried = [_cell(point.get("saturation_load"), "{:.4f}") for point in results]
+    return [
+        Column("saturation", carried),
+        Column("bracket", [_bracket(point.get("saturation_bracket")) for point in results], is_text=True),
+    ]
+
+
+def _bracket(bracket: Sequence[float] | None) -> str:
+    """The largest load that was carried and the smallest that was not; where all were, that."""
+    if bracket is None:
+        return "-"
+    low, high = bracket
+    return f"{low:.3f} to {high:.3f}" if low < high else f"no saturation up to {high:.1f}"
 
 
 def _phase_columns(results: PointTable) -> list[Column]:
@@ -319,14 +341,24 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The warnings of points, each once, with the number of points that it holds for if these are not all."""
-    counted: dict[str, int] = {}
-    for point in points:
+    """The warnings of points, each once, with the number of points that it holds for if these are not all.
+
+    Warnings that differ in numbers alone are one, with the numbers of the first of their points.
+    """
+    found: dict[str, dict[str, list[int]]] = {}
+    for place, point in enumerate(points):
         for warning in point.get("warnings", ()):
             message = f"{warning['message']} (`{warning['key']}`)"
-            counted[message] = counted.get(message, 0) + 1
-    part = {count: f" [{count} of {len(points)} points]" for count in counted.values() if count < len(points)}
-    return [f"warning: {message}{part.get(count, '')}" for message, count in counted.items()]
+            found.setdefault(QUANTITY.sub("#", message), {}).setdefault(message, []).append(place)
+    return [f"warning: {_where(alike, len(points))}{next(iter(alike))}" for alike in found.values()]
+
+
+def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
+    """Which of so many points a warning holds for, given those of each of its messages; nothing if for all alike."""
+    places = sorted({place for held in alike.values() for place in held})
+    if len(alike) > 1:
+        return f"{len(places)} points (numbers of point {places[0]}): "
+    return "" if len(places) == total else f"{len(places)} of {total} points: "
 
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
@@ -392,7 +424,7 @@ def comparison_table(comparison: Comparison) -> Fitted:
     columns.append(Column("change", [_cell(difference.relative, "{:+.2%}") for _, difference in rows]))
     columns.append(Column("p", [_cell(difference.p, "{:.2g}") for _, difference in rows], 2))
     columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
-    columns.append(Column("", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
+    columns.append(Column("remarks", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
     styles = ["bold" if difference.significant else "" for _, difference in rows]
     return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
 

@@ -16,6 +16,7 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
 from cutthrough.joining import joined
+from cutthrough.keep.shares import ranges
 from cutthrough.packages import require
 from cutthrough.points import CONFIDENCE, Point, as_point
 from cutthrough.series import pick_axis, split
@@ -245,11 +246,16 @@ class Results:
         """The same, with methods for means by class and the hottest channels.
 
         Raises:
-            ValueError: The channels of that point are not known.
+            ValueError: There is no such point, or the channels of that point are not known.
         """
+        known = list(self.network.places) if self.network else []
+        if place is not None and not 0 <= place < len(self):
+            message = f"no point {place}: there are {len(self)}, counted from 0"
+            raise ValueError(message)
         place = self.hottest_place() if place is None else place
-        if self.network is None or place not in self.network.places:
-            message = f"the loads of the channels at point {place} are not known"
+        if self.network is None or place not in known:
+            which = f"; those of points {ranges(known)} are (counted from 0)" if known else ""
+            message = f"the loads of the channels at point {place} are not known{which}"
             raise ValueError(message)
         return self.network.loads(place)
 

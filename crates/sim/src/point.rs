@@ -8,7 +8,7 @@ use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
-use crate::warnings::warnings;
+use crate::warnings::{settle, warnings};
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -77,6 +77,9 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
     });
     if let Ok(found) = &mut result {
         found.warnings = warnings(&system).map_err(|error| located(experiment, point, &error))?;
+        let mut expected = std::mem::take(&mut found.warnings);
+        settle(&mut expected, found);
+        found.warnings = expected;
     }
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),

@@ -10,6 +10,7 @@ mod pattern;
 pub mod patterns;
 mod placed;
 mod placement;
+mod rows;
 pub mod schedule;
 mod shape;
 mod stream;

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from cutthrough.cli.common import WRONG_INPUT, complain
+from cutthrough.cli.common import WRONG_INPUT, complain, complain_of, described
 from cutthrough.cli.complete import joined_words
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def main() -> None:
         from cutthrough.packages import MissingPackage
 
         if isinstance(error, ExperimentError):
-            complain(str(error))
+            complain_of(error)
             sys.exit(WRONG_INPUT)
         if isinstance(error, RunError | OSError | MissingPackage):
-            complain(f"error: {error}")
+            complain(f"error: {described(error) if isinstance(error, OSError) else error}")
             sys.exit(1)
         raise

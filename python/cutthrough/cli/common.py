@@ -7,12 +7,18 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import cutthrough.cli.complete as complete
+from cutthrough.faults import refuse
+from cutthrough.keep.atomic import Unwritable
+
+if TYPE_CHECKING:
+    from cutthrough.errors import ExperimentError
 
 __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
 
@@ -92,6 +98,50 @@ def complain(message: str) -> None:
     err.print(message, style=None, markup=False, soft_wrap=True)
 
 
+def complain_of(error: ExperimentError) -> None:
+    """Writes what is wrong with the input to standard error, in colours on a terminal."""
+    if error.coloured and err.is_terminal:
+        err.print(Text.from_ansi(error.coloured), soft_wrap=True)
+    else:
+        complain(str(error))
+
+
+def described(error: OSError) -> str:
+    """What has failed, in words: the file, where it is known, and why."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
+def file_target(path: Path, option: str = "--out") -> Path:
+    """The path of a file that a command is going to write.
+
+    Raises:
+        ExperimentError: It is a folder, or in a folder that is not there.
+    """
+    if not path.name or path.is_dir():
+        raise refuse(option, f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise refuse(option, f"{path} cannot be written: there is no folder {path.parent}")
+    return path
+
+
+def folder_target(path: Path) -> Path:
+    """The path of a folder that a command is going to write to, and to make if it is not there.
+
+    Raises:
+        Unwritable: It cannot be written, such as where a file is in its place.
+    """
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
+    if not there.is_dir():
+        message = f"cannot write to {path}: {there} is a file"
+        raise Unwritable(message)
+    if not os.access(there, os.W_OK):
+        message = f"cannot write to {path}: no permission to write in {there}"
+        raise Unwritable(message)
+    return path
+
+
 def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     """Splits each `KEY=VALUE`.
 
@@ -102,10 +152,7 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     for text in sets:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            from cutthrough.errors import ExperimentError
-
-            message = f"error: --set {text}: write KEY=VALUE, as in `--set workload.load=0.5`"
-            raise ExperimentError(message)
+            raise refuse("--set", f"`{text}` is not KEY=VALUE", help="write for example `--set workload.load=0.5`")
         pairs.append((key.strip(), value.strip()))
     return pairs
 

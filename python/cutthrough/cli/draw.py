@@ -15,6 +15,7 @@ from cutthrough.cli.common import (
     FormatOption,
     SetOption,
     complain,
+    folder_target,
     out,
     parse_sets,
 )
@@ -70,6 +71,7 @@ def draw(
     - `cutthrough draw examples/torus.toml --set workload.pattern=tornado --loads --out tornado`
     - `cutthrough draw results/torus --point 3`
     """
+    folder_target(stem.parent)
     try:
         source, title = _source(what, parse_sets(set_), loads, point)
     except (FileNotFoundError, IndexError) as error:
@@ -105,7 +107,7 @@ def _source(
     experiment = experiments.read_file(path, sets)
     count = len(json.loads(experiment.points()))
     if point is not None and point >= count:
-        message = f"no point {point}: {what} has {count}, counted from 0"
+        message = f"no point {point}: there are {count}, counted from 0"
         raise IndexError(message)
     return _of_experiment(experiment, loads, point or 0), experiment.title
 

@@ -20,11 +20,13 @@ from cutthrough.cli.common import (
     JsonOption,
     SetOption,
     complain,
+    folder_target,
     out,
     parse_sets,
     print_json,
 )
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
+from cutthrough.cli.progress import LINE_S, Bar
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def check(
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
-    points = api.check_points(experiment)
+    with Bar(LINE_S) as bar:
+        points = api.check_points(experiment, bar)
     resolved = experiments.resolved(experiment)
     if json_output:
         print_json({"version": _core.__version__, "resolved": resolved, "points": points})
@@ -97,6 +100,8 @@ def analyze(
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
+    if out_directory is not None:
+        folder_target(out_directory)
     analyses = api.analyze_points(experiments.read_file(file, parse_sets(set_)))
     paths = _save(analyses, out_directory, Pictures(plots, formats)) if out_directory else []
     if json_output:

@@ -32,6 +32,8 @@ __all__ = ["DaskOption", "FreshOption", "PointsOption", "Signals", "folder_of", 
 SIGNALLED = 128
 #: Characters of a folder's name that come from options; longer ones are cut and end with a hash.
 LONGEST = 96
+#: A value that is an empty table or list: an option that takes a sweep away.
+EMPTY = re.compile(r"=(\{\}|\[\])$")
 #: Seconds in which a scheduler of Dask has to answer.
 CONNECT_S = 10
 
@@ -63,7 +65,8 @@ def folder_of(file: Path, options: Sequence[str]) -> Path:
         options: What is set: `KEY=VALUE` or a word.
     """
     stem = "stdin" if file == STANDARD_INPUT else file.stem
-    text = "+".join([stem, *(re.sub(r"[\s\"']", "", option) for option in options)])
+    words = (re.sub(r"[\s\"']", "", option) for option in options)
+    text = "+".join([stem, *(EMPTY.sub("=none", word) for word in words)])
     name = re.sub(r"[^\w.=,+-]", "_", text)
     if name != text or len(name) > LONGEST + len(stem):
         name = f"{name[: LONGEST + len(stem)]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

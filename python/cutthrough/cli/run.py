@@ -24,6 +24,7 @@ from cutthrough.cli.common import (
     ThreadsOption,
     complain,
     emit,
+    folder_target,
     out,
     parse_sets,
     titled,
@@ -131,6 +132,8 @@ def plot(
 
     Example: `cutthrough plot results/fat_tree --format pdf --out figures --point 3`
     """
+    if out_directory is not None:
+        folder_target(out_directory)
     try:
         paths = Pictures(plots, formats).draw(Results.read(directory), out_directory or directory, points)
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import time
@@ -19,7 +18,7 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import Cancelled
-from cutthrough.faults import refuse
+from cutthrough.faults import nearest, refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain
@@ -147,7 +146,7 @@ class MappingResult:
         atomic.write(target, self.export(form, hosts))
         return target
 
-    def simulate(self, **links: str) -> Results:
+    def simulate(self, **links: Any) -> Results:
         """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
 
         Args:
@@ -252,10 +251,7 @@ def _seconds(key: str, value: float | None) -> float | None:
 def _check(key: str, value: str, known: Sequence[str]) -> None:
     """Refuses an unknown word and names the nearest known one."""
     if value not in known:
-        near = difflib.get_close_matches(value, known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else None
-        message = f"there is no `{value}`"
-        raise refuse(key, message, allowed=list(known), help=hint)
+        raise refuse(key, f"there is no `{value}`", allowed=list(known), help=nearest(value, known))
 
 
 def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:

@@ -213,7 +213,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
         for match, one in found
     ]
     lonely = [
-        [_in_words([f"{key} {label_of(value)}" for key, value in own.items()]) for own in side]
+        [_in_words([f"{key} {label_of(value)}" for key, value in own.items() if value is not None]) for own in side]
         for side in found.unmatched
     ]
     return {

@@ -16,8 +16,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
 from cutthrough.plots.curves import LOG_RATIO
-from cutthrough.plots.heat import NOTHING
 from cutthrough.plots.legends import below, name_places, title_of
+from cutthrough.plots.scales import NOTHING
 from cutthrough.plots.strokes import GREY, Stroke, mark_points, mark_words
 from cutthrough.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
 

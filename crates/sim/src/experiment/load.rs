@@ -12,7 +12,7 @@ use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
-use super::{kinds, seeds, validate};
+use super::{kinds, searched, seeds, validate};
 use crate::parts::Parts;
 use crate::proofs::Proofs;
 
@@ -261,10 +261,16 @@ fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result
     axes.retain(|axis| !axis.keys.is_empty());
     check_labels(&axes, &settings)?;
     seeds::expand(&mut tree, &mut axes)?;
-    let points = (0..axes.iter().map(Axis::len).product())
-        .map(|index| point(&tree, &axes, &settings, index))
-        .collect::<Result<Vec<_>, _>>()?;
+    // What is left out below is validated all the same.
+    let mut points = points_of(&tree, &axes, &settings)?;
+    if searched::leave_out_loads(&mut tree, &mut axes) {
+        points = points_of(&tree, &axes, &settings)?;
+    }
     Ok((tree, axes, settings, points))
+}
+
+fn points_of(tree: &Table, axes: &[Axis], settings: &[Setting]) -> Result<Vec<Point>, ConfigError> {
+    (0..axes.iter().map(Axis::len).product()).map(|index| point(tree, axes, settings, index)).collect()
 }
 
 /// Refuses the path of a key that options and sweeps do not change.

@@ -14,6 +14,7 @@ mod place;
 mod range;
 mod reference;
 mod schema;
+mod searched;
 mod seeds;
 mod span;
 mod spec;

@@ -257,7 +257,7 @@ impl Validator {
                 }
                 Shape::Choice(choice) => names.extend(choice.kinds.iter().map(|kind| &kind.name)),
                 Shape::Text => return,
-                Shape::Quantity(quantity) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Shape::Quantity(quantity) if text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => {
                     return self.quantity(quantity, node, path);
                 }
                 _ => {}

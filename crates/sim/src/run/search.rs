@@ -3,6 +3,7 @@
 use super::outcome::{RunError, RunOptions};
 use super::simulate;
 use crate::error::SystemError;
+use crate::progress::Phase;
 use crate::results::PointResult;
 use crate::system::System;
 
@@ -20,14 +21,21 @@ pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, 
 
 /// Searches in a system that is known not to deadlock.
 pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let resolution = system.spec.measure.resolution;
+    let runs = most_runs(resolution);
+    options.progress.begin_run(0, runs);
     let mut best = simulate(&at_load(system, 1.0)?, options)?;
     if !best.saturated {
+        options.progress.begin_run(0, 1);
+        options.progress.set(Phase::Done, 1.0);
         return Ok(found(best, (1.0, 1.0)));
     }
-    let resolution = system.spec.measure.resolution;
+    let mut run = 0;
     let (mut low, mut high) = (0.0, 1.0);
     let mut carried = None;
     while high - low > resolution {
+        run += 1;
+        options.progress.begin_run(run, runs);
         let load = f64::midpoint(low, high);
         let result = simulate(&at_load(system, load)?, options)?;
         if result.saturated {
@@ -37,6 +45,11 @@ pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResul
         }
     }
     Ok(found(carried.unwrap_or(best), (low, high)))
+}
+
+/// How many runs a search takes that halves the loads from 0 to 1 down to a width, and begins at load 1.
+pub(crate) fn most_runs(resolution: f64) -> u32 {
+    1 + (1.0 / resolution).log2().ceil().max(0.0) as u32
 }
 
 fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {

@@ -142,3 +142,34 @@ fn an_incast_that_is_divided_equally_starves_nobody() {
     let text = experiment(SWITCH, "", &format!("load = 0.8, pattern = {}", matrix.pattern()));
     assert_eq!(of_kind(&text, "starvation"), None);
 }
+
+#[test]
+fn time_series_without_intervals_and_with_intervals_of_no_packet_are_named() {
+    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series that is empty, or that shows single packets, in
+    // silence; and the first warning of a run that has a series.
+    let text = |series: &str, end: &str| {
+        let text = experiment(SWITCH, "", "load = 0.3");
+        format!("{text}\nmeasure = {{ series = \"{series}\", warm_up = \"1 us\"{end} }}")
+    };
+    let end = ", max_time = \"20 us\"";
+    assert_eq!(warnings(&system(&text("200 ns", end))).unwrap(), []);
+    assert_eq!(warnings(&system(&text("82 ns", end))).unwrap(), []);
+    let fine = of_kind(&text("81 ns", end), "fine-series").unwrap();
+    assert!(fine.message.contains("a packet of 4 KiB") && fine.message.contains("81.9 ns"), "{fine:?}");
+    assert_eq!(of_kind(&text("19 us", end), "coarse-series"), None);
+    let coarse = of_kind(&text("21 us", end), "coarse-series").unwrap();
+    assert!(coarse.message.contains("may end after 20000.0 ns"), "{coarse:?}");
+    assert!(of_kind(&text("1 s", ""), "coarse-series").is_some());
+    let ran = |text: &str| {
+        let experiment = sim::Experiment::load(text, "test.toml", std::path::Path::new("."), &[]).unwrap();
+        let point = sim::run_point(&experiment, &experiment.points()[0], &sim::RunOptions::default()).unwrap();
+        (point.series.is_some(), point.warnings.iter().any(|warning| warning.kind == "coarse-series"))
+    };
+    assert_eq!(ran(&text("1 s", "")), (false, true));
+    // A closed workload is known to take at least the time of its packets: 2 of 4 KiB; and it takes longer.
+    let closed = experiment(SWITCH, "", "load = 0.3")
+        .replace("kind = \"traffic\", load = 0.3", "kind = \"exchange\", dims = [8], message_size = \"8 KiB\"");
+    let closed = format!("{closed}\nmeasure = {{ series = \"400 ns\" }}");
+    assert!(of_kind(&closed, "coarse-series").is_some());
+    assert_eq!(ran(&closed), (true, false));
+}
