@@ -74,6 +74,11 @@ impl Fabric {
             reports_deliveries: false,
             marks: Vec::new(),
             frees_at_head: plan.frees_at_head(),
+            bypasses: plan.frees_at_head()
+                && !plan.tracks_tails()
+                && plan.routing.adaptive_class().is_none()
+                && rule != CreditRule::PerCrosspoint
+                && stations.is_empty(),
             tracks_tails: plan.tracks_tails(),
             tails: Vec::new(),
             aheads: Vec::new(),
