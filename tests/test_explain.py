@@ -86,6 +86,8 @@ def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[...,
     assert shown.count("router.buffer of") == len(
         {section.keys[0].doc for section in reference.explain("router")[0].sections}
     )
+    assert cutthrough("explain", "router.buffer.global").out == cutthrough("explain", "router.buffer").out
+    assert "depth or table of depth" in shown
     topic = json.loads(cutthrough("explain", "precision", "--json").out)["topics"][0]
     assert topic["sections"][0]["keys"][0]["default"] == "0.02"
 

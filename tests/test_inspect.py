@@ -78,6 +78,7 @@ def test_check_reports_the_buffers_of_each_kind_of_router(cutthrough: Callable[.
     memory = [(alike["routers"], alike["ports"], alike["bytes"]) for alike in report["router_memory"]]
     assert memory == [(4, 4, 16 * 1024), (4, 8, 64 * 1024)]
     assert (report["packet_bytes"], report["buffer_bytes"], report["router_delay_ns"]) == (256, 1024, 90.0)
+    assert report["buffer_bytes_by_class"] == {"injection": 1024, "up": 1024, "down": 1024}
     assert "0.066 MB (4 of 8 ports)" in cutthrough("check", small).out
 
 

@@ -176,6 +176,20 @@ def test_defaults_of_the_network_are_written_out(small: Path) -> None:
     assert [{**point, "wall_s": 0} for point in ct.run(resolved)] == [{**point, "wall_s": 0} for point in ct.run(table)]
 
 
+def test_depths_by_class_are_completed_class_by_class(small: Path) -> None:
+    """Catches a class that is given and overwritten, one that is left out, and one that gets the first point's depth."""
+    table = tomllib.loads(small.read_text())
+    table["router"] = {"kind": "input-queued", "buffer": {"up": "8 KiB"}}
+    # By hand: (2 * 9000 + 90 + 204.8) / 204.8 = 89.3, so 90 packets and one more; 16 is the least.
+    table["link"]["down"] = {"delay": "9 us"}
+    resolved = tomllib.loads(experiments.resolved(experiments.load(table)))
+    assert resolved["router"]["buffer"] == {"injection": "16 packets", "up": "8 KiB", "down": "91 packets"}
+    assert [{**point, "wall_s": 0} for point in ct.run(resolved)] == [{**point, "wall_s": 0} for point in ct.run(table)]
+    swept = {**table, "sweep": {"link.down.delay": ["20 ns", "9 us"]}}
+    resolved = tomllib.loads(experiments.resolved(experiments.load(swept)))
+    assert resolved["router"]["buffer"] == {"injection": "16 packets", "up": "8 KiB"}
+
+
 def test_defaults_that_differ_between_points_stay_left_out(small: Path) -> None:
     """Catches the first point's buffers, or routing, at all points."""
     table = tomllib.loads(small.read_text())

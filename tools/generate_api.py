@@ -192,6 +192,9 @@ class Sections:
             if choice is None:
                 module.hinted("from collections.abc import Sequence")
             return f"{'list' if choice else 'Sequence'}[{inner}]", choice
+        if kinds == ["object"]:
+            module.hinted("from collections.abc import Mapping")
+            return f"Mapping[str, {self.type_of(module, key, held['additionalProperties'], path)[0]}]", None
         if not kinds and not held.get("anyOf"):
             module.imported("from typing import Any")
             return "Any", None

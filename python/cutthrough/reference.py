@@ -49,6 +49,7 @@ SAMPLES = {
     "word or time": '"20 us"',
     "size": '"4 KiB"',
     "depth": '"4 packets"',
+    "depth or table of depth": '"4 packets"',
     "string": '"..."',
     "true or false": "true",
     "list of string": '["..."]',
@@ -62,6 +63,7 @@ UNITS = {
     "word or time": "ps, ns, us, ms or s",
     "size": "B, KiB, MiB, GiB (Ki is 1024) or kB, MB, GB (k is 1000)",
     "depth": "packets, or a size in bytes",
+    "depth or table of depth": "packets, or a size in bytes; a table has classes of channels as keys",
 }
 #: Numbers that make good examples, where the range has them.
 ROUND_NUMBERS = (4, 2, 1)
@@ -217,6 +219,10 @@ def explain(name: str) -> list[Topic]:
     for candidate in _readings(asked):
         if candidate in held:
             return [held[candidate]]
+    # `router.buffer.global` is explained with `router.buffer`, whose table has classes of channels as keys.
+    above = held.get(asked.rpartition(".")[0])
+    if above and any(key.name == above.key and "table of" in key.value for key in above.sections[0].keys):
+        return [above]
     ends = [topic for path, topic in held.items() if path.endswith(f".{asked}")]
     # `router.buffer` has all that `router.input-queued.buffer` has.
     whole: list[Topic] = []

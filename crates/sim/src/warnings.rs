@@ -45,7 +45,8 @@ fn credits(system: &System) -> Vec<Warning> {
         let round_trip = plan.credit_round_trip(class, class);
         let full = plan.serialization(class, packet);
         let lanes = u64::from(plan.lanes_on(class));
-        let packets = u64::from(plan.buffer_bytes() / packet) * lanes;
+        let depth = plan.buffer_bytes(class);
+        let packets = u64::from(depth / packet) * lanes;
         // A whole number of packets; a share is of the time.
         let needed = round_trip.div_ceil(full).div_ceil(lanes.max(1)) * u64::from(packet);
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
@@ -54,7 +55,7 @@ fn credits(system: &System) -> Vec<Warning> {
             message: format!(
                 "a buffer of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
                  bandwidth; {} cover all of it",
-                Bytes(u64::from(plan.buffer_bytes())),
+                Bytes(u64::from(depth)),
                 100.0 * (packets * full) as f64 / round_trip as f64,
                 Bytes(needed),
             ),

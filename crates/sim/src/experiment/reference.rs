@@ -124,7 +124,10 @@ fn nested(shape: &Shape, path: &str, doc: &str, sections: &mut Vec<SectionDoc>) 
 fn is_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) | Shape::Choice(_) => true,
-        Shape::Either(shapes) => shapes.iter().any(is_section),
+        // A quantity that may be a table of quantities too is a key.
+        Shape::Either(shapes) => {
+            shapes.iter().any(is_section) && !shapes.iter().any(|shape| matches!(shape, Shape::Quantity(_)))
+        }
         _ => false,
     }
 }
@@ -149,6 +152,9 @@ fn given(text: &str) -> Option<String> {
 
 fn type_of(shape: &Shape) -> String {
     match shape {
+        Shape::Table(TableShape { keys, others: Some(others), .. }) if keys.is_empty() => {
+            format!("table of {}", type_of(others))
+        }
         Shape::Table(_) | Shape::Choice(_) => "table".into(),
         Shape::Quantity(quantity) => quantity.what.trim_start_matches("a ").to_owned(),
         Shape::Text => "string".into(),

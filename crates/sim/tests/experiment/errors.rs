@@ -218,3 +218,20 @@ fn a_warm_up_that_leaves_no_time_to_measure_is_refused() {
     let measure = "[measure]\nwarm_up = \"9 us\"\nmax_time = \"10 us\"\n\n[workload]";
     assert!(load(&changed("[workload]", measure)).is_ok());
 }
+
+#[test]
+fn one_class_of_a_depth_for_all_is_refused() {
+    // Would catch an option or a sweep that replaces the depth of all classes by that of one, in silence.
+    let error = load_with(BASE, &[("router.buffer.up", "\"8 KiB\"")]).expect_err("a depth for all");
+    assert_eq!(error.key, "router.buffer.up");
+    assert_eq!(error.message, "`router.buffer.up`: `router.buffer` is \"4 packets\" here, not a table");
+    assert_eq!(error.help.as_deref(), Some("set it as a whole, as in router.buffer={ up = \"4 packets\" }"));
+    let swept = format!("{BASE}[sweep]\n\"router.buffer.up\" = [\"8 KiB\", \"1 KiB\"]\n");
+    assert_eq!(error_of(&swept).help, error.help);
+    // After an option that gives a table, one of its classes may be set.
+    let table = ("router.buffer", "{ down = \"1 KiB\" }");
+    let set = load_with(BASE, &[table, ("router.buffer.up", "\"8 KiB\"")]).unwrap();
+    let toml = set.resolved(&set.points()[0]);
+    assert!(toml.contains("[router.buffer]\ndown = \"1 KiB\"\nup = \"8 KiB\"\n"), "{toml}");
+    assert_eq!(load(&toml).unwrap().points()[0].spec, set.points()[0].spec);
+}

@@ -80,6 +80,25 @@ fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
 }
 
 #[test]
+fn each_class_of_channels_has_a_depth_of_its_own() {
+    // Packets hold a credit for 2 * 37 + 50 ns, as above. Would catch a depth that goes to another class, in the run or in the
+    // bound: of 2 and 9 packets the shallow class alone binds, whichever it is.
+    let pair = Matrix::pair("credits-classes", 0, 3);
+    let kinds = routers().into_iter().filter(|keys| keys.contains("head") && keys.contains("3500 B"));
+    let cases =
+        kinds.flat_map(|keys| [("injection", "dim0"), ("dim0", "injection")].map(|order| (keys.clone(), order)));
+    cases.collect::<Vec<_>>().into_par_iter().for_each(|(keys, (shallow, deep))| {
+        let table = format!(r#"buffer = {{ {shallow} = "2 packets", {deep} = "9 packets" }}"#);
+        let keys = keys.replace(r#"buffer = "3500 B""#, &table);
+        let (analysis, found) = analysis_and_run(&chain(&keys, "", &pair.pattern()));
+        assert!((analysis.throughput_bound - 2.0 * 20.48 / 124.0).abs() < 1e-9, "{keys}: {analysis:?}");
+        assert!(analysis.binding_channels.iter().all(|channel| channel.class == shallow), "{keys}: {analysis:?}");
+        let accepted = found.accepted_load;
+        assert!((accepted / analysis.throughput_bound - 1.0).abs() < 1e-3, "{keys}: {accepted} of {analysis:?}");
+    });
+}
+
+#[test]
 fn a_receive_buffer_bounds_by_its_credits_and_by_its_drain() {
     // Would catch a drain that is forgotten, and credits that return before a packet is drained.
     let pair = Matrix::pair("credits-drain", 0, 3);

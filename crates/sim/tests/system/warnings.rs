@@ -58,6 +58,24 @@ fn a_shallow_buffer_is_named_with_the_share_of_the_round_trip() {
 }
 
 #[test]
+fn depths_are_those_of_their_classes_in_warnings_and_in_the_memory() {
+    // A packet of 4 KiB takes 81.92 ns, and a round trip 2 * 20 + 200 ns. Would catch one depth that stands for all.
+    let router =
+        r#"router = { kind = "input-queued", buffer = { injection = "32 KiB", up = "4 KiB", down = "64 KiB" } }"#;
+    let system = system(&experiment(TREE, router, "load = 0.3"));
+    let credits: Vec<Warning> = warnings(&system).unwrap().into_iter().filter(|w| w.kind == "credits").collect();
+    assert!(matches!(&credits[..], [one] if one.message.contains("of up channels")), "{credits:#?}");
+    let found = check(&system).unwrap();
+    let by_class = [("down", 64 << 10), ("injection", 32 << 10), ("up", 4 << 10)];
+    assert_eq!(found.buffer_bytes_by_class, by_class.map(|(name, bytes)| (name.to_owned(), bytes)).into());
+    assert_eq!(found.buffer_bytes, 64 << 10);
+    // Leaves have four inputs from nodes and four from above, roots four from below.
+    let memory: Vec<(u16, u32, u64)> =
+        found.router_memory.iter().map(|alike| (alike.ports, alike.routers, alike.bytes >> 10)).collect();
+    assert_eq!(memory, [(4, 4, 4 * 4), (8, 4, 4 * 32 + 4 * 64)]);
+}
+
+#[test]
 fn large_crosspoints_are_named_with_their_memory() {
     // By hand: 64 * 64 crosspoints of 32 packets of 4 KiB are 537 MB. Would catch a square that is missing.
     let text = |kind: &str| {
