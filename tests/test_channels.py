@@ -276,6 +276,14 @@ def test_directions_of_a_wires_class_are_apart(tapered: str) -> None:
     assert {row["class"] for row in loads.by_class()} == {"injection", "ejection", "up", "side"}
     parts = {row["part"] for row in loads.hottest(20) if row["target_router"] == 2}
     assert parts == {"up (away from nodes)"}
+    shape = {"kind": "file", "path": tapered.removeprefix("file:")}
+    for topology, named in (
+        (shape, {"up (away from nodes)", "up (towards nodes)", "side"}),
+        ({"kind": "torus", "dims": [4]}, {"dim0"}),
+    ):
+        (analysis,) = ct.analyze(topology=topology, link=LINK, workload={"kind": "traffic", "load": 0.1})
+        assert {row["class"] for row in analysis.class_loads()} - channels.ENDS == named
+        assert max(row["max"] for row in analysis.class_loads()) == max(row["max"] for row in analysis["class_loads"])
 
 
 def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> None:
