@@ -298,7 +298,7 @@ def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> No
     figure = plots.heat_maps(loads)
     texts = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
     hottest = loads.hottest(1)[0]
-    assert f"{hottest['name']} ({hottest['part']})" in texts
+    assert f"{hottest['name']}, {hottest['part']}" in texts
 
 
 def test_even_loads_can_be_read() -> None:
