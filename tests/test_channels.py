@@ -291,6 +291,14 @@ def test_directions_of_a_wires_class_are_apart(tapered: str) -> None:
     assert {row["class"] for row in loads.by_class()} == {"injection", "ejection", "up", "side"}
     parts = {row["part"] for row in loads.hottest(20) if row["target_router"] == 2}
     assert parts == {"up (away from nodes)"}
+    shape = {"kind": "file", "path": tapered.removeprefix("file:")}
+    for topology, named in (
+        (shape, {"up (away from nodes)", "up (towards nodes)", "side"}),
+        ({"kind": "torus", "dims": [4]}, {"dim0"}),
+    ):
+        (analysis,) = ct.analyze(topology=topology, link=LINK, workload={"kind": "traffic", "load": 0.1})
+        assert {row["class"] for row in analysis.class_loads()} - channels.ENDS == named
+        assert max(row["max"] for row in analysis.class_loads()) == max(row["max"] for row in analysis["class_loads"])
 
 
 def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> None:
@@ -305,7 +313,7 @@ def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> No
     figure = plots.heat_maps(loads)
     texts = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
     hottest = loads.hottest(1)[0]
-    assert f"{hottest['name']} ({hottest['part']})" in texts
+    assert f"{hottest['name']}, {hottest['part']}" in texts
 
 
 def test_even_loads_can_be_read() -> None:

@@ -9,6 +9,7 @@ import cutthrough.page as page
 import numpy as np
 import pytest
 from cutthrough.page import series
+from cutthrough.page.messages import messages_of
 from cutthrough.plots.scales import palette
 
 from tests.test_page import WIDE, held, opened, wait_until
@@ -61,6 +62,21 @@ def test_the_page_holds_the_time_series(html: Path, results: ct.Results) -> None
     assert data["palette"] == palette(len(data["palette"]))
 
 
+def test_the_page_holds_the_messages(html: Path, results: ct.Results) -> None:
+    """Catches sizes of another job, a median that is a percentile, and a distribution that is cut off."""
+    (shown,) = held(html.read_text(encoding="utf-8"))["messages"]
+    for place, point in enumerate(results):
+        for line, job in zip(shown[str(place)], point["jobs"], strict=True):
+            assert line["name"] == job["name"]
+            sizes, spread = job["messages"]["sizes"], job["messages"]["distribution"]
+            assert line["bytes"] == [size["largest_B"] for size in sizes]
+            assert line["p50"] == pytest.approx([size["slowdown_p50"] for size in sizes], rel=1e-6)
+            assert line["p99"] == pytest.approx([size["slowdown_p99"] for size in sizes], rel=1e-6)
+            assert line["part"] == spread["part"]
+            assert line["slowdown"] == pytest.approx(spread["slowdown"], rel=1e-6)
+    assert messages_of([ct.Results([ct.Point({"offered_load": 0.5})])]) == [{}]
+
+
 def timed(count: int) -> ct.Point:
     """A point with intervals of 2 ns, the last of 1 ns."""
     ends = [2.0 * (place + 1) for place in range(count - 1)] + [2.0 * count - 1]
@@ -98,6 +114,8 @@ def test_results_without_a_series_have_no_section() -> None:
 #: The figures over time, as BokehJS holds them.
 FIGURES = """[...Bokeh.index.roots].filter(
     one => one.model.type === 'Figure' && document.querySelector('#times').contains(one.el))"""
+#: Those of messages.
+MESSAGES = FIGURES.replace("#times", "#sizes")
 #: The names of the lines of the first of them.
 NAMES = f"{FIGURES}[0]?.model.renderers.find(one => one.glyph.type === 'Scatter').data_source.data.name"
 
@@ -113,6 +131,9 @@ def test_the_series_of_a_point_are_drawn(html: Path) -> None:
         tab.locator("#momentAfter").click()
         assert tab.locator("#moment").input_value() == tab.locator("#place").input_value() == "1"
         wait_until(tab, f"{FIGURES}.length === 3 && [...new Set({NAMES})].join() === 'open'")
+        tab.locator("#messages").scroll_into_view_if_needed()
+        wait_until(tab, f"{MESSAGES}.length === 2")
+        assert tab.locator("#sender").input_value() == "1"
         tab.locator("#channels").scroll_into_view_if_needed()
         tab.wait_for_selector("#hottest tbody tr", timeout=30_000)
         tab.locator("#before").click()

@@ -247,7 +247,8 @@ class ChannelLoads:
         among = inner if len(inner) else np.arange(len(values))
         chosen = among[np.argsort(-values[among], kind="stable")[:count]]
         rows: list[dict[str, Any]] = self.table.take(chosen).to_pylist()
-        part = [next(name for name, members in self.parts() if members[place]) for place in chosen]
+        parts = self.parts()
+        part = [next(name for name, members in parts if members[place]) for place in chosen]
         return [{**row, "name": self.name(row), "part": own} for row, own in zip(rows, part, strict=True)]
 
     def name(self, row: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
 from cutthrough.page.lines import QUANTITIES, axis_of, brief, lines_of, quantities_of, rows_of, settings_of
 from cutthrough.page.maps import maps_of
+from cutthrough.page.messages import messages_of
 from cutthrough.page.series import series_of
 from cutthrough.plots.scales import palette
 from cutthrough.points import is_saturated, is_unconverged
@@ -37,6 +38,8 @@ __all__ = ["Side", "render", "write"]
 ASSETS = Path(__file__).with_name("assets")
 #: The parts of BokehJS that the page needs.
 COMPONENTS: list[Component] = ["bokeh", "bokeh-api"]
+#: The scripts of the page, in their order.
+SCRIPTS = ("base.js", "curves.js", "points.js", "main.js")
 #: Colours of heat maps.
 COLOURS = 128
 #: Numbers of a sweep up to which each is named, and one more.
@@ -92,7 +95,8 @@ def render(sides: Sequence[Side]) -> str:
         "title": escape(title if len(sides) == 1 else " · ".join(side.name for side in sides)),
         "version": escape(_core.__version__),
         "style": _asset("page.css"),
-        "script": _asset("page.js"),
+        # One function: nothing of the page has a global name.
+        "script": "\n".join(['"use strict";', "(() => {", *map(_asset, SCRIPTS), "})();"]),
         # `<` cannot end a script if it is written as its number.
         "data": json.dumps(content(sides), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "bokeh": "\n".join(Resources(mode="inline", components=COMPONENTS).js_raw).replace("</script", "<\\/script"),
@@ -127,6 +131,7 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "maps": maps,
         "mapsNote": note,
         "palette": palette(COLOURS),
+        "messages": messages_of([side.results for side in sides]),
         "series": series,
         "seriesNote": series_note,
         "comparisons": [

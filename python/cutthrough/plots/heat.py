@@ -157,7 +157,7 @@ def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: 
 def _hottest(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
     """The hottest channels between routers, by name."""
     rows = loads.hottest(NAMED, np.max([loads.values(name) for name in columns], axis=0))[::-1]
-    names = [f"{row['name']} ({row['part']})" for row in rows]
+    names = [f"{row['name']}, {row['part']}" for row in rows]
     thick = 0.8 / len(columns)
     for place, name in enumerate(columns):
         at = np.arange(len(rows)) - (place - (len(columns) - 1) / 2) * thick
