@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import random
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.keep.atomic as atomic
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
@@ -204,10 +206,9 @@ def _write(rows: list[list[Any]], target: Path | None) -> None:
     if target is None:
         csv.writer(sys.stdout).writerows([COLUMNS, *rows])
         return
-    unfinished = target.with_name(f".{target.name}.part")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    unfinished.replace(target)
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([COLUMNS, *rows])
+    atomic.write(target, text.getvalue())
 
 
 if __name__ == "__main__":

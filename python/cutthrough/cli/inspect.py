@@ -19,6 +19,7 @@ from cutthrough.cli.common import (
     SetOption,
     complain,
     folder_target,
+    make_folder,
     out,
     parse_sets,
     print_json,
@@ -109,7 +110,7 @@ def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     paths = []
     for place, analysis in enumerate(analyses):
         loads = analysis.channel_loads()

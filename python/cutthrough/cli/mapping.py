@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.reports as reports
-from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, print_json
+from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, make_folder, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.map_inputs import (
     LARGEST,
@@ -381,7 +381,7 @@ def _unsimulated(objective: str | None) -> list[str]:
 def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     for what in PICTURES:
         for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):
             if not quiet:

@@ -55,10 +55,9 @@ def write(path: Path, content: str | bytes) -> None:
 @contextmanager
 def replacing_files(directory: Path) -> Iterator[Path]:
     """A new folder to write to. At the end of the block each of its files replaces that of `directory`."""
-    directory.mkdir(parents=True, exist_ok=True)
     aside = directory / f"{UNFINISHED}{os.getpid()}-{threading.get_ident()}"
-    aside.mkdir()
     try:
+        aside.mkdir(parents=True)
         yield aside
         for path in sorted(aside.iterdir()):
             _sync(path)

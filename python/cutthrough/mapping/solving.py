@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
+import cutthrough.keep.atomic as atomic
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import Cancelled
@@ -132,10 +133,8 @@ class MappingResult:
         if not target.name or target.is_dir():
             message = f"{path}: the mapping goes to a file, and this is a folder"
             raise refuse("", message)
-        text = self.export(form, hosts)
-        unfinished = target.with_name(f".{target.name}.part")
-        unfinished.write_text(text, encoding="utf-8")
-        return unfinished.replace(target)
+        atomic.write(target, self.export(form, hosts))
+        return target
 
     def simulate(self, **links: Any) -> Results:
         """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
