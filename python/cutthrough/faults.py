@@ -11,7 +11,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest", "refuse"]
+__all__ = ["nearest", "no_point", "refuse"]
 
 
 def refuse(
@@ -31,6 +31,11 @@ def refuse(
     error.key, error.message, error.allowed = key, message, tuple(allowed)
     error.help, error.file, error.coloured = help, file, coloured
     return error
+
+
+def no_point(point: int, count: int) -> str:
+    """The message for the number of a point that is not there, of so many."""
+    return f"no point {point}: there {'is' if count == 1 else 'are'} {count}, counted from 0"
 
 
 def nearest(written: str, names: Iterable[str]) -> str | None:

@@ -15,6 +15,7 @@ import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
+from cutthrough.faults import no_point
 from cutthrough.joining import joined
 from cutthrough.keep.shares import ranges
 from cutthrough.packages import require
@@ -250,8 +251,7 @@ class Results:
         """
         known = list(self.network.places) if self.network else []
         if place is not None and not 0 <= place < len(self):
-            message = f"no point {place}: there are {len(self)}, counted from 0"
-            raise ValueError(message)
+            raise ValueError(no_point(place, len(self)))
         place = self.hottest_place() if place is None else place
         if self.network is None or place not in known:
             which = f"; those of points {ranges(known)} are (counted from 0)" if known else ""
@@ -372,6 +372,7 @@ class Results:
             stored: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             names = ("points", "axes", "title", "seed", "version", "complete")
             held = {name: stored[name] for name in names}
+            results = cls(**held, replicas=stored.get("replicas", []), settings=stored.get("settings", {}))
         except (ValueError, KeyError, TypeError) as error:
             message = f"{path} does not hold results of `cutthrough run`"
             raise ValueError(message) from error
@@ -379,8 +380,8 @@ class Results:
         experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
         copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
         files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
-        held |= {"replicas": stored.get("replicas", []), "settings": stored.get("settings", {})}
-        return cls(**held, experiment=_unstamped(experiment), files=files, network=Stored(path.parent))
+        network = Stored(path.parent)
+        return replace(results, experiment=_unstamped(experiment), files=files, network=network)
 
     def _stamped_experiment(self) -> str:
         stamp = f"{STAMP} {self.version}: every key, whether written or default. Seed {self.seed}.\n"

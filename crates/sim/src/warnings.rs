@@ -1,5 +1,5 @@
 //! What will mislead in a result although nothing is wrong with the experiment: small buffers, routers that block, runs that are
-//! too short, time series without intervals, sources that starve.
+//! too short, time series of a single interval, sources that starve.
 
 use fabric::catalogue::{Arbitration, RouterSpec};
 use topology::ChannelClass;
@@ -19,7 +19,7 @@ const MUCH_MEMORY: u64 = 256 << 20;
 /// Messages that the measured interval should generate.
 const FEWEST_MESSAGES: f64 = 200.0;
 
-/// The kind of the warning that a time series may have no interval.
+/// The kind of the warning that a time series may be a single interval.
 const COARSE_SERIES: &str = "coarse-series";
 
 /// All warnings of a system.
@@ -133,7 +133,7 @@ fn short_run(system: &System) -> Option<Warning> {
     })
 }
 
-/// A time series whose run ends before its first interval, as far as that is known before.
+/// A time series whose run ends before its first interval does, as far as that is known before.
 fn coarse_series(system: &System) -> Option<Warning> {
     let period = system.spec.measure.series?;
     let end = Time(system.picoseconds(effort::usual_end(system)));
@@ -141,7 +141,7 @@ fn coarse_series(system: &System) -> Option<Warning> {
         kind: COARSE_SERIES,
         key: "measure.series",
         message: format!(
-            "`measure.series` ({period}) is longer than the run, which may end after {:.1} ns: then the series has no interval; \
+            "`measure.series` ({period}) is longer than the run, which may end after {:.1} ns: then the series is a single interval; \
              {:.1} ns would make about 100",
             end.as_ns(),
             end.as_ns() / 100.0
@@ -167,7 +167,8 @@ fn fine_series(system: &System) -> Option<Warning> {
 
 /// Leaves out what was expected of a run, where what it has measured shows otherwise.
 pub(crate) fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
-    let has_series = point.series.is_some() || point.jobs.iter().any(|job| job.point.series.is_some());
+    let is_series = |point: &PointResult| point.series.as_ref().is_some_and(|series| series.time_ns.len() > 1);
+    let has_series = is_series(point) || point.jobs.iter().any(|job| is_series(&job.point));
     warnings.retain(|warning| !(has_series && warning.kind == COARSE_SERIES));
 }
 

@@ -57,7 +57,7 @@ impl PlacementFile {
         let file = std::fs::File::open(base.join(&self.path)).map_err(cannot)?;
         file.take(MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;
         let mut node_of = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             match line.trim().parse::<u32>() {
                 Ok(node) if node < nodes => node_of.push(node),
                 _ => {

@@ -12,6 +12,8 @@ pub(crate) const TASK: &[u8] = b"task";
 
 /// The lines of a text, numbered from 1, without their ends.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    // A mark of the order of bytes, which some editors write, is no text.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // What is behind the last line's end is no line.
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     (1..).zip(bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
@@ -19,7 +21,6 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 
 /// The lines of a table that hold anything, numbered from 1, without comments; the first may hold names.
 fn filled(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     lines(bytes).map(|(number, line)| (number, bare(line))).filter(|(_, line)| !line.is_empty())
 }
 

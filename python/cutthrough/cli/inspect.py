@@ -21,6 +21,7 @@ from cutthrough.cli.common import (
     SetOption,
     complain,
     folder_target,
+    make_folder,
     out,
     parse_sets,
     print_json,
@@ -117,7 +118,7 @@ def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures)
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     places = range(len(analyses))
     # What is full at the lowest load is what limits the sweep.
     first = min(places, key=lambda place: float(analyses[place]["throughput_bound"]))

@@ -16,6 +16,7 @@ import typer
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
 from cutthrough.experiments import STANDARD_INPUT
+from cutthrough.faults import refuse
 from cutthrough.keep.folder import Folder
 
 if TYPE_CHECKING:
@@ -147,7 +148,11 @@ def _dask(address: str) -> Iterator[Executor]:
         raise typer.Exit(FAILED) from None
     try:
         client = distributed.Client(address, timeout=CONNECT_S)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
+        raise refuse(
+            "--dask", f"`{address}` is no address: {error}", help="write for example tcp://host:8786"
+        ) from None
+    except OSError as error:
         complain(f"error: --dask {address}: no scheduler of Dask answers there: {error}")
         raise typer.Exit(FAILED) from None
     with client:

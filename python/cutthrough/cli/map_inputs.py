@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "LARGEST_SEED", "graph_of", "hosts_of", "machine_of", "naming_options", "pairs_of"]
 
 #: The largest number of a task or a place, and the largest seed.
-LARGEST, LARGEST_SEED = 2**32 - 1, 2**64 - 1
+LARGEST, LARGEST_SEED = 2**32 - 1, 2**63 - 1
 #: Sections of an experiment that say what `--evaluate` simulates besides the machine's shape.
 NETWORK = ("link", "router", "routing")
+#: The keys and arguments that are options of another name.
+RENAMED = {"weights": "weight", "fixed (tasks)": "fixed", "fixed (places)": "fixed"}
 #: The keys that are options of the command.
 KEYS = frozenset(
     {
@@ -38,9 +40,10 @@ def naming_options() -> Iterator[None]:
     try:
         yield
     except ExperimentError as error:
-        if error.file is not None or error.key not in KEYS:
+        key = RENAMED.get(error.key, error.key)
+        if error.file is not None or key not in KEYS:
             raise
-        option = f"--{error.key.replace('_', '-')}"
+        option = f"--{key.replace('_', '-')}"
         raise refuse(option, error.message, allowed=error.allowed, help=error.help) from None
 
 

@@ -91,6 +91,10 @@ impl Validator {
             (Shape::Number(bounds), Value::Float(number)) => self.bounds(bounds, *number, node, path),
             (Shape::List(list), Value::List(items)) => self.list(list, items, node, path),
             (Shape::Either(shapes), _) => self.either(shapes, node, path),
+            (Shape::List(list), Value::Table(_)) if matches!(*list.items, Shape::Table(_)) => {
+                let message = format!("`{path}` is a list of tables: write [[{path}]] for each of them, not [{path}]");
+                self.fault(ConfigError::new(node.place, path, message));
+            }
             _ => {
                 let message = format!("`{path}` must be {}, not {}", expected(shape), node.what());
                 self.fault(ConfigError::new(node.place, path, message));

@@ -162,8 +162,8 @@ fn an_incast_that_is_divided_equally_starves_nobody() {
 }
 
 #[test]
-fn time_series_without_intervals_and_with_intervals_of_no_packet_are_named() {
-    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series that is empty, or that shows single packets, in
+fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
+    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series of one interval, or one that shows single packets, in
     // silence; and the first warning of a run that has a series.
     let text = |series: &str, end: &str| {
         let text = experiment(SWITCH, "", "load = 0.3");
@@ -181,13 +181,15 @@ fn time_series_without_intervals_and_with_intervals_of_no_packet_are_named() {
     let ran = |text: &str| {
         let experiment = sim::Experiment::load(text, "test.toml", std::path::Path::new("."), &[]).unwrap();
         let point = sim::run_point(&experiment, &experiment.points()[0], &sim::RunOptions::default()).unwrap();
-        (point.series.is_some(), point.warnings.iter().any(|warning| warning.kind == "coarse-series"))
+        let intervals = point.series.as_ref().map_or(0, |series| series.time_ns.len());
+        (intervals, point.warnings.iter().any(|warning| warning.kind == "coarse-series"))
     };
-    assert_eq!(ran(&text("1 s", "")), (false, true));
-    // A closed workload is known to take at least the time of its packets: 2 of 4 KiB; and it takes longer.
+    assert_eq!(ran(&text("1 s", "")), (1, true));
+    // A closed workload is known to take at least the time of its packets, here 4 of 4 KiB, and takes longer.
     let closed = experiment(SWITCH, "", "load = 0.3")
-        .replace("kind = \"traffic\", load = 0.3", "kind = \"exchange\", dims = [8], message_size = \"8 KiB\"");
-    let closed = format!("{closed}\nmeasure = {{ series = \"400 ns\" }}");
+        .replace("kind = \"traffic\", load = 0.3", "kind = \"exchange\", dims = [8], volume = \"8 KiB\"");
+    let closed = format!("{closed}\nmeasure = {{ series = \"350 ns\" }}");
     assert!(of_kind(&closed, "coarse-series").is_some());
-    assert_eq!(ran(&closed), (true, false));
+    let (intervals, warned) = ran(&closed);
+    assert!(intervals > 1 && !warned, "{intervals} {warned}");
 }
