@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 from cutthrough.cli.common import (
     WRONG_INPUT,
     Format,
@@ -78,7 +79,7 @@ def draw(
     import cutthrough.plots as plots
     import cutthrough.plots.machine as machine
 
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(stem.parent)
     names = [form.value for form in dict.fromkeys(formats)]
     for path in plots.write(machine.draw(source, title), stem, names):
         out.print(f"Picture: {path}", markup=False, soft_wrap=True)

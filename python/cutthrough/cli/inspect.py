@@ -11,6 +11,7 @@ import typer
 import cutthrough._core as _core
 import cutthrough.api as api
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
@@ -104,7 +105,7 @@ def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(directory)
     paths = []
     for place, analysis in enumerate(analyses):
         loads = analysis.channel_loads()

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.cli.common import JsonOption, complain, err, out, print_json
 from cutthrough.cli.keeping import Signals
@@ -343,7 +344,7 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
 def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(directory)
     for what in PICTURES:
         for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):
             if not quiet:
