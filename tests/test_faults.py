@@ -244,6 +244,25 @@ def test_a_folder_that_cannot_be_made_is_refused_first(
         assert ran.err.startswith(f"error: cannot write results to {path}")
 
 
+def test_what_cannot_be_written_is_one_line(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches the system's own words for a folder that cannot be made, and a traceback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    assert cutthrough("run", small, "--out", "whole", "--points", "0", "--plots", "none").status == 0
+    for command in (
+        ["plot", "whole", "--out", "file/out"],
+        ["analyze", small, "--out", "file/out"],
+        ["report", "whole", "--out", "file/out/report.html"],
+        ["merge", "whole", "--out", "file/out"],
+        ["map", "-g", "stencil:2x2", "-m", "torus:2x2", "--plots", "file/out"],
+    ):
+        ran = cutthrough(*command)
+        assert ran.status == 1, command
+        assert ran.err.splitlines()[-1].startswith("error: cannot write"), command
+
+
 #: Commands that write files of what has been run, or of nothing that has; of each, what writes to a folder `out`.
 WRITERS = {
     "merge": ["merge", "shares/1", "shares/2", "--out", "out"],
@@ -277,7 +296,7 @@ def test_kill_leaves_no_half_of_a_file(written: Path, command: str) -> None:
     duration, expected = time.monotonic() - began, essence(out)
     assert expected
     moment = random.Random(f"{os.environ.get('CUTTHROUGH_TEST_SEED', time.time_ns())}-{command}")  # noqa: S311
-    for _ in range(8):
+    for _ in range(5):
         shutil.rmtree(out)
         out.mkdir()
         with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=written) as running:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import files
+from cutthrough import channels, files
 from pyarrow import parquet
 
 from .conftest import ROOT, SMALL
@@ -160,6 +160,16 @@ def test_merged_shares_that_cut_through_seeds_are_the_sweep(
     assert [point.seeds for point in merged] == [3, 3]
     same(merged, whole)
     same(ct.Results.read(tmp_path / "1") + ct.Results.read(tmp_path / "2"), merged)
+
+
+def test_a_run_without_exact_loads_is_the_same_run(seeded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches runs taken for others because exact loads could be afforded by one side only."""
+    whole = ct.run(seeded)
+    monkeypatch.setattr(channels, "AFFORDABLE", 0)
+    bare = ct.run(seeded, points="1/2")
+    assert bare[0].hottest_channels[0].even_spread is None
+    assert whole[0].hottest_channels[0].even_spread is not None
+    assert (bare + whole).points == whole.points
 
 
 def test_seeds_of_both_sides_count_once(seeded: Path) -> None:

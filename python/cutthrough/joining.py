@@ -31,6 +31,10 @@ __all__ = ["Joined", "joined"]
 APART = frozenset({"title", SEED})
 
 
+#: What may differ between two equal runs: how long they took, and whether exact loads of channels were affordable.
+INCIDENTAL = frozenset({"wall_s", "class_utilization", "hottest_channels"})
+
+
 class Part(Protocol):
     """What is added up; `cutthrough.Results` is one."""
 
@@ -276,8 +280,8 @@ def _text(point: Point, axes: Sequence[str]) -> str:
 
 
 def _content(point: Point) -> str:
-    """What a point has measured, as text: all but the seconds that the simulation took."""
-    return json.dumps({key: value for key, value in point.items() if key != "wall_s"}, sort_keys=True)
+    """What tells runs of different simulators apart, as text."""
+    return json.dumps({key: value for key, value in point.items() if key not in INCIDENTAL}, sort_keys=True)
 
 
 def _order(experiment: str, axes: Sequence[str]) -> dict[str, int]:

@@ -324,7 +324,7 @@ class Results:
             OSError: A file cannot be written.
         """
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(directory)
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
         settings = {"settings": self.settings} if self.settings else {}
         held = {**head, **settings, "points": self.points, **self._replicas()}

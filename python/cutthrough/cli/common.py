@@ -142,19 +142,6 @@ def folder_target(path: Path) -> Path:
     return path
 
 
-def make_folder(path: Path) -> None:
-    """Makes a folder that a command writes to, if it is not there.
-
-    Raises:
-        Unwritable: It cannot be made.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot write to {path}: {error.strerror}"
-        raise Unwritable(message) from None
-
-
 def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     """Splits each `KEY=VALUE`.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 from cutthrough.cli.common import (
     WRONG_INPUT,
     Format,
@@ -16,7 +17,6 @@ from cutthrough.cli.common import (
     SetOption,
     complain,
     folder_target,
-    make_folder,
     out,
     parse_sets,
 )
@@ -82,7 +82,7 @@ def draw(
     import cutthrough.plots as plots
     import cutthrough.plots.machine as machine
 
-    make_folder(stem.parent)
+    atomic.make_folder(stem.parent)
     names = [form.value for form in dict.fromkeys(formats)]
     for path in plots.write(machine.draw(source, title), stem, names):
         out.print(f"Picture: {path}", markup=False, soft_wrap=True)

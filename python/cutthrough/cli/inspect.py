@@ -11,6 +11,7 @@ import typer
 import cutthrough._core as _core
 import cutthrough.api as api
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
@@ -21,7 +22,6 @@ from cutthrough.cli.common import (
     SetOption,
     complain,
     folder_target,
-    make_folder,
     out,
     parse_sets,
     print_json,
@@ -118,7 +118,7 @@ def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures)
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
-    make_folder(directory)
+    atomic.make_folder(directory)
     places = range(len(analyses))
     # What is full at the lowest load is what limits the sweep.
     first = min(places, key=lambda place: float(analyses[place]["throughput_bound"]))

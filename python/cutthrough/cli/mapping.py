@@ -14,8 +14,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
-from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, make_folder, out, print_json
+from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.map_inputs import (
     LARGEST,
@@ -396,7 +397,7 @@ def _draw(mappings: Sequence[MappingResult], default: MappingResult, directory: 
     """Draws mappings beside tasks in order; of several, the names of the files begin with those of the strategies."""
     import cutthrough.plots as plots
 
-    make_folder(directory)
+    atomic.make_folder(directory)
     for mapping in mappings:
         words = re.sub(r"[^a-z0-9]+", "-", mapping.strategy.lower()).strip("-")
         start = f"{words}-" if len(mappings) > 1 else ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Unwritable", "clean", "replacing", "write"]
+__all__ = ["Unwritable", "clean", "make_folder", "replacing", "write"]
 
 #: How the names of unfinished files begin.
 UNFINISHED = ".part-"
@@ -49,6 +49,19 @@ def write(path: Path, content: str | bytes) -> None:
     """Writes a file; text as UTF-8."""
     with replacing(path) as aside:
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def make_folder(directory: Path) -> None:
+    """Makes a folder if it is not there, with those around it.
+
+    Raises:
+        Unwritable: It cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot write to {directory}: {error.strerror or error}"
+        raise Unwritable(message) from None
 
 
 def clean(directory: Path) -> None:

@@ -72,7 +72,7 @@ def write(sides: Sequence[Side], path: Path) -> int:
         OSError: The file cannot be written.
     """
     text = render(sides).encode("utf-8")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(path.parent)
     atomic.write(path, text)
     return len(text)
 

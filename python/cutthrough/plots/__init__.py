@@ -128,7 +128,7 @@ def save(
         formats: `png`, `svg`, `pdf`.
         places: The points whose channels are drawn; without it, the one with the hottest channel of all.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(directory)
     paths = [path for name in _names(results) for path in write(figure(results, name), directory / name, formats)]
     if places is None:
         hottest = results.hottest_place()
