@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib import style
 
+import cutthrough.keep.atomic as atomic
 from cutthrough.channels import Stored
 from cutthrough.plots import bars, curves, details, heat
 from cutthrough.plots import messages as message_times
@@ -134,12 +135,17 @@ def _title(results: PointTable, place: int) -> str:
 
 
 def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes."""
+    """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes.
+
+    Raises:
+        Unwritable: A file cannot be written; none is half written.
+    """
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with style.context(STYLE):
         # Laid out once: a format's resolution would move things a little, and with them what is written next.
         drawn.draw_without_rendering()
         drawn.set_layout_engine("none")
         for path in paths:
-            drawn.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            with atomic.replacing(path) as aside:
+                drawn.savefig(aside, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
