@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import resource
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,15 @@ def test_an_interrupted_evaluation_says_what_is_missing(
     assert "hop-bytes and load of the fullest channel" in warning
 
 
+def test_a_budget_of_nothing_is_no_time_limit(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a search without steps that is said to have been ended by a limit of time that there is not."""
+    (tmp_path / "two.csv").write_text("\ufefffrom,to,bytes\n0,1,1\n1,0,1\n", encoding="utf-8")
+    (tmp_path / "two.edges").write_text("\ufefflink 0 1\nnode 0\nnode 1\n", encoding="utf-8")
+    ran = cutthrough("map", "-g", tmp_path / "two.csv", "-m", tmp_path / "two.edges", "--budget", 0, "--json")
+    assert ran.status == 0, ran.err
+    assert all(point["reproducible"] for point in json.loads(ran.out)["points"])
+
+
 def test_worse_mappings_are_warned_of_in_bytes(cutthrough: Callable[..., Any]) -> None:
     """Catches hop-bytes as fractions or without a unit."""
     ran = cutthrough(*GRID, "-s", "random", "--json")
@@ -150,8 +160,8 @@ def test_results_say_which_points_there_are(cutthrough: Callable[..., Any], smal
         assert (ran.status, f"{option[0]}: it is for an experiment file" in ran.err) == (2, True)
     stored = json.loads((out / "results.json").read_text())
     (out / "results.json").write_text(json.dumps({**stored, "points": [3]}))
-    for reading in (("plot", out), ("report", out), ("compare", out, out)):
-        ran = cutthrough(*reading)
+    for words in (["plot", out], ["report", out], ["compare", out, out]):
+        ran = cutthrough(*words)
         assert (ran.status, "does not hold results" in ran.err) == (2, True)
 
 
@@ -175,6 +185,18 @@ def test_targets_that_cannot_be_written_are_refused_first(
         assert "cannot write to " in ran.err
         assert "Errno" not in ran.err
         assert len(ran.err.splitlines()) == 1
+
+
+def test_a_picture_is_whole_or_absent(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches half a picture, and an error without the file, where the disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        ran = cutthrough("draw", "torus:4x4", "--out", tmp_path / "machine")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (ran.status, ran.err) == (1, f"error: cannot write {tmp_path / 'machine.png'}: File too large\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_options_make_names_that_read(tmp_path: Path) -> None:

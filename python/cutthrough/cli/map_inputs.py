@@ -76,7 +76,7 @@ def machine_of(text: str, **options: Any) -> tuple[Machine, dict[str, Any]]:
 
 
 def _swept(experiment: Any) -> list[str]:
-    return [key for group in json.loads(experiment.groups()) for key in group["keys"]]
+    return [key for group in json.loads(experiment.written())["sweep"] for key, _ in group["keys"]]
 
 
 def hosts_of(path: Path, machine: Machine) -> list[str]:

@@ -178,6 +178,9 @@ def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[
     """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes.
 
     Each file is whole or as it was before, whatever ends the process.
+
+    Raises:
+        Unwritable: A file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with style.context(STYLE):
