@@ -92,13 +92,21 @@ def _panel(loads: ChannelLoads, panel: Panel) -> dict[str, Any]:
     packed = [_packed(panel, loads.values(name)) for name in _columns(loads)]
     height, width = packed[0].shape
     data = [base64.b64encode(cells.astype("<u2").tobytes()).decode("ascii") for cells in packed]
-    return {"title": panel.title, "axes": list(panel.axes), "width": width, "height": height, "cells": data}
+    rows, columns = _factors(panel.cells(loads.values(loads.quantity)))
+    axes = panel.labelled((panel.shared[0] * columns, panel.shared[1] * rows))
+    return {"title": panel.title, "axes": axes, "width": width, "height": height, "cells": data}
+
+
+def _factors(cells: npt.NDArray[Any]) -> tuple[int, int]:
+    """How many rows and columns of cells share one of the page."""
+    rows, columns = (-(-size // MOST_ALONG) for size in cells.shape)
+    return rows, columns
 
 
 def _packed(panel: Panel, values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
     """The cells of a panel as small numbers, several in one where there are too many."""
     cells = panel.cells(values)
-    rows, columns = (-(-size // MOST_ALONG) for size in cells.shape)
+    rows, columns = _factors(cells)
     padded = np.pad(
         cells, ((0, -cells.shape[0] % rows), (0, -cells.shape[1] % columns)), constant_values=np.nan
     ).reshape(-(-cells.shape[0] // rows), rows, -(-cells.shape[1] // columns), columns)

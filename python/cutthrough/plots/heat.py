@@ -104,7 +104,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
 def _label(axes: Axes, panel: Panel, heading: str, height: float) -> None:
     """The title and the labels of a heat map of a height in inches, with as many marks as there is room for."""
     axes.set_title(f"{panel.title}: {heading}", fontsize="small")
-    across, up = panel.labels
+    across, up = panel.labelled(panel.shared)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(visible=False)

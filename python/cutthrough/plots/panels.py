@@ -72,14 +72,13 @@ class Panel:
         x, y = ((size - 1) // most + 1 for size in self._sizes)
         return x, y
 
-    @property
-    def labels(self) -> tuple[str, str]:
-        """The labels of the axes, with how many places share a cell."""
-        x, y = (
+    def labelled(self, shared: tuple[int, int]) -> tuple[str, str]:
+        """The labels of the axes, with how many places along x and y share a cell."""
+        across, up = (
             f"{label} ({factor} a cell)" if factor > 1 else label
-            for label, factor in zip(self.axes, self.shared, strict=True)
+            for label, factor in zip(self.axes, shared, strict=True)
         )
-        return x, y
+        return across, up
 
     @property
     def ratio(self) -> float:
