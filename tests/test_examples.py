@@ -25,7 +25,8 @@ FIRST = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
 #: What is less here in programs that would take long, by page.
 LESS = {
     "application": {"budget=2": "budget=0.05", "--budget 2": "--budget 0.05"},
-    "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "500 ns"},
+    "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "1 us"},
+    "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
     "researcher": {"60 us": "20 us", '"workload.load": [0.1, 0.2, 0.3, 0.4]': '"workload.load": [0.1, 0.4]'},
 }
 #: Examples are drawn in a test of their own.
@@ -66,7 +67,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with what the documentation speaks of, where a run takes no time."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tutorial,) = [block for block in blocks(ROOT / "docs" / "tutorial.md", "toml") if "title" in block]
-    (tmp_path / "tree.toml").write_text(tutorial, encoding="utf-8")
+    assert "[measure]" not in tutorial
+    measure = '\n[measure]\nwarm_up = "10 us"\nmax_time = "40 us"\n'
+    (tmp_path / "tree.toml").write_text(tutorial + measure, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
