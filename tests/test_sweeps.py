@@ -177,7 +177,7 @@ def test_defaults_of_the_network_are_written_out(small: Path) -> None:
 
 
 def test_depths_by_class_are_completed_class_by_class(small: Path) -> None:
-    """Catches a class that is given and overwritten, one that is left out, and one with the first point's depth."""
+    """Catches a given class that is overwritten, one that is left out, and the first point's depth at all points."""
     table = tomllib.loads(small.read_text())
     table["router"] = {"kind": "input-queued", "buffer": {"up": "8 KiB"}}
     # By hand: (2 * 9000 + 90 + 204.8) / 204.8 = 89.3, so 90 packets and one more; 16 is the least.
