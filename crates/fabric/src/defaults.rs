@@ -173,7 +173,7 @@ mod tests {
     fn what_is_left_out_is_written_as_one_depth_where_that_is_enough() {
         // Would catch a resolved file that gives all classes one depth, or changes a depth that was given.
         let names = ["injection", "ejection", "local", "global"];
-        let mut written = |buffer: &str, links: &[LinkParameters]| {
+        let written = |buffer: &str, links: &[LinkParameters]| {
             let mut router: RouterSpec = toml::from_str(&format!("kind = \"input-queued\"\n{buffer}")).unwrap();
             let keys = router.write_sizes(&sizes(&router, links, 64), &names);
             (router.common().buffer.cloned().unwrap(), keys.join(" "))
