@@ -40,5 +40,5 @@ pub use messages::{ArrivedMessage, MessageKey, Messages};
 pub use partition::Partition;
 pub use partition_map::{Grain, PartitionMap};
 pub use plan::{FabricError, FabricSpec, Plan, ReceiveBufferSpec};
-pub use traffic::{Actions, Demand, Notice, Traffic, TrafficEvent};
+pub use traffic::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
 pub use watchdog::{WaitingPacket, waiting_cycle};

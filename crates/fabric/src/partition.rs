@@ -76,6 +76,10 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Handles everything that happens before a time, in ticks, and closes the batches that end before it or then.
     pub fn run_until(&mut self, until: u64, context: &mut WorkerContext) {
         std::mem::swap(&mut self.fabric.context, context);
+        // What the traffic has asked for at its begin, before there was anybody to send it to.
+        if !self.actions.notices.is_empty() {
+            self.send_notices();
+        }
         if self.fabric.is_plain() {
             self.handle_until::<true>(until);
         } else {

@@ -57,8 +57,7 @@ pub enum TrafficEvent {
     },
 }
 
-/// What the traffic at one node reports to the traffic at another without a packet: an acknowledgement that takes the time of
-/// a path that no other packet uses.
+/// What the traffic at one node reports to the traffic at another without a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
     /// The node that it is for.
@@ -67,8 +66,17 @@ pub struct Notice {
     pub from: NodeId,
     /// The number of its job, above the low `FLOW_BITS`.
     pub flow_id: u32,
-    /// The bytes that it is about.
-    pub bytes: u32,
+    /// What it says.
+    pub content: NoticeContent,
+}
+
+/// What a notice says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoticeContent {
+    /// A packet of so many bytes has arrived: an acknowledgement that takes the time of a path that no other packet uses.
+    Acknowledged(u32),
+    /// A message has been handed over, as the traffic describes it.
+    Announced([u32; 7]),
 }
 
 /// A notice under way.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Notice, Partition,
-    PartitionMap, Plan, Traffic, TrafficEvent, WithRouters, WorkerContext,
+    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Notice, NoticeContent,
+    Partition, PartitionMap, Plan, Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -68,7 +68,8 @@ impl Traffic for Reported {
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         self.log.lock().unwrap().push((now, what));
         if let TrafficEvent::Delivered { flow_id, node, bytes, mark, .. } = what {
-            let notice = Notice { to: NodeId(flow_id), from: node, flow_id: mark, bytes };
+            let notice =
+                Notice { to: NodeId(flow_id), from: node, flow_id: mark, content: NoticeContent::Acknowledged(bytes) };
             actions.notice(now + self.window, self.partition_of[flow_id as usize], notice);
         }
     }
@@ -168,7 +169,7 @@ fn every_delivery_is_reported_once_with_what_the_packet_was() {
                     marks.push(mark);
                     notices.push((now, NodeId(src), node, bytes, mark));
                 }
-                TrafficEvent::Notice(Notice { to, from, flow_id, bytes }) => {
+                TrafficEvent::Notice(Notice { to, from, flow_id, content: NoticeContent::Acknowledged(bytes) }) => {
                     let is_it = |own: &(_, _, _, _, _)| (own.1, own.2, own.3, own.4) == (to, from, bytes, flow_id);
                     let place = notices.iter().position(is_it).expect("a notice that was not sent, or comes twice");
                     assert_eq!(now - notices.remove(place).0, window);

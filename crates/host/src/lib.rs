@@ -3,12 +3,25 @@
 //! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
-mod alarm;
+mod context;
+mod event;
 mod executor;
-mod pending;
+mod flow;
+mod inbound;
+mod matching;
+mod order;
+mod placed;
 mod queues;
+mod report;
+mod slab;
+mod table;
 
 pub use queues::time_of;
 
-pub use alarm::Alarm;
-pub use executor::{Executor, HostContext, NicParams, Outgoing, RankPlacement, UNTOUCHED};
+pub use context::{HostContext, NicParams, Outgoing};
+pub use executor::Executor;
+pub use flow::most_ranks;
+pub use inbound::Envelope;
+pub use matching::Searches;
+pub use placed::RankPlacement;
+pub use report::{Completed, HostError, Progress, Released, Wait};

@@ -1,6 +1,8 @@
 //! What network interfaces still have to send: for each node a ring of messages, served packet by packet in turn.
 
-/// No message.
+use crate::slab::Slab;
+
+/// No entry.
 const NONE: u32 = u32::MAX;
 
 /// The time that bytes of a packet take, where a whole one of so many bytes takes `pace`, rounded down.
@@ -12,86 +14,111 @@ pub fn time_of(bytes: u64, packet: u32, pace: u64) -> u64 {
     }
 }
 
-/// What waits to be sent, linked through flat arrays: by node the ring, by entry its rest and the entry behind it.
+/// A message, or a control message, that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    /// What its packets carry.
+    pub flow_id: u32,
+    pub mark: u32,
+    /// The node that it is for.
+    pub dst: u32,
+}
+
+/// An entry of a ring.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    message: Outgoing,
+    behind: u32,
+    /// Bytes that are not yet in packets.
+    left: u64,
+    /// When it was handed over.
+    since: u64,
+}
+
+/// The ring of a node.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    head: u32,
+    tail: u32,
+    /// When the next packet may be generated: a packet's time on the link after the last, so that routers that serve the oldest
+    /// packet first do not favour a node whose packets wait here.
+    generated_at: u64,
+}
+
+/// A packet that is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub message: Outgoing,
+    pub bytes: u32,
+    pub generated_at: u64,
+}
+
+/// What waits to be sent.
 #[derive(Debug)]
 pub(crate) struct Queues {
-    head: Vec<u32>,
-    tail: Vec<u32>,
-    next: Vec<u32>,
-    /// Bytes of each entry that are not yet in packets.
-    left: Vec<u64>,
-    /// When each entry was handed over.
-    since: Vec<u64>,
-    /// By node, when its next packet may be generated: a packet's time on the link after the last, so that routers that
-    /// serve the oldest packet first do not favour a node whose packets wait here.
-    generated_at: Vec<u64>,
+    rings: Vec<Ring>,
+    entries: Slab<Entry>,
 }
 
 impl Queues {
-    /// Empty queues of so many nodes, for so many entries.
-    pub fn new(nodes: usize, entries: usize) -> Self {
-        Self {
-            head: vec![NONE; nodes],
-            tail: vec![NONE; nodes],
-            next: vec![NONE; entries],
-            left: vec![0; entries],
-            since: vec![0; entries],
-            generated_at: vec![0; nodes],
-        }
+    /// Empty queues of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { rings: vec![Ring { head: NONE, tail: NONE, generated_at: 0 }; nodes], entries: Slab::default() }
     }
 
-    /// Adds an entry that is in no queue.
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.entries.len() == 0
+    }
+
+    /// Adds bytes of a message at a time.
     #[inline]
-    pub fn push(&mut self, node: usize, entry: u32, bytes: u64, now: u64) {
-        self.left[entry as usize] = bytes;
-        self.since[entry as usize] = now;
+    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, now: u64) {
+        let entry = self.entries.insert(Entry { message, behind: NONE, left: bytes, since: now });
         self.append(node, entry);
     }
 
     #[inline]
     fn append(&mut self, node: usize, entry: u32) {
-        self.next[entry as usize] = NONE;
-        match self.tail[node] {
-            NONE => self.head[node] = entry,
-            tail => self.next[tail as usize] = entry,
+        self.entries[entry].behind = NONE;
+        let ring = &mut self.rings[node];
+        match ring.tail {
+            NONE => ring.head = entry,
+            tail => self.entries[tail].behind = entry,
         }
-        self.tail[node] = entry;
+        ring.tail = entry;
     }
 
-    /// Takes the next packet of a node, of at most so many bytes: its entry, its bytes and its generation time. `pace`
-    /// is the time of a whole packet on the node's link. Entries whose packet is not ready keep their place.
+    /// Takes the next packet of a node, of at most so many bytes. `pace` is the time of a whole packet on the node's link.
+    /// Entries whose packet is not ready, a function of its node and its bytes, keep their place.
     #[inline]
-    pub fn take(
-        &mut self,
-        node: usize,
-        packet: u32,
-        pace: u64,
-        ready: impl Fn(u32, u32) -> bool,
-    ) -> Option<(u32, u32, u64)> {
-        let size = |left: u64| left.min(u64::from(packet));
-        let (mut before, mut entry) = (NONE, self.head[node]);
-        while entry != NONE && !ready(entry, size(self.left[entry as usize]) as u32) {
-            (before, entry) = (entry, self.next[entry as usize]);
+    pub fn take(&mut self, node: usize, packet: u32, pace: u64, ready: impl Fn(u32, u32) -> bool) -> Option<Taken> {
+        let size = |left: u64| left.min(u64::from(packet)) as u32;
+        let (mut before, mut place) = (NONE, self.rings[node].head);
+        while place != NONE && !ready(self.entries[place].message.dst, size(self.entries[place].left)) {
+            (before, place) = (place, self.entries[place].behind);
         }
-        if entry == NONE {
+        if place == NONE {
             return None;
         }
-        let behind = self.next[entry as usize];
+        let Entry { message, behind, left, since } = self.entries[place];
         match before {
-            NONE => self.head[node] = behind,
-            before => self.next[before as usize] = behind,
+            NONE => self.rings[node].head = behind,
+            before => self.entries[before].behind = behind,
         }
         if behind == NONE {
-            self.tail[node] = before;
+            self.rings[node].tail = before;
         }
-        let bytes = size(self.left[entry as usize]);
-        self.left[entry as usize] -= bytes;
-        if self.left[entry as usize] > 0 {
-            self.append(node, entry);
+        let bytes = size(left);
+        self.entries[place].left -= u64::from(bytes);
+        match self.entries[place].left {
+            0 => drop(self.entries.remove(place)),
+            _ => self.append(node, place),
         }
-        let generated_at = self.generated_at[node].max(self.since[entry as usize]);
-        self.generated_at[node] = generated_at + time_of(bytes, packet, pace);
-        Some((entry, bytes as u32, generated_at))
+        let ring = &mut self.rings[node];
+        let generated_at = ring.generated_at.max(since);
+        ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
+        Some(Taken { message, bytes, generated_at })
     }
 }
 
@@ -99,28 +126,38 @@ impl Queues {
 mod tests {
     use super::*;
 
+    fn message(number: u32) -> Outgoing {
+        Outgoing { flow_id: number, mark: 0, dst: number }
+    }
+
     #[test]
     fn messages_take_turns_and_none_is_lost() {
         // Would catch a ring that drops its rest, or serves one message to its end.
-        let mut queues = Queues::new(2, 4);
-        queues.push(0, 3, 250, 7);
-        queues.push(0, 1, 100, 9);
-        queues.push(1, 0, 1, 0);
-        let taken: Vec<_> = std::iter::from_fn(|| queues.take(0, 100, 10, |_, _| true)).collect();
+        let mut queues = Queues::new(2);
+        queues.push(0, message(3), 250, 7);
+        queues.push(0, message(1), 100, 9);
+        queues.push(1, message(0), 1, 0);
+        let mut take = |node| {
+            let taken = queues.take(node, 100, 10, |_, _| true)?;
+            Some((taken.message.flow_id, taken.bytes, taken.generated_at))
+        };
+        let taken: Vec<_> = std::iter::from_fn(|| take(0)).collect();
         assert_eq!(taken, [(3, 100, 7), (1, 100, 17), (3, 100, 27), (3, 50, 37)]);
-        assert_eq!(queues.take(1, 100, 10, |_, _| true), Some((0, 1, 0)));
-        queues.push(0, 1, 5, 100);
-        assert_eq!(queues.take(0, 100, 10, |_, _| true), Some((1, 5, 100)));
+        assert_eq!(take(1), Some((0, 1, 0)));
+        assert!(queues.is_empty());
+        queues.push(0, message(1), 5, 100);
+        assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.generated_at), Some(100));
         assert_eq!(queues.take(0, 100, 10, |_, _| true), None);
     }
 
     #[test]
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
         // Would catch a ring that loses what stands before, between or behind what is taken out of it.
-        let mut queues = Queues::new(1, 3);
-        (0..3).for_each(|entry| queues.push(0, entry, 150, 0));
+        let mut queues = Queues::new(1);
+        (0..3).for_each(|number| queues.push(0, message(number), 150, 0));
         let mut take = |blocked: &[u32]| {
-            queues.take(0, 100, 10, |entry, _| !blocked.contains(&entry)).map(|taken| (taken.0, taken.1))
+            let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
+            taken.map(|taken| (taken.message.flow_id, taken.bytes))
         };
         assert_eq!(take(&[0, 1, 2]), None);
         assert_eq!(take(&[0]), Some((1, 100)));
@@ -130,7 +167,7 @@ mod tests {
         assert_eq!(take(&[2]), Some((0, 50)));
         assert_eq!(take(&[]), Some((2, 50)));
         assert_eq!(take(&[]), None);
-        queues.push(0, 1, 1, 0);
-        assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.0), Some(1));
+        queues.push(0, message(1), 1, 0);
+        assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.message.flow_id), Some(1));
     }
 }

@@ -67,13 +67,13 @@ pub trait Machine {
 /// the time of a run at low load.
 const CHECK_INTERVAL: u32 = 16;
 
-/// Builds a machine, divided over threads, for some jobs. `traffic` makes the traffic of some nodes.
+/// Builds a machine, divided over threads, for some jobs. `traffic` makes the traffic of a partition and its nodes.
 pub(crate) fn build(
     plan: &Arc<Plan>,
     router: &RouterSpec,
     map: PartitionMap,
     jobs: &JobNumbers,
-    traffic: impl Fn(&[u32]) -> NodeTraffic,
+    traffic: impl Fn(usize, &[u32]) -> NodeTraffic,
 ) -> Box<dyn Machine> {
     router.with_routers(Division { plan, map, jobs, traffic })
 }
@@ -86,7 +86,7 @@ struct Division<'a, F> {
     traffic: F,
 }
 
-impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
+impl<F: Fn(usize, &[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
     type Output = Box<dyn Machine>;
 
     fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
@@ -96,7 +96,7 @@ impl<F: Fn(&[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
             let mut context =
                 WorkerContext::new(Counters::of_jobs(nodes, jobs.total(), plan.units_per_tick()), map.parts());
             let partition = |index: usize| {
-                let traffic = traffic(map.nodes(index));
+                let traffic = traffic(index, map.nodes(index));
                 let knows_sources = |number: usize| number < jobs.jobs() && traffic.knows_sources(number);
                 for number in (0..jobs.total()).filter(|&number| !knows_sources(number)) {
                     context.counters.job_mut(number).ignore_sources();

@@ -1,4 +1,4 @@
-//! Workloads, as data: traffic patterns, injection processes, placements, schedules and task graphs.
+//! Workloads, as data: traffic patterns, injection processes, placements, programs, schedules and task graphs.
 //!
 //! A pattern says to which task a task's next message goes and, exactly, with which probability; an injection process says
 //! when the message is generated. Neither depends on networks beyond their shape, nor on simulated time beyond ticks.
@@ -6,10 +6,12 @@
 pub mod benchmarks;
 mod catalogue;
 mod injection;
+pub mod motifs;
 mod pattern;
 pub mod patterns;
 mod placed;
 mod placement;
+pub mod program;
 mod rows;
 pub mod schedule;
 mod shape;

@@ -79,6 +79,9 @@ impl<'a> Control<'a> {
             let counts = self.move_to(until, origin)?;
             for (runner, counts) in runners.iter_mut().zip(&counts) {
                 runner.course.observe(counts, self.now, self.machine);
+                if let Some(error) = runner.course.error(self.machine) {
+                    return Err(error);
+                }
             }
             self.report(runners);
         }

@@ -15,8 +15,8 @@ use crate::progress::Phase;
 use crate::results::PointResult;
 use crate::series::Sample;
 use crate::system::{Job, System};
-use crate::traffic::{JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use crate::workloads::Totals;
+use crate::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
+use crate::workloads::{Part, Totals};
 use control::{Control, Runner, report_done};
 use outcome::{RunError, RunOptions};
 
@@ -113,15 +113,18 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let map = division(system, options.threads, options.grain);
     let numbers = Arc::new(system.numbers());
-    let pacers = paced_specs(system, &numbers, &map);
-    let of_job = |number: usize, runner: &Runner, nodes: &[u32]| {
-        NodeTraffic::of(runner.course.traffic(nodes), &pacers[number], nodes)
+    let parts = (0..map.parts()).map(|part| map.nodes(part));
+    let division = Division::new(system.network.topology.nodes(), parts, map.window());
+    let pacers = paced_specs(system, &numbers, &division);
+    let of_job = |number: usize, runner: &Runner, part: Part<'_>| {
+        NodeTraffic::of(runner.course.traffic(part), &pacers[number], part.nodes)
     };
-    let traffic = |nodes: &[u32]| -> NodeTraffic {
+    let traffic = |number: usize, nodes: &[u32]| -> NodeTraffic {
+        let part = Part { number, nodes, division: &division };
         if let [only] = runners {
-            return of_job(0, only, nodes);
+            return of_job(0, only, part);
         }
-        let job = |(number, runner)| (of_job(number, runner, nodes), system.jobs[number].span.start);
+        let job = |(number, runner)| (of_job(number, runner, part), system.jobs[number].span.start);
         let jobs = runners.iter().enumerate().map(job).collect();
         NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(&numbers), nodes.len())))
     };
@@ -129,28 +132,20 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
 }
 
 /// By job, what its pacer is built for.
-fn paced_specs(system: &System, numbers: &JobNumbers, map: &PartitionMap) -> Vec<PacedSpec> {
-    let mut partition_of = vec![0; system.network.topology.nodes() as usize];
-    for part in 0..map.parts() {
-        map.nodes(part).iter().for_each(|&node| partition_of[node as usize] = part as u16);
-    }
-    let partition_of: Arc<[u16]> = partition_of.into();
+fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Vec<PacedSpec> {
     let spec = |(job, own): (usize, &Job)| PacedSpec {
         network: system.network.clone(),
         job,
         number: numbers.acks(job),
         seed: own.seed,
         pacer: own.pacer.clone(),
-        partition_of: Arc::clone(&partition_of),
+        partition_of: Arc::clone(&division.partition_of),
     };
     system.jobs.iter().enumerate().map(spec).collect()
 }
 
 /// How a system is divided over threads.
 pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
-    let whole = system.jobs.iter().any(|job| job.workload.is_held_by_every_partition());
-    // Where every partition knows all, many partitions would be many copies.
-    let grain = if whole && grain == Grain::Fine { Grain::Coarse } else { grain };
     PartitionMap::new(&system.network.plan, threads.max(1), grain)
 }
 

@@ -21,6 +21,17 @@ pub enum RunError {
         /// Which packet holds which buffer and waits for which.
         cycle: String,
     },
+    /// Ranks wait for what will never come.
+    #[error("ranks stand still at {at_ns} ns: {waits}")]
+    Standstill {
+        /// Simulated time, in nanoseconds.
+        at_ns: u64,
+        /// Which rank waits for what.
+        waits: String,
+    },
+    /// A rank cannot go on.
+    #[error(transparent)]
+    Rank(#[from] host::HostError),
     /// The user has cancelled it.
     #[error("the run was cancelled")]
     Cancelled,

@@ -16,7 +16,7 @@ use units::NodeId;
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use paced::{PacedSpec, PacedTraffic};
-pub use scheduled::ScheduledTraffic;
+pub use scheduled::{Division, RankSetting, ScheduledTraffic};
 pub use shared::SharedTraffic;
 pub use single::JobTraffic;
 pub use span::Span;
@@ -118,7 +118,7 @@ impl Traffic for NodeTraffic {
 
     fn wants_deliveries(&self) -> bool {
         match self {
-            Self::Job(_) => false,
+            Self::Job(traffic) => traffic.wants_deliveries(),
             Self::Paced(traffic) => traffic.wants_deliveries(),
             Self::Shared(traffic) => traffic.wants_deliveries(),
         }

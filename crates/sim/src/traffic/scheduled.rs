@@ -1,34 +1,72 @@
-//! Traffic of ranks that run schedules: the executor on one side, the fabric on the other.
+//! Traffic of ranks that run programs: the executor on one side, the fabric on the other.
 
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
-use host::{Alarm, Executor, HostContext};
+use fabric::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
+use host::{Envelope, Executor, HostContext};
 use routing::Routing;
 use units::NodeId;
+
+use super::numbers::{flow_of, job_of};
+
+/// How the nodes of a machine are divided over partitions.
+#[derive(Clone, Debug)]
+pub struct Division {
+    /// By node, its partition,
+    pub partition_of: Arc<[u16]>,
+    /// and its number there.
+    pub number_of: Arc<[u32]>,
+    /// The window of lookahead, in ticks: nothing that a partition sends reaches another one sooner.
+    pub window: u64,
+}
+
+impl Division {
+    /// The division of so many nodes over partitions, given the nodes of each.
+    pub fn new<'a>(nodes: u32, parts: impl Iterator<Item = &'a [u32]>, window: u64) -> Self {
+        let (mut partition_of, mut number_of) = (vec![0; nodes as usize], vec![0; nodes as usize]);
+        for (part, own) in (0..).zip(parts) {
+            for (number, &node) in (0..).zip(own) {
+                (partition_of[node as usize], number_of[node as usize]) = (part, number);
+            }
+        }
+        Self { partition_of: partition_of.into(), number_of: number_of.into(), window }
+    }
+}
+
+/// What the ranks of a partition run for.
+#[derive(Clone, Debug)]
+pub struct RankSetting {
+    /// The number of the job.
+    pub job: usize,
+    /// The seed of its nodes' streams.
+    pub seed: u64,
+    /// Nothing is sent from this time on, in ticks.
+    pub end: u64,
+    /// Chooses the state that packets start with.
+    pub routing: Arc<dyn Routing>,
+    /// The partitions.
+    pub division: Division,
+}
 
 /// The ranks of one partition's nodes.
 #[derive(Debug)]
 pub struct ScheduledTraffic {
     executor: Executor,
-    routing: Arc<dyn Routing>,
+    setting: RankSetting,
     /// By node, by its number in the partition.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
-    /// Nothing is sent from this time on, in ticks.
-    end: u64,
 }
 
 impl ScheduledTraffic {
-    /// The executor's ranks, on its nodes, which send nothing from the time `end` on.
-    pub fn new(executor: Executor, routing: &Arc<dyn Routing>, (seed, end): (u64, u64), nodes: &[u32]) -> Self {
+    /// The executor's ranks, on its nodes.
+    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32]) -> Self {
         Self {
             executor,
-            routing: Arc::clone(routing),
             nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
-            streams: nodes.iter().map(|&node| Stream::new(seed, Owner::Node(node))).collect(),
-            end,
+            streams: nodes.iter().map(|&node| Stream::new(setting.seed, Owner::Node(node))).collect(),
+            setting,
         }
     }
 
@@ -39,30 +77,53 @@ impl ScheduledTraffic {
 }
 
 /// What an executor asks for, handed to the fabric.
-struct Asking<'a>(&'a mut Actions);
+struct Asking<'a> {
+    actions: &'a mut Actions,
+    setting: &'a RankSetting,
+    now: u64,
+}
 
 impl HostContext for Asking<'_> {
     fn wake(&mut self, node: u32) {
-        self.0.wake(node);
+        self.actions.wake(node);
     }
 
-    fn alarm(&mut self, at: u64, op: u32, what: Alarm) {
-        self.0.alarm(at, op, what.number());
+    fn alarm(&mut self, at: u64) {
+        self.actions.alarm(at, 0, 0);
     }
+
+    /// A packet has to cross a link between partitions, which takes a window, and be sent: it comes later.
+    fn announce(&mut self, node: u32, envelope: Envelope) {
+        let Envelope { source, number, to, tag, bytes, place } = envelope;
+        let words = [source, number, to, tag, bytes as u32, (bytes >> 32) as u32, place];
+        let notice = Notice {
+            to: NodeId(node),
+            from: NodeId(node),
+            flow_id: flow_of(self.setting.job, 0),
+            content: NoticeContent::Announced(words),
+        };
+        let Division { partition_of, window, .. } = &self.setting.division;
+        self.actions.notice(self.now + window, partition_of[node as usize], notice);
+    }
+}
+
+/// The envelope of a notice.
+fn envelope_of([source, number, to, tag, low, high, place]: [u32; 7]) -> Envelope {
+    Envelope { source, number, to, tag, bytes: u64::from(high) << 32 | u64::from(low), place }
 }
 
 impl ScheduledTraffic {
     /// The next packet of a node, of its messages in turn the first that may be sent: a function of destination and bytes.
     #[inline]
     pub(super) fn next_of(&mut self, node: usize, now: u64, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
-        if now >= self.end {
+        if now >= self.setting.end {
             return None;
         }
         let packet = self.executor.next_of(node, |dst, bytes| may_send(NodeId(dst), bytes))?;
         let dst = NodeId(packet.dst);
-        let state = self.routing.start(self.nodes[node], dst, &mut self.streams[node]);
-        let host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
-        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id, mark: 0 })
+        let state = self.setting.routing.start(self.nodes[node], dst, &mut self.streams[node]);
+        let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
+        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id, mark })
     }
 }
 
@@ -75,21 +136,26 @@ impl Traffic for ScheduledTraffic {
         true
     }
 
+    fn wants_deliveries(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, now: u64, actions: &mut Actions) {
-        self.executor.begin(now, &mut Asking(actions));
+        let Self { executor, setting, .. } = self;
+        executor.begin(now, &mut Asking { actions, setting, now });
     }
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
-        let around = &mut Asking(actions);
+        let Self { executor, setting, .. } = self;
+        let around = &mut Asking { actions, setting, now };
         match what {
-            TrafficEvent::Arrival { flow_id } => self.executor.arrived(flow_id, now, around),
-            TrafficEvent::Alarm { target, purpose } => {
-                if let Some(what) = Alarm::of(purpose) {
-                    self.executor.alarm(target, what, now, around);
-                }
+            TrafficEvent::Delivered { flow_id, mark, .. } => executor.arrived((job_of(flow_id).1, mark), now, around),
+            TrafficEvent::Notice(Notice { content: NoticeContent::Announced(words), .. }) => {
+                executor.announced(envelope_of(words));
             }
-            // Reported to a pacer, which passes arrivals on.
-            TrafficEvent::Delivered { .. } | TrafficEvent::Notice(_) => {}
+            TrafficEvent::Alarm { .. } => executor.alarm(now, around),
+            // Acknowledgements are a pacer's.
+            TrafficEvent::Arrival { .. } | TrafficEvent::Notice(_) => {}
         }
     }
 

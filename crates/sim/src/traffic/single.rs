@@ -14,7 +14,7 @@ pub enum JobTraffic {
     Open(OpenTraffic),
     /// Given volumes, as fast as they go.
     Volume(VolumeTraffic),
-    /// What ranks send by their schedules.
+    /// What ranks send by their programs.
     Scheduled(Box<ScheduledTraffic>),
 }
 
@@ -45,6 +45,10 @@ impl Traffic for JobTraffic {
     }
 
     fn wants_events(&self) -> bool {
+        matches!(self, Self::Scheduled(_))
+    }
+
+    fn wants_deliveries(&self) -> bool {
         matches!(self, Self::Scheduled(_))
     }
 

@@ -4,19 +4,23 @@ use std::sync::Arc;
 
 use mapping::NodeHops;
 use units::{Bytes, NodeId, TaskId, Time};
+use workload::benchmarks::Benchmark;
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
-use workload::schedule::Schedule;
+use workload::program::{Messages, Programs};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Pattern, PatternSpec, PlacedPattern};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
+use super::ranks::{BenchmarkPairs, Measured};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
-use crate::experiment::{ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+use crate::experiment::{
+    ApplicationSpec, ExchangeSpec, IdealNicSpec, NicSpec, PlaceSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+};
 use crate::network::Packets;
 
 /// The largest packet and message: sizes are counted in 32 bits.
@@ -28,8 +32,8 @@ const LARGEST_VOLUME: u64 = 1 << 40;
 /// The longest overhead of a network interface: a second.
 const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000);
 
-/// The most operations of all ranks: a packet is known by an operation and a part of it, beside the number of its job.
-const MOST_OPERATIONS: usize = 1 << (fabric::FLOW_BITS - 2);
+/// The most ranks: a packet carries its rank beside the number of its job.
+const MOST_RANKS: u64 = host::most_ranks(fabric::FLOW_BITS);
 
 /// The longest computation of a step, in picoseconds: a thousand seconds.
 const LONGEST_COMPUTATION: f64 = 1e15;
@@ -133,8 +137,24 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
         return Err(wrong("workload.benchmark.message_size", message));
     }
-    let NicSpec::Ideal(nic) = site.nic;
     let packet = packet_size(spec.packet_size, site)?;
+    let nic = interface(site, packet)?;
+    let benchmark = spec.benchmark.build(shape.tasks, site.seed);
+    let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    let Benchmark { programs, message_size, pairs } = benchmark;
+    check_programs(&*programs, nic)?;
+    let pattern = program_pattern(&*programs, shape.tasks, "workload.benchmark")?;
+    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    let node = |rank| placement.node(TaskId(rank));
+    let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
+    let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+}
+
+/// The network interface of ranks whose packets have so many bytes.
+fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a IdealNicSpec, SystemError> {
+    let NicSpec::Ideal(nic) = site.nic;
     if let Some(size) = nic.control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
         let message =
             format!("{size} is not within a packet of {}: a control message is one", Bytes(u64::from(packet)));
@@ -145,21 +165,17 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
             return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
         }
     }
-    let benchmark = spec.benchmark.build(shape.tasks, site.seed);
-    let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
-    if benchmark.schedule.len() > MOST_OPERATIONS {
-        let message =
-            format!("it has {} operations; at most {MOST_OPERATIONS} are supported", benchmark.schedule.len());
-        return Err(wrong("workload.benchmark", message));
+    Ok(nic)
+}
+
+/// Refuses more ranks than packets can tell apart, and programs that are known not to end.
+fn check_programs(programs: &dyn Programs, nic: &IdealNicSpec) -> Result<(), SystemError> {
+    let ranks = u64::from(programs.ranks());
+    if ranks > MOST_RANKS {
+        return Err(wrong("placement", format!("there are {ranks} ranks; at most {MOST_RANKS} are supported")));
     }
-    let progress = benchmark.schedule.check_progress(nic.eager_limit.map(|limit| limit.0));
-    progress.map_err(|error| wrong("nic.eager_limit", error))?;
-    let pattern = Arc::new(PlacedPattern::new(schedule_pattern(&benchmark.schedule)?, &placement, true));
-    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
-    let node = |rank| placement.node(TaskId(rank));
-    let pair_channels = benchmark.pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
-    let benchmark = Arc::new(benchmark);
-    Ok(Arc::new(Ranks { benchmark, placement, pattern, packet, nic: nic.clone(), pair_channels }))
+    let progress = programs.check_progress(nic.eager_limit.map(|limit| limit.0));
+    progress.map_err(|error| wrong("nic.eager_limit", error))
 }
 
 /// The size of a workload's packets in bytes, given or by default.
@@ -206,11 +222,13 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
     Ok(Arc::new(graph))
 }
 
-/// Who sends to whom in a schedule.
-fn schedule_pattern(schedule: &Schedule) -> Result<Arc<dyn Pattern>, SystemError> {
-    let mut arcs = ArcList::new(schedule.ranks());
-    schedule.messages().for_each(|(from, to, bytes)| arcs.add(from, to, bytes, 1));
-    pattern_of(arcs, schedule.ranks(), "workload.benchmark")
+/// Who sends to whom in programs, among so many tasks, at a key.
+fn program_pattern(programs: &dyn Programs, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
+    let mut arcs = ArcList::new(tasks);
+    programs.each_message(&mut |Messages { from, to, bytes, count }| {
+        arcs.add(from, to, bytes.saturating_mul(count), u32::try_from(count).unwrap_or(u32::MAX));
+    });
+    pattern_of(arcs, tasks, key)
 }
 
 /// Each task sends to others in proportion to the bytes.

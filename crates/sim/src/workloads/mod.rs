@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
-use workload::schedule::Schedule;
+use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use crate::experiment::MeasureSpec;
@@ -27,7 +27,8 @@ use crate::machine::Machine;
 use crate::network::{Network, Packets};
 use crate::progress::Phase;
 use crate::results::{MappingFigures, PointResult};
-use crate::traffic::{Flow, JobTraffic, Span};
+use crate::run::outcome::RunError;
+use crate::traffic::{Division, Flow, JobTraffic, Span};
 
 pub(crate) use build::build;
 pub(crate) use open::Open;
@@ -75,10 +76,6 @@ pub trait Workload: Debug + Send + Sync {
     fn is_continuous(&self) -> bool {
         false
     }
-    /// Whether each partition holds what the whole machine does, so that few partitions are better.
-    fn is_held_by_every_partition(&self) -> bool {
-        false
-    }
     /// The length that it wants of the batches in which it is counted, in ticks.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
     /// How much a run of it does, counted in batches of a length in ticks.
@@ -90,7 +87,7 @@ pub trait Workload: Debug + Send + Sync {
         Vec::new()
     }
     /// What its ranks do, if it has ranks.
-    fn schedule(&self) -> Option<&Schedule> {
+    fn programs(&self) -> Option<&Arc<dyn Programs>> {
         None
     }
     /// How far an application's bytes travel, of one.
@@ -189,10 +186,21 @@ pub struct Counts {
     pub sum: Batch,
 }
 
+/// A partition of a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Its number.
+    pub number: usize,
+    /// Its nodes.
+    pub nodes: &'a [u32],
+    /// Where all nodes are.
+    pub division: &'a Division,
+}
+
 /// One run of a workload.
 pub trait Course {
-    /// The traffic of some nodes at the begin of a machine.
-    fn traffic(&self, nodes: &[u32]) -> JobTraffic;
+    /// The traffic of a partition, by its number, at the begin of a machine.
+    fn traffic(&self, part: Part<'_>) -> JobTraffic;
     /// Begins on a machine at time 0.
     fn begin(&mut self, machine: &mut dyn Machine);
     /// The time after the present at which it has to decide something next, in ticks.
@@ -201,6 +209,10 @@ pub trait Course {
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
     /// How far it is.
     fn state(&self) -> State;
+    /// Why it cannot go on, if it cannot.
+    fn error(&self, _machine: &dyn Machine) -> Option<RunError> {
+        None
+    }
     /// What it is doing.
     fn doing(&self) -> Phase {
         Phase::Measuring

@@ -16,7 +16,7 @@ use workload::{PlacedPattern, Placement};
 use super::application::{self, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
-use super::{Counts, Course, Extent, Setting, State, Totals, Workload, weights};
+use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, weights};
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::messages::Arrived;
@@ -262,7 +262,8 @@ impl VolumesCourse {
 }
 
 impl Course for VolumesCourse {
-    fn traffic(&self, nodes: &[u32]) -> JobTraffic {
+    fn traffic(&self, part: Part<'_>) -> JobTraffic {
+        let nodes = part.nodes;
         let Setting { network, seed, span, .. } = &self.setting;
         let own = nodes.iter().map(|&node| (NodeId(node), self.flows[node as usize].clone())).collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));

@@ -2,10 +2,11 @@
 //! reason. Generated from the catalogues and the reference of keys, so that a new variant is covered by being there.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sim::{PointResult, RunError, RunOptions, SectionDoc, System, reference, run};
-use workload::schedule::Schedule;
+use workload::program::Programs;
 
 use crate::common::{build, idle_ns, mean_distance};
 
@@ -206,8 +207,8 @@ fn closed_workloads_end_on_every_topology_and_router() {
         let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
         let found = point.closed.clone().unwrap();
         let workload = &system.jobs[0].workload;
-        if let Some(schedule) = workload.schedule() {
-            return check_benchmark(text, schedule, &point);
+        if let Some(programs) = workload.programs() {
+            return check_ranks(text, &**programs, &point);
         }
         let flows: Vec<_> = (0..found.phases.len()).map(|phase| workload.flows(phase)).collect();
         assert_eq!(point.packets, found.phases.iter().zip(&flows).map(|(_, flows)| packets(flows)).sum::<u64>());
@@ -275,14 +276,21 @@ fn jobs_end_beside_others_on_every_topology_and_router() {
         for (job, found) in system.jobs.iter().zip([closed, own]) {
             // Not far below 1: who meets whom among its own messages changes too.
             assert!(found.point.drained && found.slowdown > Some(0.75), "{text}\n{found:?}");
-            let packets = |schedule: &Schedule| schedule.messages().count() as u64 * 3;
+            let packets = |programs: &Arc<dyn Programs>| messages(&**programs) * 3;
             let phases = found.point.closed.as_ref().unwrap().phases.len();
             let flows = || (0..phases).map(|phase| self::packets(&job.workload.flows(phase))).sum::<u64>();
-            assert_eq!(found.point.packets, job.workload.schedule().map_or_else(flows, packets), "{text}\n{found:?}");
+            assert_eq!(found.point.packets, job.workload.programs().map_or_else(flows, packets), "{text}\n{found:?}");
         }
         assert!(background.background && background.slowdown.is_none(), "{text}");
     };
     job_cells().par_iter().for_each(check);
+}
+
+/// Messages of all ranks.
+fn messages(programs: &dyn Programs) -> u64 {
+    let mut count = 0;
+    programs.each_message(&mut |messages| count += messages.count);
+    count
 }
 
 /// Packets of 256 bytes that flows are cut into.
@@ -312,13 +320,13 @@ fn check_latencies(text: &str, point: &PointResult) {
 }
 
 /// Every message arrives whole, and no sooner than its bytes take on the injection channel.
-fn check_benchmark(text: &str, schedule: &Schedule, point: &PointResult) {
-    let found = point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap();
+fn check_ranks(text: &str, programs: &dyn Programs, point: &PointResult) {
     // Messages of 600 bytes: two packets of 256, and one of 88.
-    assert_eq!(point.packets, schedule.messages().count() as u64 * 3, "{text}");
-    assert!(!found.pairs.is_empty(), "{text}");
+    assert_eq!(point.packets, messages(programs) * 3, "{text}");
     check_latencies(text, point);
-    check_messages(text, point, schedule.messages().count());
+    check_messages(text, point, messages(programs) as usize);
+    let found = point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap();
+    assert!(!found.pairs.is_empty(), "{text}");
     let least = 600.0 * 0.8 + 2.0 * 20.0;
     assert!(
         found.pairs.iter().all(|pair| pair.channels > 0 && pair.time_min_ns.unwrap() >= least),

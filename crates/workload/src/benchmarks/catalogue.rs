@@ -28,7 +28,7 @@ impl BenchmarkSpec {
     /// The benchmark among so many ranks; `seed` is the experiment's.
     ///
     /// # Errors
-    /// A rank that does not exist, fewer than two ranks, more operations than a schedule may have.
+    /// A rank that does not exist, fewer than two ranks, more round trips than a benchmark may have.
     pub fn build(&self, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
         match self {
             Self::Wocon(spec) => wocon::build(spec, ranks),

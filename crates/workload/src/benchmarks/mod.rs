@@ -1,4 +1,4 @@
-//! Benchmarks of message latency: the messages between ranks, as schedules (Bhatele, "Scalable topology aware object
+//! Benchmarks of message latency: the messages between ranks, as programs (Bhatele, "Scalable topology aware object
 //! mapping for large supercomputers", section 3.1).
 //!
 //! Both measure round trips: a rank sends a message, its partner answers with one of the same size. The time of a message

@@ -1,33 +1,32 @@
-//! What the benchmarks are made of: round trips between pairs of ranks, written as schedules.
+//! What the benchmarks are made of: round trips between pairs of ranks, as a program.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::PatternError;
-use crate::schedule::{OpId, Schedule, ScheduleBuilder};
+use crate::program::{Action, Interval, Messages, Programs, Script, Scripts, Seen, Step};
 
-/// A benchmark: its schedule, and which of its operations are measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A benchmark: its program, and whose round trips it measures.
+#[derive(Clone, Debug)]
 pub struct Benchmark {
-    /// What every rank does.
-    pub schedule: Arc<Schedule>,
+    /// What every rank does. The rank that begins a pair's round trips measures each as an interval, with the pair's number as key.
+    pub programs: Arc<dyn Programs>,
     /// Bytes of a message.
     pub message_size: u64,
     /// The pairs of ranks, the one that begins first.
     pub pairs: Vec<(u32, u32)>,
-    /// The round trips, pair by pair: the send that begins and the receive that ends it, by their numbers in the schedule.
-    pub trips: Vec<(u32, u32)>,
 }
 
-/// The most operations of a benchmark: each takes some 150 bytes to build, and 50 of every thread that runs it.
+/// The most round trips of a benchmark: each takes 24 bytes until the end of a run.
 const MOST: u64 = 1 << 24;
 
-/// Refuses benchmarks without pairs, and those with too many operations: a round trip is four.
+/// Refuses benchmarks without pairs, and those with too many round trips.
 pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
     if pairs == 0 {
         let message = format!("a benchmark needs two ranks, and there is {ranks}");
         return Err(PatternError::new("kind", message));
     }
-    let most = MOST / (4 * pairs);
+    let most = MOST / pairs;
     if u64::from(messages) > most {
         let message = format!("{messages} round trips of {pairs} pairs are too many: up to {most} are supported");
         return Err(PatternError::new("messages", message));
@@ -35,52 +34,94 @@ pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), Pa
     Ok(())
 }
 
-/// The operations of a pair's round trips: of the rank that begins, and of its partner.
-pub(super) struct Trips {
-    /// The first send and the last receive of the rank that begins.
-    pub(super) ends: Option<(OpId, OpId)>,
-    /// The partner's last send.
-    pub(super) last_reply: Option<OpId>,
-    pub(super) measured: Vec<(OpId, OpId)>,
-}
-
-/// Writes round trips one after the other, the first after two operations, of the rank that begins and of its partner.
-pub(super) fn round_trips(
-    builder: &mut ScheduleBuilder,
-    (rank, partner): (u32, u32),
-    (messages, bytes): (u32, u64),
-    after: (Option<OpId>, Option<OpId>),
-) -> Trips {
-    let mut trips = Trips { ends: None, last_reply: after.1, measured: Vec::new() };
-    let mut last = after.0;
-    for _ in 0..messages {
-        let send = builder.send(rank, partner, bytes, 0);
-        let received = builder.recv(partner, rank, bytes, 0);
-        let reply = builder.send(partner, rank, bytes, 0);
-        let recv = builder.recv(rank, partner, bytes, 0);
-        for (op, before) in [(send, last), (received, trips.last_reply)] {
-            if let Some(before) = before {
-                builder.requires(op, before);
-            }
-        }
-        builder.requires(reply, received);
-        builder.requires(recv, send);
-        trips.measured.push((send, recv));
-        trips.last_reply = Some(reply);
-        trips.ends = Some((trips.ends.map_or(send, |ends| ends.0), recv));
-        last = Some(recv);
-    }
-    trips
-}
-
-/// The benchmark of a schedule under construction.
-pub(super) fn finish(
-    builder: ScheduleBuilder,
-    message_size: u64,
+/// The benchmark of so many ranks whose pairs make round trips of so many messages of a size; `part` is the rank's part.
+pub(super) fn benchmark(
+    ranks: u32,
     pairs: Vec<(u32, u32)>,
-    trips: &[(OpId, OpId)],
-) -> Result<Benchmark, PatternError> {
-    let schedule = builder.build().map_err(|error| PatternError::new("messages", error.to_string()))?;
-    let trips = trips.iter().map(|&(send, recv)| (schedule.number(send), schedule.number(recv))).collect();
-    Ok(Benchmark { schedule: Arc::new(schedule), message_size, pairs, trips })
+    (messages, bytes): (u32, u64),
+    part: impl Fn(u32) -> Range<u32> + Send + Sync + 'static,
+) -> Benchmark {
+    let all: Arc<[(u32, u32)]> = pairs.clone().into();
+    let own = Arc::clone(&all);
+    let make = move |rank: u32| RoundTrips {
+        pairs: Arc::clone(&own),
+        part: part(rank),
+        rank,
+        messages,
+        bytes,
+        trips: 0,
+        step: 0,
+        start: 0,
+        intervals: Vec::new(),
+    };
+    let both = |&(one, other): &(u32, u32)| {
+        [(one, other), (other, one)].map(|(from, to)| Messages { from, to, bytes, count: u64::from(messages) })
+    };
+    let programs = Scripts::new(ranks, make).with_messages(all.iter().flat_map(both).collect());
+    Benchmark { programs: Arc::new(programs), message_size: bytes, pairs }
+}
+
+/// Steps of a round trip: a message and waiting for its end, there and back.
+const STEPS: u8 = 4;
+
+/// A rank that exchanges messages: sends one and then receives one, or the other way round.
+#[derive(Debug)]
+struct RoundTrips {
+    pairs: Arc<[(u32, u32)]>,
+    /// Its pairs, one after the other: those that it begins, or the one that it answers.
+    part: Range<u32>,
+    rank: u32,
+    messages: u32,
+    bytes: u64,
+    /// Round trips of the present pair that are over, and steps of the present one.
+    trips: u32,
+    step: u8,
+    /// When the present one began.
+    start: u64,
+    intervals: Vec<Interval>,
+}
+
+impl RoundTrips {
+    /// A round trip is over.
+    fn end_trip(&mut self, begins: bool, now: u64) {
+        if begins {
+            self.intervals.push(Interval { key: self.part.start, start: self.start, end: now });
+        }
+        self.step = 0;
+        self.trips += 1;
+        if self.trips == self.messages {
+            self.trips = 0;
+            self.part.start += 1;
+        }
+    }
+}
+
+impl Script for RoundTrips {
+    fn next(&mut self, seen: &Seen) -> Step {
+        if self.step == STEPS {
+            self.end_trip(self.pairs[self.part.start as usize].0 == self.rank, seen.now);
+        }
+        if self.part.is_empty() {
+            return Step::End;
+        }
+        let (one, other) = self.pairs[self.part.start as usize];
+        let begins = one == self.rank;
+        let step = self.step;
+        self.step += 1;
+        if step == 0 {
+            self.start = seen.now;
+        }
+        let bytes = self.bytes;
+        match step {
+            0 | 2 if begins == (step == 0) => {
+                Step::Do(Action::Send { to: if begins { other } else { one }, bytes, tag: 0 })
+            }
+            0 | 2 => Step::Do(Action::Recv { from: Some(if begins { other } else { one }), bytes, tag: Some(0) }),
+            _ => Step::WaitAll,
+        }
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
 }

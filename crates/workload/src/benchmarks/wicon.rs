@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Draw};
 
-use super::round_trips::{Benchmark, check_size, finish, round_trips};
+use super::round_trips::{Benchmark, benchmark, check_size};
 use crate::PatternError;
-use crate::schedule::ScheduleBuilder;
 use crate::stream::Stream;
 
 /// Messages with contention.
@@ -60,11 +59,9 @@ pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark
     // The smaller rank of a pair begins.
     let mut pairs: Vec<_> = order.chunks_exact(2).map(|pair| (pair[0].min(pair[1]), pair[0].max(pair[1]))).collect();
     pairs.sort_unstable();
-    let mut builder = ScheduleBuilder::new(ranks);
-    let mut measured = Vec::new();
-    for &pair in &pairs {
-        let trips = round_trips(&mut builder, pair, (spec.messages, spec.message_size.0), (None, None));
-        measured.extend(trips.measured);
+    let mut parts = vec![0..0; ranks as usize];
+    for (pair, &(one, other)) in (0..).zip(&pairs) {
+        [one, other].iter().for_each(|&rank| parts[rank as usize] = pair..pair + 1);
     }
-    finish(builder, spec.message_size.0, pairs, &measured)
+    Ok(benchmark(ranks, pairs, (spec.messages, spec.message_size.0), move |rank| parts[rank as usize].clone()))
 }

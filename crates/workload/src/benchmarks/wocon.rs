@@ -1,12 +1,13 @@
 //! WOCON: one rank exchanges messages with every other, one at a time, on an idle network.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::round_trips::{Benchmark, check_size, finish, round_trips};
+use super::round_trips::{Benchmark, benchmark, check_size};
 use crate::PatternError;
-use crate::schedule::ScheduleBuilder;
 
 /// Messages without contention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,14 +42,12 @@ pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, PatternEr
         return Err(PatternError::new("master", format!("there is no rank {}: 0 to {last} are allowed", spec.master)));
     }
     check_size(u64::from(ranks.saturating_sub(1)), ranks, spec.messages)?;
-    let mut builder = ScheduleBuilder::new(ranks);
-    let pairs: Vec<_> = (0..ranks).filter(|&rank| rank != spec.master).map(|rank| (spec.master, rank)).collect();
-    let mut measured = Vec::new();
-    let mut last = None;
-    for &pair in &pairs {
-        let trips = round_trips(&mut builder, pair, (spec.messages, spec.message_size.0), (last, None));
-        last = trips.ends.map(|ends| ends.1);
-        measured.extend(trips.measured);
-    }
-    finish(builder, spec.message_size.0, pairs, &measured)
+    let master = spec.master;
+    let pairs: Vec<_> = (0..ranks).filter(|&rank| rank != master).map(|rank| (master, rank)).collect();
+    let part = move |rank: u32| match rank.cmp(&master) {
+        Ordering::Equal => 0..ranks - 1,
+        Ordering::Less => rank..rank + 1,
+        Ordering::Greater => rank - 1..rank,
+    };
+    Ok(benchmark(ranks, pairs, (spec.messages, spec.message_size.0), part))
 }

@@ -1,6 +1,9 @@
 //! Building schedules: operations in any order of ranks, matched and sorted at the end.
 
-use super::{OpId, OpKind, Schedule, ScheduleError};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{ANY, OpId, OpKind, Schedule, ScheduleError};
 
 /// An operation as it was written.
 #[derive(Clone, Copy, Debug)]
@@ -9,8 +12,11 @@ struct Written {
     kind: OpKind,
     size: u64,
     peer: u32,
-    tag: u32,
+    tag: Option<u32>,
 }
+
+/// Operations that wait, and what they wait for, as numbers in the schedule.
+type Edges = Vec<(u32, u32)>;
 
 /// A schedule under construction.
 #[derive(Clone, Debug)]
@@ -21,6 +27,8 @@ pub struct ScheduleBuilder {
     /// Pairs (waiting operation, required operation), for ends and for starts.
     after_end: Vec<(OpId, OpId)>,
     after_start: Vec<(OpId, OpId)>,
+    /// Operations that use another processor or interface than number 0.
+    lanes: Vec<(OpId, (u8, u8))>,
     error: Option<ScheduleError>,
 }
 
@@ -32,6 +40,7 @@ impl ScheduleBuilder {
             written: Vec::new(),
             after_end: Vec::new(),
             after_start: Vec::new(),
+            lanes: Vec::new(),
             error: None,
         }
     }
@@ -39,17 +48,30 @@ impl ScheduleBuilder {
     /// A rank sends another a message of so many bytes under a tag. It ends when the message has been handed to the
     /// network interface, which has unlimited room; by rendezvous, when the receiver has answered.
     pub fn send(&mut self, rank: u32, to: u32, bytes: u64, tag: u32) -> OpId {
-        self.add(OpKind::Send, rank, (to, bytes, tag))
+        self.add(OpKind::Send, rank, (to, bytes, Some(tag)))
     }
 
-    /// A rank receives a message of so many bytes from another under a tag. It ends when all of the message has arrived.
+    /// A rank receives a message of at most so many bytes from another under a tag. It ends when all of the message has arrived.
     pub fn recv(&mut self, rank: u32, from: u32, bytes: u64, tag: u32) -> OpId {
-        self.add(OpKind::Recv, rank, (from, bytes, tag))
+        self.add(OpKind::Recv, rank, (from, bytes, Some(tag)))
+    }
+
+    /// The same from any rank, under any tag, or both, where they are none.
+    pub fn recv_any(&mut self, rank: u32, from: Option<u32>, bytes: u64, tag: Option<u32>) -> OpId {
+        let kind = if from.is_some() && tag.is_some() { OpKind::Recv } else { OpKind::RecvAny };
+        self.add(kind, rank, (from.unwrap_or(ANY), bytes, tag))
     }
 
     /// A rank's processor is busy for a time in picoseconds; one calculation after the other.
     pub fn calc(&mut self, rank: u32, time: u64) -> OpId {
-        self.add(OpKind::Calc, rank, (rank, time, 0))
+        self.add(OpKind::Calc, rank, (rank, time, Some(0)))
+    }
+
+    /// Has an operation use a processor and an interface by their numbers, which are kept and have no effect.
+    pub fn on(&mut self, op: OpId, cpu: u8, nic: u8) {
+        if (cpu, nic) != (0, 0) {
+            self.lanes.push((op, (cpu, nic)));
+        }
     }
 
     /// An operation begins only when another of its rank has ended.
@@ -62,14 +84,12 @@ impl ScheduleBuilder {
         self.after_start.push((op, before));
     }
 
-    fn add(&mut self, kind: OpKind, rank: u32, (peer, size, tag): (u32, u64, u32)) -> OpId {
+    fn add(&mut self, kind: OpKind, rank: u32, (peer, size, tag): (u32, u64, Option<u32>)) -> OpId {
         let ranks = self.counts.len() as u32;
-        if let Some(&rank) = [rank, peer].iter().find(|&&rank| rank >= ranks) {
+        let is_absent = |&rank: &u32| rank >= ranks && !(kind == OpKind::RecvAny && rank == ANY);
+        if let Some(rank) = [rank, peer].into_iter().find(is_absent) {
             self.error.get_or_insert(ScheduleError::NoSuchRank { rank, ranks });
             return OpId { rank: 0, index: 0 };
-        }
-        if kind != OpKind::Calc && rank == peer {
-            self.error.get_or_insert(ScheduleError::ToItself { rank });
         }
         let index = &mut self.counts[rank as usize];
         let id = OpId { rank, index: *index };
@@ -96,15 +116,34 @@ impl ScheduleBuilder {
             first[rank + 1] = first[rank] + count;
         }
         self.written.sort_unstable_by_key(|op| op.id);
-        let (first_after_end, after_end) = self.successors(&first, &self.after_end)?;
-        let (first_after_start, after_start) = self.successors(&first, &self.after_start)?;
+        let ends = self.edges(&first, &self.after_end)?;
+        let mut starts = self.edges(&first, &self.after_start)?;
+        let order = self.order_of_starts(&ends, &starts);
+        let (sends, recvs) = (self.labels(OpKind::Send, &order), self.labels(OpKind::Recv, &order));
+        for labels in [&sends, &recvs] {
+            let pairs = labels.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+            starts.extend(pairs.map(|pair| (pair[0].2, pair[1].2)));
+        }
+        let is_known = self.written.iter().all(|op| op.kind != OpKind::RecvAny);
+        let partner = if is_known { partners(&self.written, &sends, &recvs)? } else { Vec::new() };
+        let (first_after_end, after_end) = successors(operations, ends);
+        let (first_after_start, after_start) = successors(operations, starts);
         let mut waits = vec![0; operations];
         after_end.iter().chain(&after_start).for_each(|&op| waits[op as usize] += 1);
+        let mut lanes = vec![(0, 0); if self.lanes.is_empty() { 0 } else { operations }];
+        for &(op, own) in &self.lanes {
+            lanes[(first[op.rank as usize] + op.index) as usize] = own;
+        }
+        let any_tag = (0..operations as u32).filter(|&op| self.written[op as usize].tag.is_none());
         let schedule = Schedule {
-            partner: partners(&self.written)?,
+            any_tag: any_tag.collect(),
+            lanes,
+            partner,
             rank: self.written.iter().map(|op| op.id.rank).collect(),
             kind: self.written.iter().map(|op| op.kind).collect(),
             size: self.written.iter().map(|op| op.size).collect(),
+            peer: self.written.iter().map(|op| op.peer).collect(),
+            tag: self.written.iter().map(|op| op.tag.unwrap_or(0)).collect(),
             first,
             waits,
             first_after_end,
@@ -116,8 +155,8 @@ impl ScheduleBuilder {
         Ok(schedule)
     }
 
-    /// The operations that wait for each operation, in flat arrays.
-    fn successors(&self, first: &[u32], pairs: &[(OpId, OpId)]) -> Result<(Vec<u32>, Vec<u32>), ScheduleError> {
+    /// Pairs of a required and a waiting operation by their numbers, each once, in ascending order.
+    fn edges(&self, first: &[u32], pairs: &[(OpId, OpId)]) -> Result<Edges, ScheduleError> {
         let mut edges = Vec::with_capacity(pairs.len());
         for &(op, before) in pairs {
             if op.rank != before.rank {
@@ -131,41 +170,78 @@ impl ScheduleBuilder {
         }
         edges.sort_unstable();
         edges.dedup();
-        let mut starts = vec![0; self.written.len() + 1];
-        edges.iter().for_each(|&(before, _)| starts[before as usize + 1] += 1);
-        for op in 0..self.written.len() {
-            starts[op + 1] += starts[op];
+        Ok(edges)
+    }
+
+    /// By operation, its place in an order that all requirements allow, as near to that of writing as there is. Operations that
+    /// wait in a cycle are last.
+    fn order_of_starts(&self, ends: &Edges, starts: &Edges) -> Vec<u32> {
+        let operations = self.written.len();
+        if ends.iter().chain(starts).all(|&(before, op)| before < op) {
+            return (0..operations as u32).collect();
         }
-        Ok((starts, edges.into_iter().map(|(_, op)| op).collect()))
+        let (first, followers) = successors(operations, ends.iter().chain(starts).copied().collect());
+        let mut waits = vec![0_u32; operations];
+        followers.iter().for_each(|&op| waits[op as usize] += 1);
+        let mut ready: BinaryHeap<_> =
+            (0..operations as u32).filter(|&op| waits[op as usize] == 0).map(Reverse).collect();
+        let mut order = vec![u32::MAX; operations];
+        let mut place = 0;
+        while let Some(Reverse(op)) = ready.pop() {
+            order[op as usize] = place;
+            place += 1;
+            for &next in &followers[first[op as usize] as usize..first[op as usize + 1] as usize] {
+                waits[next as usize] -= 1;
+                if waits[next as usize] == 0 {
+                    ready.push(Reverse(next));
+                }
+            }
+        }
+        order
+    }
+
+    /// The operations of a kind by sender, receiver and tag, of each in an order.
+    fn labels(&self, kind: OpKind, order: &[u32]) -> Vec<Labelled> {
+        let of_kind = (0..self.written.len() as u32).filter(|&op| self.written[op as usize].kind == kind);
+        let label = |op: u32| {
+            let Written { id, peer, tag, .. } = self.written[op as usize];
+            let (from, to) = if kind == OpKind::Send { (id.rank, peer) } else { (peer, id.rank) };
+            ((from, to, tag.unwrap_or(0)), order[op as usize], op)
+        };
+        let mut labels: Vec<Labelled> = of_kind.map(label).collect();
+        labels.sort_unstable();
+        labels
     }
 }
 
-/// By operation, the other end of its message: sends and receives of a pair and a tag in the order of writing.
-fn partners(written: &[Written]) -> Result<Vec<u32>, ScheduleError> {
-    let ends = |kind: OpKind| {
-        let mut ends: Vec<_> = (0..written.len() as u32)
-            .filter(|&op| written[op as usize].kind == kind)
-            .map(|op| {
-                let Written { id, peer, tag, .. } = written[op as usize];
-                let (from, to) = if kind == OpKind::Send { (id.rank, peer) } else { (peer, id.rank) };
-                ((from, to, tag), op)
-            })
-            .collect();
-        ends.sort_unstable();
-        ends
-    };
-    let (sends, recvs) = (ends(OpKind::Send), ends(OpKind::Recv));
-    let odd = sends.iter().zip(&recvs).find(|(send, recv)| send.0 != recv.0).map(|(send, recv)| send.0.min(recv.0));
-    let longer = if sends.len() > recvs.len() { &sends } else { &recvs };
+/// Sender, receiver and tag of an operation, its place in the order of starts, and its number.
+type Labelled = ((u32, u32, u32), u32, u32);
+
+/// The operations that wait for each operation, in flat arrays, given pairs of which each may come twice.
+fn successors(operations: usize, mut edges: Edges) -> (Vec<u32>, Vec<u32>) {
+    edges.sort_unstable();
+    edges.dedup();
+    let mut starts = vec![0; operations + 1];
+    edges.iter().for_each(|&(before, _)| starts[before as usize + 1] += 1);
+    for op in 0..operations {
+        starts[op + 1] += starts[op];
+    }
+    (starts, edges.into_iter().map(|(_, op)| op).collect())
+}
+
+/// By operation, the other end of its message: sends and receives of a pair and a tag in their order.
+fn partners(written: &[Written], sends: &[Labelled], recvs: &[Labelled]) -> Result<Vec<u32>, ScheduleError> {
+    let odd = sends.iter().zip(recvs).find(|(send, recv)| send.0 != recv.0).map(|(send, recv)| send.0.min(recv.0));
+    let longer = if sends.len() > recvs.len() { sends } else { recvs };
     let rest = longer.get(sends.len().min(recvs.len())).map(|end| end.0);
     if let Some((from, to, tag)) = odd.or(rest) {
-        let count = |ends: &[((u32, u32, u32), u32)]| ends.iter().filter(|end| end.0 == (from, to, tag)).count();
-        return Err(ScheduleError::Unmatched { from, to, tag, sent: count(&sends), received: count(&recvs) });
+        let count = |ends: &[Labelled]| ends.iter().filter(|end| end.0 == (from, to, tag)).count();
+        return Err(ScheduleError::Unmatched { from, to, tag, sent: count(sends), received: count(recvs) });
     }
     let mut partner: Vec<u32> = (0..written.len() as u32).collect();
-    for (&((from, to, tag), send), &(_, recv)) in sends.iter().zip(&recvs) {
+    for (&((from, to, tag), _, send), &(_, _, recv)) in sends.iter().zip(recvs) {
         let (sent, received) = (written[send as usize].size, written[recv as usize].size);
-        if sent != received {
+        if sent > received {
             return Err(ScheduleError::Sizes { from, to, tag, sent, received });
         }
         partner[send as usize] = recv;

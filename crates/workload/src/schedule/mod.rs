@@ -1,17 +1,22 @@
 //! Schedules: what every rank of a parallel program does, and in which order.
 //!
 //! A rank's program is a graph of operations - send, receive, calculate - of which some require that others have ended, or
-//! have begun (the GOAL model of Hoefler, Siebert and Lumsdaine, "Group operation assembly language", ICPP 2009). All
-//! programs, collectives and benchmarks are converted to this form, and one executor runs it.
+//! have begun (the GOAL model of Hoefler, Siebert and Lumsdaine, "Group operation assembly language", ICPP 2009). A schedule
+//! is a program ([`crate::program`]) that is written out before it runs.
 //!
-//! Messages are matched when a schedule is built: the n-th message that a rank sends another under a tag meets the
-//! n-th receive that the other has for it, in the order in which they are written. (MPI's rule, for programs without
-//! wildcards.) So execution needs no search.
+//! Sends of a rank to another under a tag start in the order in which they are written, as far as what they require allows, and so
+//! do receives. So the n-th message meets the n-th receive, and whether every operation ends is known beforehand. Of a
+//! schedule with receives that take messages from any rank or under any tag nothing is known beforehand.
 
 mod builder;
 mod check;
+pub mod goal;
+mod run;
 
 pub use builder::ScheduleBuilder;
+
+/// Any rank.
+const ANY: u32 = u32::MAX;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +25,8 @@ pub enum OpKind {
     Send,
     /// Receives one.
     Recv,
+    /// Receives one from any rank, under any tag, or both.
+    RecvAny,
     /// Keeps the rank's processor busy.
     Calc,
 }
@@ -39,9 +46,16 @@ pub struct Schedule {
     /// By operation, its rank.
     rank: Vec<u32>,
     kind: Vec<OpKind>,
-    /// Bytes of a message, picoseconds of a calculation.
+    /// Bytes of a message or of the room for one, picoseconds of a calculation.
     size: Vec<u64>,
-    /// The other end of a message; of a calculation, itself.
+    /// The rank at the other end of a message; `ANY` for any; of a calculation, its own.
+    peer: Vec<u32>,
+    tag: Vec<u32>,
+    /// Receives of any tag, in ascending order.
+    any_tag: Vec<u32>,
+    /// By operation, the processor and the interface that it uses; empty if all use number 0.
+    lanes: Vec<(u8, u8)>,
+    /// The other end of a message; of a calculation, itself. Empty if that is not known beforehand.
     partner: Vec<u32>,
     /// The number of events that each operation waits for.
     waits: Vec<u32>,
@@ -63,12 +77,6 @@ pub enum ScheduleError {
         rank: u32,
         /// How many there are.
         ranks: u32,
-    },
-    /// A rank that sends to itself.
-    #[error("rank {rank} sends to itself")]
-    ToItself {
-        /// The rank.
-        rank: u32,
     },
     /// A requirement that joins two ranks: only messages do that.
     #[error("an operation of rank {rank} requires one of rank {other}; only messages join ranks")]
@@ -100,8 +108,8 @@ pub enum ScheduleError {
         /// Receives.
         received: usize,
     },
-    /// A message and its receive of different sizes.
-    #[error("rank {from} sends rank {to} {sent} bytes under tag {tag}, which receives {received}")]
+    /// A message that is larger than its receive.
+    #[error("rank {from} sends rank {to} {sent} bytes under tag {tag}, which receives at most {received}")]
     Sizes {
         /// The rank that sends.
         from: u32,
@@ -111,7 +119,7 @@ pub enum ScheduleError {
         tag: u32,
         /// Bytes sent.
         sent: u64,
-        /// Bytes received.
+        /// Bytes that there is room for.
         received: u64,
     },
     /// An operation that waits, possibly through others, for itself.
@@ -177,16 +185,34 @@ impl Schedule {
         self.kind[op as usize]
     }
 
-    /// The bytes of a message, or the picoseconds of a calculation.
+    /// The bytes of a message or of the room for one, or the picoseconds of a calculation.
     #[inline]
     pub fn size(&self, op: u32) -> u64 {
         self.size[op as usize]
     }
 
-    /// The other end of a message: the receive of a send, the send of a receive.
+    /// The rank at the other end of a message; none for any.
     #[inline]
-    pub fn partner(&self, op: u32) -> u32 {
-        self.partner[op as usize]
+    pub fn peer(&self, op: u32) -> Option<u32> {
+        Some(self.peer[op as usize]).filter(|&peer| peer != ANY)
+    }
+
+    /// The tag of a message; none for any.
+    #[inline]
+    pub fn tag(&self, op: u32) -> Option<u32> {
+        let is_any = self.kind(op) == OpKind::RecvAny && self.any_tag.binary_search(&op).is_ok();
+        (!is_any).then(|| self.tag[op as usize])
+    }
+
+    /// The numbers of the processor and the interface that an operation uses, as GOAL has them.
+    pub fn lanes(&self, op: u32) -> (u8, u8) {
+        self.lanes.get(op as usize).copied().unwrap_or_default()
+    }
+
+    /// The other end of a message, if that is known beforehand: the receive of a send, the send of a receive.
+    #[inline]
+    pub fn partner(&self, op: u32) -> Option<u32> {
+        self.partner.get(op as usize).copied()
     }
 
     /// By operation, the number of ends and starts of others that it waits for.
@@ -210,6 +236,6 @@ impl Schedule {
     /// All messages: sender's rank, receiver's rank, bytes.
     pub fn messages(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
         let sends = (0..self.len() as u32).filter(|&op| self.kind(op) == OpKind::Send);
-        sends.map(|op| (self.rank(op), self.rank(self.partner(op)), self.size(op)))
+        sends.map(|op| (self.rank(op), self.peer[op as usize], self.size(op)))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, FLOW_BITS, Notice};
+use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent};
 use units::{NodeId, RouterId};
 
 use super::spec::PacedSpec;
@@ -149,7 +149,8 @@ impl AckNotices {
             delays.insert(place, (to, self.network.idle_path(self.routers[router], to)));
             place
         });
-        let notice = Notice { to: from, from: node, flow_id: (self.job as u32) << FLOW_BITS, bytes };
+        let content = NoticeContent::Acknowledged(bytes);
+        let notice = Notice { to: from, from: node, flow_id: (self.job as u32) << FLOW_BITS, content };
         actions.notice(now + delays[place].1, self.partition_of[from.index()], notice);
     }
 }

@@ -17,7 +17,7 @@ mod flows;
 mod queues;
 mod spec;
 
-use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Traffic, TrafficEvent};
 use units::NodeId;
 
 use super::numbers::job_of;
@@ -146,17 +146,6 @@ impl PacedTraffic {
         }
     }
 
-    /// A data packet has arrived at a node of this partition.
-    fn arrived(&mut self, flow_id: u32, node: NodeId, bytes: u32, (now, actions): (u64, &mut Actions)) {
-        if self.inner.wants_events() {
-            self.inner.on_event(TrafficEvent::Arrival { flow_id }, now, actions);
-        }
-        if let Some(number) = self.number(node) {
-            let from = self.inner.source(flow_id);
-            self.acks.acknowledge(Arrived { node: (number, node), from, bytes }, now, actions);
-        }
-    }
-
     /// Whether a flow id is of an acknowledgement.
     fn is_acknowledgement(&self, flow_id: u32) -> bool {
         self.acks.number() == Some((flow_id >> FLOW_BITS) as usize)
@@ -203,15 +192,21 @@ impl Traffic for PacedTraffic {
                 }
             }
             TrafficEvent::Delivered { flow_id, node, bytes, .. } => {
-                self.arrived(job_of(flow_id).1, node, bytes, (now, actions));
+                self.inner.on_event(what, now, actions);
+                if let Some(number) = self.number(node) {
+                    let from = self.inner.source(job_of(flow_id).1);
+                    self.acks.acknowledge(Arrived { node: (number, node), from, bytes }, now, actions);
+                }
             }
-            TrafficEvent::Notice(notice) => {
-                if let Some(number) = self.number(notice.to) {
-                    self.acknowledged(number, notice.from, notice.bytes, actions);
+            TrafficEvent::Notice(Notice { to, from, content: NoticeContent::Acknowledged(bytes), .. }) => {
+                if let Some(number) = self.number(to) {
+                    self.acknowledged(number, from, bytes, actions);
                 }
             }
             TrafficEvent::Alarm { target, purpose: RETRY } => actions.wake(target),
-            TrafficEvent::Arrival { .. } | TrafficEvent::Alarm { .. } => self.inner.on_event(what, now, actions),
+            TrafficEvent::Arrival { .. } | TrafficEvent::Alarm { .. } | TrafficEvent::Notice(_) => {
+                self.inner.on_event(what, now, actions)
+            }
         }
     }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use units::{Draw, NodeId};
 
 use super::*;
-use crate::traffic::JobTraffic;
+use crate::traffic::{Division, JobTraffic};
+use crate::workloads::Part;
 use crate::{Experiment, System};
 use engine::{Owner, Stream};
 
@@ -54,7 +55,8 @@ fn open(workload: &str, seed: u64) -> (OpenTraffic, u64) {
     let experiment = Experiment::load(&text, "test.toml", Path::new("."), &[]).unwrap();
     let system = System::build(&experiment.points()[0].spec, Path::new(".")).unwrap();
     let course = system.jobs[0].workload.course(&system.setting(0, system.batch()));
-    match course.traffic(&[2, 4]) {
+    let (nodes, division) = ([2, 4], Division::new(system.network.topology.nodes(), std::iter::empty(), u64::MAX));
+    match course.traffic(Part { number: 0, nodes: &nodes, division: &division }) {
         JobTraffic::Open(open) => (open, system.network.slot(system.packets())),
         other => panic!("{other:?}"),
     }

@@ -18,7 +18,7 @@ use crate::results::{Latencies, PointResult, channels};
 use crate::series::Series;
 use crate::traffic::{JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
-use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
+use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
 /// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
 const BATCHES_AN_OBSERVATION: usize = 8;
@@ -262,7 +262,8 @@ impl OpenCourse {
 }
 
 impl Course for OpenCourse {
-    fn traffic(&self, nodes: &[u32]) -> JobTraffic {
+    fn traffic(&self, part: Part<'_>) -> JobTraffic {
+        let nodes = part.nodes;
         let Setting { network, seed, span, .. } = &self.setting;
         let (open, load) = (self.open.clone(), self.open.traffic.load);
         let spec = OpenTrafficSpec {

@@ -1,32 +1,14 @@
-//! The executor on a network that delivers every packet after a fixed time.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+//! When operations start and end, on a network that delivers every packet after a fixed time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use host::{Alarm, Executor, HostContext, NicParams, RankPlacement};
+use crate::world::{Noted, TRANSIT, World};
+use host::NicParams;
+use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
-const TRANSIT: u64 = 1000;
-
-/// What waits to happen, by time: alarms and arrivals.
-#[derive(Default)]
-struct World {
-    alarms: BTreeMap<u64, Vec<(u32, Alarm)>>,
-    woken: Vec<u32>,
-}
-
-impl HostContext for World {
-    fn wake(&mut self, node: u32) {
-        self.woken.push(node);
-    }
-
-    fn alarm(&mut self, at: u64, op: u32, what: Alarm) {
-        self.alarms.entry(at).or_default().push((op, what));
-    }
-}
-
-const INTERFACE: NicParams = NicParams {
+pub const INTERFACE: NicParams = NicParams {
     send_overhead: 60,
     receive_overhead: 14,
     eager_limit: Some(500),
@@ -43,34 +25,16 @@ fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
 
 /// The same with ranks on given nodes.
 fn run_on(schedule: &Schedule, interface: NicParams, node_of: Arc<[u32]>) -> (Vec<u64>, Vec<u64>) {
-    let ranks = schedule.ranks();
-    let placed = RankPlacement { node_of, nodes: (0..ranks).collect(), machine: ranks };
-    let mut executor = Executor::new(Arc::new(schedule.clone()), interface, placed);
-    let mut world = World::default();
-    let mut arrivals: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-    executor.begin(0, &mut world);
-    let mut now = 0;
-    loop {
-        for node in std::mem::take(&mut world.woken) {
-            while let Some(packet) = executor.next(node as usize) {
-                assert!(packet.bytes <= interface.packet && packet.generated_at >= now);
-                assert_eq!(executor.source(packet.flow_id), node);
-                arrivals.entry(now + TRANSIT).or_default().push(packet.flow_id);
-            }
-        }
-        let first = [world.alarms.keys().next(), arrivals.keys().next()].into_iter().flatten().min();
-        let Some(&next) = first else { break };
-        now = next;
-        for flow_id in arrivals.remove(&now).unwrap_or_default() {
-            executor.arrived(flow_id, now, &mut world);
-        }
-        for (op, what) in world.alarms.remove(&now).unwrap_or_default() {
-            executor.alarm(op, what, now, &mut world);
-        }
-    }
-    assert_eq!(executor.open(), 0, "every operation ends");
-    let (started, ended) = executor.times();
-    (started.to_vec(), ended.to_vec())
+    let notes = Arc::default();
+    let inner = Arc::new(schedule.clone());
+    let programs: Arc<dyn Programs> = Arc::new(Noted { inner, notes: Arc::clone(&notes) });
+    let mut world = World::new(&programs, interface, &node_of, 1);
+    world.run();
+    assert_eq!(world.executors[0].progress().open, 0, "every operation ends");
+    let all: BTreeMap<(bool, u32), u64> =
+        notes.lock().unwrap().values().flatten().map(|&(is_end, op, at, _)| ((is_end, op), at)).collect();
+    let of = |is_end| (0..schedule.len() as u32).map(|op| all[&(is_end, op)]).collect();
+    (of(false), of(true))
 }
 
 fn times(builder: ScheduleBuilder, ops: &[OpId]) -> Vec<(u64, u64)> {

@@ -1,0 +1,47 @@
+//! What an executor is told of its network interface, and what it asks of the owner of the network.
+
+use crate::inbound::Envelope;
+
+/// What a network interface adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NicParams {
+    /// From a message's handing over to its first packet's, in picoseconds.
+    pub send_overhead: u64,
+    /// From a message's arrival to its end, in picoseconds.
+    pub receive_overhead: u64,
+    /// Messages of more bytes wait for their receivers; none: no message does.
+    pub eager_limit: Option<u64>,
+    /// Bytes of a control message.
+    pub control: u32,
+    /// Bytes of the largest packet.
+    pub packet: u32,
+    /// The time of such a packet on a node's link, in ticks.
+    pub pace: u64,
+    /// Picoseconds of a tick.
+    pub tick: u64,
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What it is known by on arrival: this,
+    pub flow_id: u32,
+    /// and this.
+    pub mark: u32,
+    /// The node that it is for.
+    pub dst: u32,
+    /// Its bytes.
+    pub bytes: u32,
+    /// When it was released to the network, in ticks.
+    pub generated_at: u64,
+}
+
+/// What an executor requests from the owner of the network.
+pub trait HostContext {
+    /// Requests that a node of this executor, by its number there, be polled for its next packet.
+    fn wake(&mut self, node: u32);
+    /// Requests a call of `Executor::alarm` at a tick after the present one.
+    fn alarm(&mut self, at: u64);
+    /// Has the executor of another node of the machine learn of a message, before any packet of it can arrive there.
+    fn announce(&mut self, node: u32, envelope: Envelope);
+}

@@ -1,0 +1,73 @@
+//! What an executor has to do at a time, and in which order: independent of the partition that does it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    /// A calculation ends: its number in the program.
+    Calculated(u32),
+    /// A receive ends.
+    Received(u32),
+    /// A send's data are handed over.
+    Data(u32),
+    /// A send's request is handed over.
+    Request(u32),
+    /// The answer to a message's request is handed over.
+    Answer(u32),
+}
+
+/// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OpId {
+    pub rank: u32,
+    pub number: u32,
+}
+
+/// Events to come, in the order of their times in picoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Pending(BinaryHeap<Reverse<(u64, OpId, Event)>>);
+
+impl Pending {
+    /// Adds an event of an operation.
+    #[inline]
+    pub fn push(&mut self, at: u64, op: OpId, event: Event) {
+        self.0.push(Reverse((at, op, event)));
+    }
+
+    /// Takes the earliest event, of equal times that of the lowest operation, if its time is not beyond `last`.
+    #[inline]
+    pub fn take(&mut self, last: u64) -> Option<(u64, OpId, Event)> {
+        self.0.peek().filter(|Reverse((at, ..))| *at <= last)?;
+        self.0.pop().map(|Reverse(event)| event)
+    }
+
+    /// The time of the earliest event.
+    #[inline]
+    pub fn first(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((at, ..))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_taken_in_order_of_time_and_operation() {
+        // Would catch a heap the wrong way round, an event that comes early, and an order by anything but rank and number.
+        let mut pending = Pending::default();
+        let id = |rank, number| OpId { rank, number };
+        for (at, op, place) in
+            [(30, id(1, 0), 3), (20, id(9, 9), 7), (30, id(0, 5), 8), (30, id(0, 2), 9), (41, id(0, 0), 2)]
+        {
+            pending.push(at, op, Event::Data(place));
+        }
+        let taken: Vec<_> = std::iter::from_fn(|| pending.take(40)).map(|(at, op, _)| (at, op)).collect();
+        assert_eq!(taken, [(20, id(9, 9)), (30, id(0, 2)), (30, id(0, 5)), (30, id(1, 0))]);
+        assert_eq!(pending.first(), Some(41));
+        assert_eq!(pending.take(41), Some((41, id(0, 0), Event::Data(2))));
+        assert_eq!(pending.take(u64::MAX), None);
+    }
+}

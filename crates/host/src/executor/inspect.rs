@@ -1,0 +1,70 @@
+//! What is known of an executor's ranks from outside.
+
+use workload::program::Interval;
+
+use super::{Executor, NONE, Rank};
+use crate::matching::{ANY_SOURCE, Label, Searches};
+use crate::report::{Completed, HostError, Progress, Released, Wait};
+
+impl Executor {
+    /// How far the ranks are.
+    pub fn progress(&self) -> Progress {
+        let is_busy = self.progress.is_busy || self.pending.first().is_some() || !self.queues.is_empty();
+        Progress { is_busy, ..self.progress }
+    }
+
+    /// Why the ranks cannot go on, if they cannot: the first error of the lowest rank.
+    pub fn error(&self) -> Option<&HostError> {
+        self.error.as_ref()
+    }
+
+    /// When each rank of this executor has ended its last operation, in picoseconds: 0 if it does nothing, none if it has not.
+    pub fn ends(&self) -> impl Iterator<Item = (u32, Option<u64>)> + '_ {
+        let of = |(&rank, state): (&u32, &Rank)| (rank, (state.open == 0).then_some(state.ended_at));
+        self.placed.ranks().iter().zip(&self.ranks).map(of)
+    }
+
+    /// What each rank of this executor has measured.
+    pub fn intervals(&self) -> impl Iterator<Item = (u32, &[Interval])> + '_ {
+        self.placed.ranks().iter().zip(&self.programs).map(|(&rank, program)| (rank, program.intervals()))
+    }
+
+    /// Searches of the queues of posted receives, and of unexpected messages.
+    pub fn searches(&self) -> [Searches; 2] {
+        self.matching.searches
+    }
+
+    /// Operations and messages that are held at present.
+    pub fn outstanding(&self) -> usize {
+        self.sends.len() + self.receives.len() + self.arrivals.len()
+    }
+
+    /// The most operations and messages that have been held, of each kind at a time of its own.
+    pub fn places(&self) -> usize {
+        self.sends.places() + self.receives.places() + self.arrivals.places()
+    }
+
+    /// What each rank of this executor waits for that waits, in ascending order.
+    pub fn waits(&self) -> Vec<(u32, Wait)> {
+        let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
+        let receives = unmet.map(|receive| {
+            let Label { source, tag } = receive.label;
+            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag })
+        });
+        let asking = self.sends.iter().filter(|send| send.asks);
+        let mut all: Vec<_> =
+            receives.chain(asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag }))).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Notes from now on when messages cross the network.
+    pub fn note_messages(&mut self) {
+        self.notes = Some(Default::default());
+    }
+
+    /// Messages that have been released to the network, and that have arrived; empty unless they are noted.
+    pub fn noted(&self) -> (&[Released], &[Completed]) {
+        self.notes.as_ref().map_or((&[], &[]), |notes| (&notes.0, &notes.1))
+    }
+}

@@ -1,0 +1,120 @@
+//! How many entries of a queue stand before one of them: a bit for each entry in the order of arrival, and a Fenwick tree over the
+//! words of bits, so that counting takes a time logarithmic in the length of the queue.
+
+/// Bits of a word.
+const WORD: u32 = 64;
+
+/// The order of a queue's entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    /// By position, whether an entry is there.
+    bits: Vec<u64>,
+    /// By word, from 1, the entries of those words that a node of the tree stands for.
+    tree: Vec<u32>,
+    /// The next position.
+    next: u32,
+    /// Entries there are.
+    len: u32,
+}
+
+impl Order {
+    /// The number of entries.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Adds an entry behind all others; returns its position. None if there is no room: then entries have to be given new positions.
+    #[inline]
+    pub fn push(&mut self) -> Option<u32> {
+        let position = self.next;
+        if position as usize >= self.bits.len() * WORD as usize {
+            return None;
+        }
+        self.next += 1;
+        self.len += 1;
+        self.bits[(position / WORD) as usize] |= 1 << (position % WORD);
+        self.add(position, 1);
+        Some(position)
+    }
+
+    /// Takes out an entry by its position.
+    #[inline]
+    pub fn remove(&mut self, position: u32) {
+        self.len -= 1;
+        self.bits[(position / WORD) as usize] &= !(1 << (position % WORD));
+        self.add(position, u32::MAX);
+    }
+
+    /// The number of entries before a position.
+    #[inline]
+    pub fn before(&self, position: u32) -> u32 {
+        let word = position / WORD;
+        let below = self.bits[word as usize] & ((1 << (position % WORD)) - 1);
+        let (mut count, mut node) = (below.count_ones(), word);
+        while node > 0 {
+            count += self.tree[node as usize - 1];
+            node &= node - 1;
+        }
+        count
+    }
+
+    /// Gives all entries new positions, from 0, with room for as many more at least.
+    pub fn renumber(&mut self) {
+        let words = (2 * self.len / WORD + 1).next_power_of_two();
+        self.bits.clear();
+        self.bits.resize(words as usize, 0);
+        self.tree.clear();
+        self.tree.resize(words as usize, 0);
+        self.next = 0;
+        for position in 0..std::mem::take(&mut self.len) {
+            self.bits[(position / WORD) as usize] |= 1 << (position % WORD);
+            self.add(position, 1);
+            self.next += 1;
+            self.len += 1;
+        }
+    }
+
+    /// Adds to the count of a position's word, modulo 2^32.
+    #[inline]
+    fn add(&mut self, position: u32, difference: u32) {
+        let mut node = position / WORD + 1;
+        while node as usize <= self.tree.len() {
+            let count = &mut self.tree[node as usize - 1];
+            *count = count.wrapping_add(difference);
+            node += node & node.wrapping_neg();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn entries_before_one_are_counted(removals in prop::collection::vec(any::<prop::sample::Index>(), 0..600)) {
+            // Would catch a count that leaves out words of bits, keeps what has been removed, or is lost with new positions.
+            let (mut order, mut entries) = (Order::default(), Vec::<u32>::new());
+            let mut removals = removals.into_iter();
+            while let Some(removal) = removals.next() {
+                for _ in 0..removal.index(5) {
+                    let position = order.push().unwrap_or_else(|| {
+                        order.renumber();
+                        entries = (0..entries.len() as u32).collect();
+                        order.push().unwrap()
+                    });
+                    entries.push(position);
+                }
+                if let (Some(removal), false) = (removals.next(), entries.is_empty()) {
+                    let place = removal.index(entries.len());
+                    prop_assert_eq!(order.before(entries[place]), place as u32);
+                    order.remove(entries.remove(place));
+                }
+                prop_assert_eq!(order.len(), entries.len() as u32);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What is known of the ranks of an executor while they run, and why they may not go on.
+
+use workload::program::ProgramError;
+
+/// Why the ranks of an executor cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// A rank whose program cannot go on.
+    #[error("rank {rank}: {error}")]
+    Program {
+        /// The rank.
+        rank: u32,
+        /// Why.
+        error: ProgramError,
+    },
+    /// A message that is larger than the receive that it has met.
+    #[error(
+        "rank {rank} receives at most {received} bytes from rank {source_rank} under tag {tag}, which sends {sent}"
+    )]
+    Truncated {
+        /// The rank that receives.
+        rank: u32,
+        /// The rank that sends.
+        source_rank: u32,
+        /// The tag.
+        tag: u32,
+        /// Bytes sent.
+        sent: u64,
+        /// Bytes that there is room for.
+        received: u64,
+    },
+    /// A rank that does not exist.
+    #[error("rank {rank} names rank {other}: there are {ranks} ranks")]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// The rank that it names.
+        other: u32,
+        /// How many there are.
+        ranks: u32,
+    },
+}
+
+impl HostError {
+    /// The rank that cannot go on: of several errors, that of the lowest rank is reported.
+    pub fn rank(&self) -> u32 {
+        match self {
+            Self::Program { rank, .. } | Self::Truncated { rank, .. } | Self::NoSuchRank { rank, .. } => *rank,
+        }
+    }
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// A message.
+    Message {
+        /// From a rank, or from any.
+        from: Option<u32>,
+        /// Under a tag, or under any.
+        tag: Option<u32>,
+    },
+    /// The answer to a message that waits for its receiver.
+    Answer {
+        /// The rank that it is for.
+        to: u32,
+        /// Its tag.
+        tag: u32,
+    },
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (rank, tag) = match self {
+            Self::Message { from: Some(rank), tag } => (format!("a message from rank {rank}"), *tag),
+            Self::Message { from: None, tag } => ("a message from any rank".to_owned(), *tag),
+            Self::Answer { to, tag } => (format!("rank {to} to receive its message"), Some(*tag)),
+        };
+        match tag {
+            Some(tag) => write!(f, "{rank} under tag {tag}"),
+            None => write!(f, "{rank} under any tag"),
+        }
+    }
+}
+
+/// A message whose data have been released to the network, as its sender knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Released {
+    /// The rank that sends it.
+    pub source: u32,
+    /// How many operations that rank had started before it.
+    pub number: u32,
+    /// When, in ticks.
+    pub at: u64,
+    /// The rank that it is for.
+    pub to: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// A message of which the last byte has arrived, as its receiver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Completed {
+    /// The rank that sends it.
+    pub source: u32,
+    /// How many operations that rank had started before it.
+    pub number: u32,
+    /// When, in ticks.
+    pub at: u64,
+}
+
+/// How far the ranks of an executor are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Ranks that have not ended.
+    pub open: u64,
+    /// Operations that have ended.
+    pub ended: u64,
+    /// Packets given to the network, less those that have come from it: of all executors together, packets in the network.
+    pub packets: i64,
+    /// Whether anything happens here by itself, or waits to be sent.
+    pub is_busy: bool,
+}
+
+impl Progress {
+    /// Adds that of other ranks.
+    pub fn add(&mut self, other: &Self) {
+        self.open += other.open;
+        self.ended += other.ended;
+        self.packets += other.packets;
+        self.is_busy |= other.is_busy;
+    }
+
+    /// Whether ranks wait and nothing will ever come.
+    pub fn stands_still(&self) -> bool {
+        self.open > 0 && self.packets == 0 && !self.is_busy
+    }
+}

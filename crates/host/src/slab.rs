@@ -1,0 +1,71 @@
+//! What is outstanding, in places that are used again.
+
+/// Entries known by their places. A place that is freed is the next to be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Slab<T> {
+    /// Adds an entry; returns its place.
+    #[inline]
+    pub fn insert(&mut self, entry: T) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = entry;
+                place
+            }
+            None => {
+                self.places.push(entry);
+                (self.places.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Takes out the entry at a place.
+    #[inline]
+    pub fn remove(&mut self, place: u32) -> T {
+        self.free.push(place);
+        self.places[place as usize]
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// The most entries that there have been.
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The entries, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let mut is_free = vec![false; self.places.len()];
+        self.free.iter().for_each(|&place| is_free[place as usize] = true);
+        self.places.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(entry, _)| entry)
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, place: u32) -> &T {
+        &self.places[place as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, place: u32) -> &mut T {
+        &mut self.places[place as usize]
+    }
+}

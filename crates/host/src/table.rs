@@ -1,0 +1,56 @@
+//! Tables from a key to a small value: flat, and never walked through, so that the order of entries in memory is of no
+//! consequence.
+
+use hashbrown::HashTable;
+
+/// What a table finds its entries by.
+pub(crate) trait Key: Copy + Eq {
+    /// Two words that are different for different keys.
+    fn words(self) -> (u64, u64);
+}
+
+impl Key for u64 {
+    fn words(self) -> (u64, u64) {
+        (self, 0)
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<K, V>(HashTable<(K, V)>);
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self(HashTable::new())
+    }
+}
+
+/// The upper and lower half of a product of two words, folded.
+fn hash(key: impl Key) -> u64 {
+    let (one, other) = key.words();
+    let product = u128::from(one ^ 0x9e37_79b9_7f4a_7c15) * u128::from(other ^ 0xd1b5_4a32_d192_ed03);
+    (product >> 64) as u64 ^ product as u64
+}
+
+impl<K: Key, V: Copy> Table<K, V> {
+    /// The value of a key.
+    #[inline]
+    pub fn get(&self, key: K) -> Option<V> {
+        self.0.find(hash(key), |entry| entry.0 == key).map(|entry| entry.1)
+    }
+
+    /// The value of a key, which it gets if it has none.
+    #[inline]
+    pub fn get_or_insert(&mut self, key: K, value: V) -> &mut V {
+        let entry = self.0.entry(hash(key), |entry| entry.0 == key, |entry| hash(entry.0));
+        &mut entry.or_insert((key, value)).into_mut().1
+    }
+
+    /// Takes out a key that is there.
+    #[inline]
+    pub fn remove(&mut self, key: K) {
+        if let Ok(entry) = self.0.find_entry(hash(key), |entry| entry.0 == key) {
+            entry.remove();
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The executor: times, matching and what it holds.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod matching;
+mod times;
+mod world;

@@ -1,0 +1,184 @@
+//! A network that delivers every packet after a fixed time, for executors, over one partition or several.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use host::{Envelope, Executor, HostContext, NicParams, RankPlacement};
+use workload::program::{Ended, Matched, Messages, Op, ProgramError, Programs, RankProgram};
+
+pub const TRANSIT: u64 = 1000;
+
+/// A packet under way: the node that it is for, its flow, when it was generated, and its mark.
+type Packet = (u32, u32, u64, u32);
+
+/// What one executor has asked for.
+#[derive(Default)]
+struct Requests {
+    alarms: Vec<u64>,
+    woken: Vec<u32>,
+    announced: Vec<(u32, Envelope)>,
+}
+
+impl HostContext for Requests {
+    fn wake(&mut self, node: u32) {
+        self.woken.push(node);
+    }
+
+    fn alarm(&mut self, at: u64) {
+        self.alarms.push(at);
+    }
+
+    fn announce(&mut self, node: u32, envelope: Envelope) {
+        self.announced.push((node, envelope));
+    }
+}
+
+/// Executors, and what is to happen to them, by time in ticks.
+pub struct World {
+    pub executors: Vec<Executor>,
+    executor_of: Arc<[u16]>,
+    interface: NicParams,
+    alarms: BTreeMap<u64, Vec<u16>>,
+    arrivals: BTreeMap<u64, Vec<Packet>>,
+    announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
+    /// The time that a packet of a rank takes beyond `TRANSIT`, given when it was generated.
+    pub delay: fn(u32, u64) -> u64,
+    pub now: u64,
+}
+
+impl World {
+    /// Ranks on nodes, divided over so many executors.
+    pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, node_of: &[u32], parts: u32) -> Self {
+        let nodes = node_of.iter().max().map_or(0, |node| node + 1);
+        let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
+        let number_of: Arc<[u32]> = (0..nodes).map(|node| node / parts).collect();
+        let executor = |part: u32| {
+            let count = (part..nodes).step_by(parts as usize).count();
+            let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
+            let placed = RankPlacement::new(node_of.into(), places, part as u16, count);
+            Executor::new(programs, interface, placed)
+        };
+        Self {
+            executors: (0..parts).map(executor).collect(),
+            executor_of: Arc::clone(&executor_of),
+            interface,
+            alarms: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            announced: BTreeMap::new(),
+            delay: |_, _| 0,
+            now: 0,
+        }
+    }
+
+    /// Runs until nothing happens any more.
+    pub fn run(&mut self) {
+        for part in 0..self.executors.len() {
+            self.call(part, |executor, requests| executor.begin(0, requests));
+        }
+        let next = |world: &Self| {
+            let times = [world.alarms.keys().next(), world.arrivals.keys().next(), world.announced.keys().next()];
+            times.into_iter().flatten().min().copied()
+        };
+        while let Some(now) = next(self) {
+            self.now = now;
+            for (node, envelope) in self.announced.remove(&now).unwrap_or_default() {
+                self.executors[usize::from(self.executor_of[node as usize])].announced(envelope);
+            }
+            let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
+            // In an order that does not depend on the division, as the fabric does.
+            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, _)| (node, flow_id >> 2, generated_at));
+            for (node, flow_id, _, mark) in arrived {
+                let part = usize::from(self.executor_of[node as usize]);
+                self.call(part, |executor, requests| executor.arrived((flow_id, mark), now, requests));
+            }
+            for part in self.alarms.remove(&now).unwrap_or_default() {
+                self.call(usize::from(part), |executor, requests| executor.alarm(now, requests));
+            }
+        }
+    }
+
+    /// Calls an executor, and does what it asks for.
+    fn call(&mut self, part: usize, call: impl FnOnce(&mut Executor, &mut Requests)) {
+        let mut requests = Requests::default();
+        call(&mut self.executors[part], &mut requests);
+        for at in requests.alarms {
+            assert!(at > self.now, "an alarm for the past");
+            self.alarms.entry(at).or_default().push(part as u16);
+        }
+        for announced in requests.announced {
+            self.announced.entry(self.now + TRANSIT / 2).or_default().push(announced);
+        }
+        for node in requests.woken {
+            while let Some(packet) = self.executors[part].next(node as usize) {
+                assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
+                let at = self.now + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
+                let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark);
+                self.arrivals.entry(at).or_default().push(packet);
+            }
+        }
+    }
+}
+
+/// An operation of a rank that has started or ended: whether it has ended, its number in the program, when, and its message.
+pub type Happened = (bool, u32, u64, Option<Matched>);
+
+/// By rank, what has happened.
+pub type Notes = Arc<Mutex<BTreeMap<u32, Vec<Happened>>>>;
+
+/// Programs that note when their operations start and end.
+#[derive(Debug)]
+pub struct Noted {
+    pub inner: Arc<dyn Programs>,
+    pub notes: Notes,
+}
+
+#[derive(Debug)]
+struct NotedRank {
+    rank: u32,
+    inner: Box<dyn RankProgram>,
+    notes: Notes,
+}
+
+impl NotedRank {
+    fn note(&self, happened: Happened) {
+        self.notes.lock().unwrap().entry(self.rank).or_default().push(happened);
+    }
+
+    fn note_starts(&self, starts: &[Op], at: u64) {
+        starts.iter().for_each(|op| self.note((false, op.id, at, None)));
+    }
+}
+
+impl RankProgram for NotedRank {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        self.inner.begin(now, starts)?;
+        self.note_starts(starts, now);
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        self.note((true, ended.id, ended.at, ended.matched));
+        self.inner.ended(ended, starts)?;
+        self.note_starts(starts, ended.at);
+        Ok(())
+    }
+}
+
+impl Programs for Noted {
+    fn ranks(&self) -> u32 {
+        self.inner.ranks()
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let inner = Arc::clone(&self.inner).rank(rank);
+        Box::new(NotedRank { rank, inner, notes: Arc::clone(&self.notes) })
+    }
+
+    fn operations(&self) -> u64 {
+        self.inner.operations()
+    }
+
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        self.inner.each_message(visit);
+    }
+}

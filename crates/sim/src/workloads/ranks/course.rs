@@ -1,0 +1,243 @@
+//! One run of ranks.
+
+use std::sync::Arc;
+
+use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released};
+use units::TaskId;
+use workload::program::Interval;
+
+use super::described::Ranks;
+use super::measured::Measured;
+use crate::machine::Machine;
+use crate::messages::Arrived;
+use crate::results::{ClosedResult, PointResult};
+use crate::run::outcome::RunError;
+use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
+use crate::workloads::closed::{self, Counted, Ending};
+use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
+
+/// Waiting ranks that an error names.
+const MOST_NAMED: usize = 8;
+
+/// One run of ranks.
+pub(super) struct RanksCourse {
+    ranks: Ranks,
+    setting: Setting,
+    counted: Counted,
+    /// By rank, its node.
+    node_of: Arc<[u32]>,
+    progress: Progress,
+    ended: Ends,
+    /// When the run ends in any case, in ticks.
+    longest: u64,
+    now: u64,
+}
+
+/// What the executors of a run knew at its end.
+#[derive(Debug, Default)]
+struct Ends {
+    /// By rank, when its last operation has ended, in picoseconds: 0 if it does nothing, none if it has not ended.
+    ranks: Vec<Option<u64>>,
+    /// What ranks have measured, in ascending order of ranks.
+    intervals: Vec<Interval>,
+}
+
+impl Ends {
+    /// When the last rank ended, if all have.
+    fn last(&self) -> Option<u64> {
+        self.ranks.iter().copied().collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+}
+
+impl RanksCourse {
+    /// A run that is about to begin.
+    pub fn new(ranks: &Ranks, setting: &Setting) -> Self {
+        let count = ranks.programs.ranks();
+        Self {
+            longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
+            node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
+            setting: setting.clone(),
+            counted: Counted::new(setting, ranks.packet),
+            progress: Progress { open: u64::from(count), ..Progress::default() },
+            ended: Ends::default(),
+            ranks: ranks.clone(),
+            now: 0,
+        }
+    }
+
+    /// Shows every executor.
+    fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
+        machine.visit_traffic(&mut |traffic| {
+            if let Some(ranks) = traffic.scheduled(self.setting.job) {
+                visit(ranks.executor());
+            }
+        });
+    }
+
+    fn poll(&mut self, now: u64, machine: &dyn Machine) {
+        let mut progress = Progress::default();
+        self.each_executor(machine, &mut |executor| progress.add(&executor.progress()));
+        (self.progress, self.now) = (progress, now);
+    }
+
+    /// The network interface of every rank.
+    fn interface(&self) -> NicParams {
+        let (Ranks { packet, nic, .. }, network) = (&self.ranks, &self.setting.network);
+        NicParams {
+            send_overhead: nic.send_overhead.0,
+            receive_overhead: nic.receive_overhead.0,
+            eager_limit: nic.eager_limit.map(|limit| limit.0),
+            control: nic.control().0.min(u64::from(*packet)) as u32,
+            packet: *packet,
+            pace: network.slot(self.ranks.packets()),
+            tick: network.plan.tick().0,
+        }
+    }
+
+    /// Measures the messages that have arrived: from when their data were released to the network.
+    fn record_messages(&mut self, machine: &dyn Machine) {
+        let (mut released, mut completed) = (Vec::new(), Vec::new());
+        self.each_executor(machine, &mut |executor| {
+            let noted = executor.noted();
+            released.extend_from_slice(noted.0);
+            completed.extend_from_slice(noted.1);
+        });
+        let Some(messages) = &mut self.counted.messages else { return };
+        released.sort_unstable();
+        completed.sort_unstable();
+        let node = |rank: u32| self.ranks.placement.node(TaskId(rank));
+        let units = self.setting.network.plan.units_per_tick();
+        let key = |message: &Released| (message.source, message.number);
+        for Completed { source, number, at } in completed {
+            // What has arrived has been released.
+            let Ok(sent) = released.binary_search_by_key(&(source, number), key) else { continue };
+            let Released { to, bytes, at: begin, .. } = released[sent];
+            let latency = (at - begin).saturating_mul(units);
+            messages.record(Arrived { from: node(source), to: node(to), bytes: bytes.max(1), latency });
+        }
+    }
+
+    /// When a run that has ended did so, in the machine's ticks.
+    fn last_tick(&self) -> u64 {
+        let tick = self.setting.network.plan.tick().0;
+        match self.ended.last() {
+            Some(last) if !self.setting.shared => last.div_ceil(tick),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Which rank waits for what.
+    fn standstill(&self, machine: &dyn Machine) -> RunError {
+        let mut waits = Vec::new();
+        self.each_executor(machine, &mut |executor| waits.extend(executor.waits()));
+        waits.sort_unstable();
+        let named = waits.iter().take(MOST_NAMED).map(|(rank, wait)| format!("rank {rank} waits for {wait}"));
+        let mut named: Vec<String> = named.collect();
+        if waits.len() > MOST_NAMED {
+            named.push(format!("and {} more wait", waits.len() - MOST_NAMED));
+        }
+        RunError::Standstill { at_ns: self.setting.network.picoseconds(self.now) / 1000, waits: named.join("; ") }
+    }
+}
+
+impl Course for RanksCourse {
+    fn traffic(&self, part: Part<'_>) -> JobTraffic {
+        let Setting { network, job, seed, span, .. } = &self.setting;
+        let division = part.division;
+        let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
+        let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
+        let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        if self.setting.measure.messages {
+            executor.note_messages();
+        }
+        let setting = RankSetting {
+            job: *job,
+            seed: *seed,
+            end: if self.setting.shared { span.end } else { u64::MAX },
+            routing: Arc::clone(&network.routing),
+            division: division.clone(),
+        };
+        JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes)))
+    }
+
+    fn begin(&mut self, machine: &mut dyn Machine) {
+        machine.measure_from(self.setting.job, 0);
+        self.poll(0, machine);
+    }
+
+    fn next_decision(&self, now: u64) -> u64 {
+        match self.setting.shared {
+            true => self.longest.max(now + 1).min(self.setting.end_of_batch(now)),
+            false => self.longest.min(now.saturating_add(self.setting.batch)),
+        }
+    }
+
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+        self.counted.counts.add(&counts.sum);
+        self.poll(now, machine);
+    }
+
+    fn state(&self) -> State {
+        if self.progress.open == 0 || self.now >= self.longest {
+            return State::Ended;
+        }
+        let operations = self.ranks.programs.operations().max(self.progress.ended + 1);
+        State::Running(self.progress.ended as f64 / operations as f64)
+    }
+
+    fn error(&self, machine: &dyn Machine) -> Option<RunError> {
+        let mut errors: Vec<HostError> = Vec::new();
+        self.each_executor(machine, &mut |executor| errors.extend(executor.error().cloned()));
+        match errors.into_iter().min_by_key(HostError::rank) {
+            Some(error) => Some(error.into()),
+            None => self.progress.stands_still().then(|| self.standstill(machine)),
+        }
+    }
+
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        let mut ended = Ends { ranks: vec![None; self.node_of.len()], intervals: Vec::new() };
+        let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
+        self.each_executor(machine, &mut |executor| {
+            executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
+            let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
+            measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
+        });
+        measured.sort_unstable_by_key(|&(rank, _)| rank);
+        ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
+        self.ended = ended;
+        self.record_messages(machine);
+        self.counted.series.extend(machine.samples(), self.setting.job, (0, self.last_tick()));
+        self.longest = self.longest.min(now.max(self.now));
+        self.counted.channels = machine.channel_bytes(self.setting.job);
+        self.counted.latency = machine.measured(self.setting.job).0;
+    }
+
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+        let Self { ranks, setting, counted, ended, longest, .. } = *self;
+        let network = &setting.network;
+        let start = network.picoseconds(if setting.shared { setting.span.start } else { 0 });
+        let last = ended.last();
+        let time = last.unwrap_or_else(|| network.picoseconds(longest)).saturating_sub(start);
+        let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
+        let Measured::Benchmark(pairs) = &ranks.measured;
+        let closed = ClosedResult {
+            time_ns: last.map(|_| ns(time)),
+            bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
+            per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
+            phases: Vec::new(),
+            application: None,
+            benchmark: Some(pairs.result(&ended.intervals)),
+        };
+        let weights = weights(&ranks, network.topology.nodes());
+        let ending = Ending {
+            time,
+            finished: last.is_some(),
+            rate: f64::from(ranks.packet) / network.slot(ranks.packets()) as f64,
+            weights: weights.iter().sum(),
+            senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
+            packet_hops: totals.packet_hops,
+            wall_s: totals.wall_s,
+        };
+        closed::result(&setting, &counted, &ending, closed)
+    }
+}

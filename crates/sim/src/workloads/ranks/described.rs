@@ -1,0 +1,21 @@
+//! Ranks and their programs, as data.
+
+use std::sync::Arc;
+
+use workload::program::Programs;
+use workload::{PlacedPattern, Placement};
+
+use super::measured::Measured;
+use crate::experiment::IdealNicSpec;
+
+/// Ranks that run programs, and what is measured of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    pub programs: Arc<dyn Programs>,
+    pub measured: Measured,
+    pub placement: Arc<Placement>,
+    pub pattern: Arc<PlacedPattern>,
+    /// Bytes of a packet.
+    pub packet: u32,
+    pub nic: IdealNicSpec,
+}

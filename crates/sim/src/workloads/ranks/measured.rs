@@ -1,0 +1,69 @@
+//! What is measured of ranks: by benchmarks of message latency, round trips.
+
+use std::sync::Arc;
+
+use workload::program::Interval;
+
+use crate::results::{BenchmarkResult, PairResult};
+
+/// What is measured of ranks besides the times at which they end.
+#[derive(Clone, Debug)]
+pub(crate) enum Measured {
+    /// The round trips of pairs.
+    Benchmark(Arc<BenchmarkPairs>),
+}
+
+/// The pairs of a benchmark.
+#[derive(Clone, Debug)]
+pub(crate) struct BenchmarkPairs {
+    /// Bytes of a message.
+    pub message_size: u64,
+    /// The two ranks, the one that begins first.
+    pub pairs: Vec<(u32, u32)>,
+    /// The channels that a message crosses.
+    pub channels: Vec<u32>,
+}
+
+impl BenchmarkPairs {
+    /// What has been measured, given the round trips by the number of their pair, in picoseconds.
+    pub fn result(&self, trips: &[Interval]) -> BenchmarkResult {
+        // Half a round trip, in nanoseconds.
+        let mut halves: Vec<Vec<f64>> = vec![Vec::new(); self.pairs.len()];
+        for trip in trips {
+            halves[trip.key as usize].push((trip.end - trip.start) as f64 / 2e3);
+        }
+        let all = self.pairs.iter().zip(&self.channels).zip(&halves);
+        let pairs: Vec<PairResult> =
+            all.map(|((&pair, &channels), halves)| pair_result(pair, channels, halves)).collect();
+        let apart = || pairs.iter().filter(|pair| pair.channels > 0);
+        let means: Vec<f64> = apart().filter_map(|pair| pair.time_mean_ns).collect();
+        let (least, most) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
+        let channels: Vec<f64> = apart().map(|pair| f64::from(pair.channels)).collect();
+        BenchmarkResult {
+            message_size_bytes: self.message_size,
+            message_time_mean_ns: mean(&means),
+            message_time_min_ns: least,
+            message_time_max_ns: most,
+            message_time_spread: least.zip(most).map(|(least, most)| (most - least) / least),
+            pair_channels_mean: mean(&channels).unwrap_or(0.0),
+            pairs,
+        }
+    }
+}
+
+/// What a pair of ranks measured, given half of each round trip that has ended, in nanoseconds.
+fn pair_result((rank, partner): (u32, u32), channels: u32, halves: &[f64]) -> PairResult {
+    PairResult {
+        rank,
+        partner,
+        channels,
+        messages: halves.len() as u32,
+        time_mean_ns: mean(halves),
+        time_min_ns: halves.iter().copied().reduce(f64::min),
+        time_max_ns: halves.iter().copied().reduce(f64::max),
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,127 @@
+//! The programs, as the experiment file names them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::fft::{Fft, FftSpec};
+use super::halo::{Halo, HaloSpec};
+use super::incast::{Incast, IncastSpec};
+use super::sweep::{Sweep, SweepSpec};
+use super::{Motif, MotifPrograms};
+use crate::PatternError;
+use crate::program::Programs;
+use crate::schedule::goal;
+
+/// A program of ranks, and its keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(rename = "Program")]
+pub enum ProgramSpec {
+    /// A schedule in the GOAL format of LogGOPSim.
+    Goal(GoalSpec),
+    /// Halo exchange on a two-dimensional grid of ranks.
+    #[serde(rename = "halo-2d")]
+    Halo2d(HaloSpec),
+    /// Halo exchange on a three-dimensional grid of ranks.
+    #[serde(rename = "halo-3d")]
+    Halo3d(HaloSpec),
+    /// Wavefronts through a two-dimensional grid of ranks, from each corner in turn.
+    Sweep(SweepSpec),
+    /// The transposes of a three-dimensional FFT: all ranks of a row exchange messages, then all of a column.
+    Fft(FftSpec),
+    /// All ranks send to one, which takes messages from any of them.
+    Incast(IncastSpec),
+}
+
+impl Default for ProgramSpec {
+    fn default() -> Self {
+        Self::Halo2d(HaloSpec::default())
+    }
+}
+
+/// Where a schedule is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoalSpec {
+    /// The file, relative to the experiment file.
+    pub file: PathBuf,
+}
+
+/// The most bytes of a file.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The largest message of a motif in bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// The longest calculation in picoseconds: a thousand seconds.
+const LONGEST: u64 = 1_000_000_000_000_000;
+
+impl ProgramSpec {
+    /// The program of so many ranks; of a file, as many as it has, and at most these. Paths start from `base`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, more ranks than there are, or keys that do not go together.
+    pub fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+        self.check_values()?;
+        let motif: Arc<dyn Motif> = match self {
+            Self::Goal(spec) => return spec.build(ranks, base),
+            Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
+            Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
+            Self::Sweep(spec) => Arc::new(Sweep::new(spec, ranks)?),
+            Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
+            Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
+        };
+        Ok(Arc::new(MotifPrograms { motif, ranks }))
+    }
+
+    /// Refuses messages and calculations that are too large.
+    fn check_values(&self) -> Result<(), PatternError> {
+        let (size, time) = match self {
+            Self::Goal(_) => return Ok(()),
+            Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
+            Self::Sweep(spec) => (spec.message_size, spec.compute.0),
+            Self::Fft(spec) => (spec.message_size, spec.compute.0),
+            Self::Incast(spec) => (spec.message_size, 0),
+        };
+        if !(1..=LARGEST).contains(&size.0) {
+            return Err(PatternError::new("message_size", format!("{size} is out of range: 1 B to 1 GiB are allowed")));
+        }
+        if time > LONGEST {
+            let message = format!("{} is too long: at most 1000 s are allowed", units::Time(time));
+            return Err(PatternError::new("compute", message));
+        }
+        Ok(())
+    }
+}
+
+impl GoalSpec {
+    fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+        let name = self.file.display();
+        let wrong = |message: String| PatternError::new("file", message);
+        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {error}"));
+        let file = std::fs::File::open(base.join(&self.file)).map_err(cannot)?;
+        let mut text = String::new();
+        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(wrong(format!("{name}: it is larger than 1 GiB")));
+        }
+        let schedule = goal::read(&text).map_err(|error| wrong(format!("{name}: {error}")))?;
+        if schedule.ranks() > ranks {
+            let message = format!("{name}: it has {} ranks, and there is room for {ranks}", schedule.ranks());
+            return Err(wrong(message));
+        }
+        if let Some(op) = (0..schedule.len() as u32).find(|&op| schedule.lanes(op) != (0, 0)) {
+            let (cpu, nic) = schedule.lanes(op);
+            let message = format!(
+                "{name}: rank {} uses cpu {cpu} and nic {nic}; ranks have one processor and one interface, number 0",
+                schedule.rank(op)
+            );
+            return Err(wrong(message));
+        }
+        Ok(Arc::new(schedule))
+    }
+}

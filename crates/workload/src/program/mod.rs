@@ -1,0 +1,164 @@
+//! Programs: what each rank of a parallel program does, generated while it runs.
+//!
+//! A program is asked for the operations of a rank as the operations before them end, so that only those that are outstanding
+//! need memory. What it answers may depend on the rank, on what has ended and on when that was, and on nothing else: the same
+//! run then has the same operations, whatever the number of threads.
+//!
+//! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
+//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them.
+
+mod script;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::schedule::ScheduleError;
+
+pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Sends a message. It ends when the message has been handed to the network interface; by rendezvous, when the receiver
+    /// has answered.
+    Send {
+        /// The rank that it is for; may be the rank that sends.
+        to: u32,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Its tag.
+        tag: u32,
+    },
+    /// Receives a message. It ends when all of the message has arrived.
+    Recv {
+        /// The rank that sends it; none for any.
+        from: Option<u32>,
+        /// The largest size in bytes that it takes.
+        bytes: u64,
+        /// The message's tag; none for any.
+        tag: Option<u32>,
+    },
+    /// Keeps the rank's processor busy, one calculation after the other.
+    Calc {
+        /// For how long, in picoseconds.
+        time: u64,
+    },
+}
+
+/// An operation of a rank that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What the program knows it by; need not be unique.
+    pub id: u32,
+    /// What it does.
+    pub action: Action,
+}
+
+/// The message that a receive has met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matched {
+    /// The rank that has sent it.
+    pub source: u32,
+    /// Its tag.
+    pub tag: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// An operation that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What the program knows it by.
+    pub id: u32,
+    /// When, in picoseconds.
+    pub at: u64,
+    /// Of a receive, the message.
+    pub matched: Option<Matched>,
+}
+
+/// A time that a program has measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// What has been measured, as the program numbers it.
+    pub key: u32,
+    /// When it began, in picoseconds.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+}
+
+/// Messages of one shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// The rank that sends them.
+    pub from: u32,
+    /// The rank that receives them.
+    pub to: u32,
+    /// The size of each in bytes.
+    pub bytes: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// Why a program cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// A rank that asks again and again whether something has ended, while no time passes.
+    #[error("it has tested {times} times at one instant: between tests that find nothing, time has to pass")]
+    Spins {
+        /// How often.
+        times: u32,
+    },
+    /// A rank that waits for a request that it has not made.
+    #[error("it waits for request {request}, and has made {made}")]
+    NoSuchRequest {
+        /// The request, from 0.
+        request: u32,
+        /// Requests made.
+        made: u32,
+    },
+    /// A rank that waits for any of its requests, and has none.
+    #[error("it waits for any of its requests, and none is outstanding")]
+    NothingToWaitFor,
+    /// A burst without operations, or of calculations.
+    #[error("a burst is of at least one send or receive")]
+    EmptyBurst,
+}
+
+/// What all ranks do.
+pub trait Programs: Debug + Send + Sync {
+    /// The number of ranks.
+    fn ranks(&self) -> u32;
+    /// What a rank does, before it begins.
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
+    /// The number of operations of all ranks, at most; to tell how far a run is.
+    fn operations(&self) -> u64;
+    /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
+    fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
+    /// message does), as far as that can be known beforehand.
+    ///
+    /// # Errors
+    /// An operation that waits in a cycle, or for one that does.
+    fn check_progress(&self, _eager_limit: Option<u64>) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+}
+
+/// What one rank does: the state of its program.
+pub trait RankProgram: Debug + Send {
+    /// Begins at a time in picoseconds: adds the operations that start then, in the order in which they start.
+    ///
+    /// # Errors
+    /// If the program cannot go on.
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError>;
+    /// An operation has ended: adds those that start then, in the order in which they start.
+    ///
+    /// # Errors
+    /// If the program cannot go on.
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError>;
+    /// What it has measured so far.
+    fn intervals(&self) -> &[Interval] {
+        &[]
+    }
+}

@@ -1,0 +1,314 @@
+//! Programs written as the calls of one rank after the other.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::{Action, Ended, Interval, Matched, Messages, Op, ProgramError, Programs, RankProgram};
+
+/// A request: the n-th send, receive or burst of a rank, from 0.
+pub type Request = u32;
+
+/// What a rank calls next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A send, a receive, or a calculation. The rank goes on at once after a send or a receive, which is its next request, and
+    /// when it has ended after a calculation.
+    Do(Action),
+    /// Sends or receives of one shape, which are one request.
+    Burst(Burst),
+    /// Waits until a request has ended.
+    Wait(Request),
+    /// Waits until all requests have ended.
+    WaitAll,
+    /// Waits until one of the requests that have not been waited for has ended; `Seen::request` is that request.
+    WaitAny,
+    /// The same without waiting: `Seen::request` is none if none has ended.
+    Test,
+    /// The rank calls nothing any more. What is outstanding goes on.
+    End,
+}
+
+/// Sends or receives of one shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// The first of them.
+    pub first: Action,
+    /// How many there are.
+    pub count: u32,
+    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
+    pub stride: u32,
+}
+
+/// What a rank sees when it is asked for its next call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// The time, in picoseconds.
+    pub now: u64,
+    /// The request that the last call has waited for or found.
+    pub request: Option<Request>,
+    /// If that is a receive, its message; of a burst, the last one.
+    pub matched: Option<Matched>,
+}
+
+/// What one rank calls.
+pub trait Script: Debug + Send {
+    /// The next call. Not asked again after `Step::End`.
+    fn next(&mut self, seen: &Seen) -> Step;
+    /// What it has measured so far.
+    fn intervals(&self) -> &[Interval] {
+        &[]
+    }
+}
+
+/// A program whose ranks are scripts, each made by a function of its rank.
+pub struct Scripts<F> {
+    ranks: u32,
+    operations: u64,
+    messages: Vec<Messages>,
+    make: F,
+}
+
+impl<F> Debug for Scripts<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scripts").field("ranks", &self.ranks).field("operations", &self.operations).finish()
+    }
+}
+
+impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Scripts<F> {
+    /// The program of so many ranks.
+    pub fn new(ranks: u32, make: F) -> Self {
+        Self { ranks, operations: 0, messages: Vec::new(), make }
+    }
+
+    /// The same, of which the messages are known.
+    #[must_use]
+    pub fn with_messages(mut self, messages: Vec<Messages>) -> Self {
+        // A message is a send and a receive.
+        self.operations = messages.iter().map(|messages| 2 * messages.count).sum();
+        self.messages = messages;
+        self
+    }
+}
+
+impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Programs for Scripts<F> {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        Box::new(ScriptedRank::new((self.make)(rank), self.ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        self.messages.iter().for_each(|&messages| visit(messages));
+    }
+}
+
+/// The operation number of a calculation, which is no request.
+const CALCULATION: u32 = u32::MAX;
+
+/// The most tests of a rank at one instant that find nothing.
+const MOST_TESTS: u32 = 1 << 16;
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blocked {
+    /// Nothing: it has not begun, or goes on.
+    No,
+    Calculation,
+    On(Request),
+    OnAll,
+    OnAny,
+    /// It has called `Step::End`.
+    Over,
+}
+
+/// A rank that runs a script.
+#[derive(Debug)]
+pub struct ScriptedRank<S> {
+    script: S,
+    ranks: u32,
+    blocked: Blocked,
+    seen: Seen,
+    /// By request from `first` on, the operations that have not ended.
+    left: VecDeque<u32>,
+    /// The first request that `left` has.
+    first: Request,
+    /// Operations of all requests that have not ended.
+    open: u64,
+    /// Requests that have ended and have not been waited for, in the order in which they ended.
+    done: VecDeque<(Request, Option<Matched>)>,
+    /// Tests at this instant that have found nothing.
+    tests: u32,
+}
+
+impl<S: Script> ScriptedRank<S> {
+    /// A rank, of so many, that has not begun.
+    pub fn new(script: S, ranks: u32) -> Self {
+        Self {
+            script,
+            ranks,
+            blocked: Blocked::No,
+            seen: Seen::default(),
+            left: VecDeque::new(),
+            first: 0,
+            open: 0,
+            done: VecDeque::new(),
+            tests: 0,
+        }
+    }
+
+    /// Calls until the rank waits; not again after an error.
+    fn go_on(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        let gone = self.call(starts);
+        if gone.is_err() {
+            self.blocked = Blocked::Over;
+        }
+        gone
+    }
+
+    fn call(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        while self.blocked == Blocked::No {
+            match self.script.next(&self.seen) {
+                Step::Do(Action::Calc { time }) => {
+                    starts.push(Op { id: CALCULATION, action: Action::Calc { time } });
+                    self.blocked = Blocked::Calculation;
+                }
+                Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
+                Step::Burst(burst) => self.request(burst, starts)?,
+                Step::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
+                Step::Wait(request) => {
+                    return Err(ProgramError::NoSuchRequest { request, made: self.made() });
+                }
+                Step::WaitAll => self.wait(Blocked::OnAll),
+                Step::WaitAny if self.done.is_empty() && self.open == 0 => return Err(ProgramError::NothingToWaitFor),
+                Step::WaitAny => self.wait(Blocked::OnAny),
+                Step::Test => self.test()?,
+                Step::End => self.blocked = Blocked::Over,
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests made so far.
+    fn made(&self) -> Request {
+        self.first + self.left.len() as u32
+    }
+
+    /// Makes a request.
+    fn request(&mut self, burst: Burst, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        if burst.count == 0 || matches!(burst.first, Action::Calc { .. }) {
+            return Err(ProgramError::EmptyBurst);
+        }
+        let id = self.made();
+        for number in 0..burst.count {
+            starts.push(Op { id, action: shifted(burst.first, (burst.stride, number), self.ranks) });
+        }
+        self.left.push_back(burst.count);
+        self.open += u64::from(burst.count);
+        Ok(())
+    }
+
+    /// Waits, unless what it waits for has ended.
+    fn wait(&mut self, blocked: Blocked) {
+        self.blocked = blocked;
+        self.wake();
+    }
+
+    /// Goes on if what it waits for has ended.
+    fn wake(&mut self) {
+        let place = match self.blocked {
+            Blocked::On(request) if self.has_ended(request) => self.done.iter().position(|done| done.0 == request),
+            Blocked::OnAll if self.open == 0 => {
+                self.done.clear();
+                None
+            }
+            Blocked::OnAny if !self.done.is_empty() => Some(0),
+            _ => return,
+        };
+        self.blocked = Blocked::No;
+        self.see(place);
+    }
+
+    /// Takes out a request that has ended.
+    fn see(&mut self, place: Option<usize>) {
+        let done = place.and_then(|place| self.done.remove(place));
+        self.seen.request = done.map(|done| done.0);
+        self.seen.matched = done.and_then(|done| done.1);
+    }
+
+    fn test(&mut self) -> Result<(), ProgramError> {
+        self.tests = if self.done.is_empty() { self.tests + 1 } else { 0 };
+        if self.tests > MOST_TESTS {
+            return Err(ProgramError::Spins { times: self.tests });
+        }
+        self.see((!self.done.is_empty()).then_some(0));
+        Ok(())
+    }
+
+    /// Whether a request that has been made has ended.
+    fn has_ended(&self, request: Request) -> bool {
+        request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
+    }
+
+    /// An operation of a request has ended.
+    fn operation_ended(&mut self, request: Request, matched: Option<Matched>) {
+        let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
+            debug_assert!(false, "an operation of a request that has ended");
+            return;
+        };
+        *left -= 1;
+        self.open -= 1;
+        if *left == 0 {
+            self.done.push_back((request, matched));
+        }
+        while self.left.front() == Some(&0) {
+            self.left.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+/// The n-th operation of a burst.
+fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
+    let shift = |rank: u32| match stride {
+        0 => rank,
+        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+    };
+    match first {
+        Action::Send { to, bytes, tag } => Action::Send { to: shift(to), bytes, tag },
+        Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(shift), bytes, tag },
+        Action::Calc { .. } => first,
+    }
+}
+
+impl<S: Script> RankProgram for ScriptedRank<S> {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        self.seen.now = now;
+        self.go_on(starts)
+    }
+
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        if ended.at > self.seen.now {
+            self.tests = 0;
+        }
+        self.seen.now = ended.at;
+        if ended.id == CALCULATION {
+            self.blocked = Blocked::No;
+            self.see(None);
+        } else {
+            self.operation_ended(ended.id, ended.matched);
+            self.wake();
+        }
+        self.go_on(starts)
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        self.script.intervals()
+    }
+}

@@ -1,0 +1,192 @@
+//! Programs: GOAL text, and the messages of motifs.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use workload::motifs::{FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec};
+use workload::program::{Action, Ended, Matched, Programs};
+use workload::schedule::{ScheduleBuilder, goal};
+
+#[test]
+fn a_goal_text_is_read_as_it_is_meant() {
+    // Would catch nanoseconds taken for picoseconds, a label of another rank, and a comment that is read.
+    let text = "num_ranks 2 // two\nrank 0 {\nl1: calc 100 cpu 0\nl2 requires l1 /* the label\ncomes later */\n\
+                l2: send 8b to 1 tag 3 cpu 0 nic 0\n}\nrank 1 { l1: recv 10b from any tag any\n l2: calc 1.25\n l2 irequires l1 }";
+    let mut builder = ScheduleBuilder::new(2);
+    let (calc, send) = (builder.calc(0, 100_000), builder.send(0, 1, 8, 3));
+    builder.requires(send, calc);
+    let (recv, beside) = (builder.recv_any(1, None, 10, None), builder.calc(1, 1250));
+    builder.irequires(beside, recv);
+    assert_eq!(goal::read(text).unwrap(), builder.build().unwrap());
+}
+
+#[test]
+fn what_is_wrong_with_a_goal_text_has_its_line() {
+    // Would catch a panic, a line that is skipped in silence, and an error without a place.
+    let cases = [
+        ("", "line 1: there is no `num_ranks`"),
+        ("rank 0 {\n}", "line 1: `num_ranks` has to come first"),
+        ("num_ranks 0", "line 1: 0 ranks: 1 to 16777216 are allowed"),
+        ("num_ranks 2\nrank 2 {\n}", "line 2: there is no rank 2: 0 to 1 are allowed"),
+        ("num_ranks 2\nrank 0 {\nl1: send 8 to 1 tag 0\n}", "line 3: `8` is not a size: bytes are written as `8b`"),
+        ("num_ranks 2\nrank 0 {\nl1: send 8b to 5 tag 0\n}", "line 3: there is no rank 5: 0 to 1 are allowed"),
+        ("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag any\n}", "line 3: `tag any` is for receives"),
+        (
+            "num_ranks 1\nrank 0 {\nl1: calc 0.1234\n}",
+            "line 3: `0.1234` is not a time in nanoseconds, of three decimals at most",
+        ),
+        ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 2\n}", "line 4: label `l1` comes twice in rank 0"),
+        ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1 requires l2\n}", "line 5: rank 0 has no label `l2`"),
+        ("num_ranks 1\nrank 0 {\nl1: calc 1", "line 3: the last rank has no closing `}`"),
+    ];
+    for (text, message) in cases {
+        assert_eq!(goal::read(text).unwrap_err().to_string(), message, "{text}");
+    }
+    let unmatched = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 0\n}";
+    assert!(goal::read(unmatched).unwrap_err().to_string().contains("receives 0"));
+    assert!(goal::read("num_ranks 1\nrank 0 {\nfly 3\n}").unwrap_err().to_string().starts_with("line 3: `fly 3`: "));
+}
+
+proptest! {
+    #[test]
+    fn a_schedule_that_is_written_is_read_again(
+        messages in prop::collection::vec((0_u32..3, 0_u32..3, 0_u32..4, 0_u64..9000, any::<bool>()), 0..12),
+        lanes in prop::collection::vec((0_u8..3, 0_u8..3), 3),
+    ) {
+        // Would catch an operation, a requirement, a processor or an interface that is not written, or is read differently.
+        let mut builder = ScheduleBuilder::new(3);
+        let mut last = [None; 3];
+        for (from, to, tag, size, starts) in messages {
+            let pair = [(from, builder.send(from, to, size, tag)), (to, builder.recv(to, from, size, tag))];
+            let calc = (from, builder.calc(from, size));
+            for (rank, op) in [pair[0], calc, pair[1]] {
+                builder.on(op, lanes[rank as usize].0, if op == calc.1 { 0 } else { lanes[rank as usize].1 });
+                if let Some(before) = last[rank as usize].replace(op) {
+                    if starts { builder.irequires(op, before) } else { builder.requires(op, before) }
+                }
+            }
+        }
+        if let Ok(schedule) = builder.build() {
+            prop_assert_eq!(goal::read(&goal::write(&schedule)).unwrap(), schedule);
+        }
+    }
+}
+
+fn build(spec: &ProgramSpec, ranks: u32) -> Arc<dyn Programs> {
+    spec.build(ranks, Path::new(".")).unwrap()
+}
+
+/// By sender and receiver, the messages that a program says it has.
+fn said(programs: &dyn Programs) -> BTreeMap<(u32, u32), u64> {
+    let mut pairs = BTreeMap::new();
+    programs.each_message(&mut |messages| *pairs.entry((messages.from, messages.to)).or_default() += messages.count);
+    pairs
+}
+
+/// The same as its ranks send them, where a message is there as soon as it is sent; and operations that never end.
+fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize) {
+    let mut ranks: Vec<_> = (0..programs.ranks()).map(|rank| Arc::clone(programs).rank(rank)).collect();
+    let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
+    // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
+    let mut receives: Vec<(u32, u32, Option<u32>, Option<u32>)> = Vec::new();
+    let mut messages: Vec<(u32, u32, u32)> = Vec::new();
+    for (rank, program) in (0..).zip(&mut ranks) {
+        program.begin(0, &mut starts).unwrap();
+        open.extend(starts.drain(..).map(|op| (rank, op)));
+    }
+    let mut left = 0;
+    while !open.is_empty() {
+        let (rank, op) = open.remove(0);
+        let mut ended = Vec::new();
+        match op.action {
+            Action::Calc { .. } => ended.push((rank, op.id, None)),
+            Action::Send { to, tag, .. } => {
+                *pairs.entry((rank, to)).or_default() += 1;
+                ended.push((rank, op.id, None));
+                messages.push((rank, to, tag));
+                left += 1;
+            }
+            Action::Recv { from, tag, .. } => receives.push((rank, op.id, from, tag)),
+        }
+        while let Some((receive, message)) = receives.iter().enumerate().find_map(|(receive, own)| {
+            let fits = |message: &(u32, u32, u32)| {
+                message.1 == own.0
+                    && own.2.is_none_or(|from| from == message.0)
+                    && own.3.is_none_or(|tag| tag == message.2)
+            };
+            Some((receive, messages.iter().position(fits)?))
+        }) {
+            let (rank, id, ..) = receives.remove(receive);
+            let (source, _, tag) = messages.remove(message);
+            ended.push((rank, id, Some(Matched { source, tag, bytes: 1 })));
+            left -= 1;
+        }
+        for (rank, id, matched) in ended {
+            ranks[rank as usize].ended(&Ended { id, at: 0, matched }, &mut starts).unwrap();
+            open.extend(starts.drain(..).map(|op| (rank, op)));
+        }
+    }
+    (pairs, left + receives.len())
+}
+
+#[test]
+fn motifs_send_what_they_say_and_end() {
+    // Would catch a message without a receive, one that is not counted, and a rank that waits for ever.
+    let halo = HaloSpec { iterations: 3, ..HaloSpec::default() };
+    let open = HaloSpec { periodic: false, dims: Some(vec![3, 1, 2]), ..halo.clone() };
+    let cases = [
+        (ProgramSpec::Halo2d(halo.clone()), 12),
+        (ProgramSpec::Halo2d(HaloSpec { dims: Some(vec![2, 2]), ..halo.clone() }), 4),
+        (ProgramSpec::Halo3d(halo), 24),
+        (ProgramSpec::Halo3d(open), 6),
+        (ProgramSpec::Sweep(SweepSpec { blocks: 2, ..SweepSpec::default() }), 12),
+        (ProgramSpec::Fft(FftSpec { iterations: 2, ..FftSpec::default() }), 12),
+        (ProgramSpec::Incast(IncastSpec { root: 2, messages: 3, ..IncastSpec::default() }), 5),
+    ];
+    for (spec, ranks) in cases {
+        let programs = build(&spec, ranks);
+        let (pairs, left) = sent(&programs);
+        assert_eq!((pairs, left), (said(&*programs), 0), "{spec:?}");
+    }
+}
+
+#[test]
+fn motifs_have_the_messages_of_their_grids() {
+    // Would catch neighbours in a wrong dimension, an edge that is crossed, and a row for a column.
+    let halo = |periodic| HaloSpec { dims: Some(vec![3, 4]), iterations: 1, periodic, ..HaloSpec::default() };
+    let of = |periodic| said(&*build(&ProgramSpec::Halo2d(halo(periodic)), 12));
+    assert_eq!(of(true).len(), 12 * 4);
+    assert!(of(true).contains_key(&(0, 9)) && of(true).contains_key(&(0, 2)));
+    assert_eq!(of(false).len(), 2 * (2 * 4 + 3 * 3));
+    let fft = FftSpec { dims: Some(vec![3, 4]), ..FftSpec::default() };
+    let fft = said(&*build(&ProgramSpec::Fft(fft), 12));
+    assert_eq!(fft.len(), 12 * (2 + 3));
+    assert!(fft.contains_key(&(0, 2)) && fft.contains_key(&(0, 9)) && !fft.contains_key(&(0, 4)));
+    // Four sweeps cross each of 2 * 4 + 3 * 3 edges twice in each direction.
+    let sweep = SweepSpec { dims: Some(vec![3, 4]), sweeps: 4, blocks: 5, ..SweepSpec::default() };
+    let sweep = said(&*build(&ProgramSpec::Sweep(sweep), 12));
+    assert_eq!(sweep.len(), 2 * (2 * 4 + 3 * 3));
+    assert!(sweep.values().all(|&count| count == 2 * 5));
+}
+
+#[test]
+fn programs_that_cannot_be_are_refused_at_their_key() {
+    // Would catch a panic, or a program of something else than what was asked for.
+    let halo = |dims: &[u32]| HaloSpec { dims: Some(dims.to_vec()), ..HaloSpec::default() };
+    let cases = [
+        (ProgramSpec::Halo2d(halo(&[3, 4])), 13, "dims"),
+        (ProgramSpec::Halo2d(halo(&[2, 2, 3])), 12, "dims"),
+        (ProgramSpec::Halo3d(halo(&[u32::MAX, u32::MAX, 2])), 12, "dims"),
+        (ProgramSpec::Incast(IncastSpec { root: 4, ..IncastSpec::default() }), 4, "root"),
+        (ProgramSpec::Incast(IncastSpec { messages: 1_000_000, ..IncastSpec::default() }), 100, "messages"),
+        (ProgramSpec::Incast(IncastSpec::default()), 1, "kind"),
+        (ProgramSpec::Goal(workload::motifs::GoalSpec { file: "absent.goal".into() }), 4, "file"),
+    ];
+    for (spec, ranks, key) in cases {
+        let error = spec.build(ranks, Path::new(".")).unwrap_err();
+        assert_eq!(error.key, key, "{spec:?}");
+    }
+}
