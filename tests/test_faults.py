@@ -30,7 +30,7 @@ COMMAND = (sys.executable, "-m", "cutthrough.cli")
 #: How a line of progress starts: points that have finished, of all.
 PROGRESS = tuple(f"{place}/12 points" for place in range(13))
 #: Points of the sweep, and seconds after which a test gives up.
-POINTS, PATIENCE_S = 12, 120
+POINTS, PATIENCE_S = 12, 600
 
 
 @pytest.fixture(scope="module")
