@@ -254,13 +254,18 @@ def test_what_cannot_be_written_is_one_line(
     for command in (
         ["plot", "whole", "--out", "file/out"],
         ["analyze", small, "--out", "file/out"],
-        ["report", "whole", "--out", "file/out/report.html"],
         ["merge", "whole", "--out", "file/out"],
-        ["map", "-g", "stencil:2x2", "-m", "torus:2x2", "--plots", "file/out"],
+        ["map", "-g", "stencil:2x2", "-m", "torus:2x2", "--pictures", "file/out"],
     ):
         ran = cutthrough(*command)
         assert ran.status == 1, command
         assert ran.err.splitlines()[-1].startswith("error: cannot write"), command
+    # A file is not given a folder of its own.
+    ran = cutthrough("report", "whole", "--out", "file/out/report.html")
+    assert (ran.status, ran.err) == (
+        2,
+        "error: --out: file/out/report.html cannot be written: there is no folder file/out\n",
+    )
 
 
 #: Commands that write files of what has been run, or of nothing that has; of each, what writes to a folder `out`.
