@@ -518,8 +518,8 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series` or
-        `starvation`.
+        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `starvation`
+        or `not-monotone`.
         """
         value: str = self["kind"]
         return value

@@ -165,7 +165,7 @@ fn depths(random: &mut Random, packet: u64, classes: &[&str]) -> String {
             table.push(format!("{class} = {}", depth(random, packet, 4)));
         }
     }
-    format!("{{ {} }}", table.join(", "))
+    if table.is_empty() { first } else { format!("{{ {} }}", table.join(", ")) }
 }
 
 fn router(random: &mut Random, units: &Units, packet: u64, classes: &[&str]) -> String {
