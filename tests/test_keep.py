@@ -51,6 +51,16 @@ def kept(directory: Path) -> set[str]:
     return {path.stem for path in (directory / "points").glob("*.json")} - {"run"}
 
 
+def test_a_refused_run_leaves_no_folder(cutthrough: Callable[..., Any], sweep: Path, tmp_path: Path) -> None:
+    """Catches the lock of a run refused before its first point, and a user's folder that is removed with it."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    shift = ["--set", "workload.pattern={kind='shift', offset=4}", "--set", "topology.k=2", "--set", "topology.n=2"]
+    for out in (tmp_path / "new", mine):
+        assert cutthrough("run", sweep, *shift, "--out", out).status == 2
+    assert (list(mine.iterdir()), (tmp_path / "new").exists()) == ([], False)
+
+
 def test_the_same_command_goes_on(cutthrough: Callable[..., Any], sweep: Path, tmp_path: Path) -> None:
     """Catches points that are run again, or resumed results that differ from those of one run."""
     whole = cutthrough("run", sweep, "--out", tmp_path / "whole")

@@ -33,8 +33,8 @@ PlotsOption = Annotated[
     Plots,
     typer.Option(
         "--plots",
-        help="Plots of what matters most (main: curves, the hottest point, the mapping that is kept), of every line of "
-        "the curves, point and mapping (all), or none.",
+        help="What is drawn: curves and channels of the hottest point, or the mapping that is kept (main); channels of "
+        "the hottest point of every line of the curves, every point of analyze, every mapping (all); or none.",
     ),
 ]
 
