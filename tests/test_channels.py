@@ -316,6 +316,19 @@ def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> No
     assert f"{hottest['name']}, {hottest['part']}" in texts
 
 
+def test_the_chart_of_the_hottest_channels_is_their_table(tapered: str) -> None:
+    """Catches an order by what is exact: channels that are less used than others, under the heading of the hottest."""
+    machine = Machine.of(_core.Topology(tapered, "."))
+    used = np.arange(int(machine.number.max()) + 1) / 100
+    loads = machine.loads({"utilization": used, "exact": used[::-1].copy()})
+    chart = plots.heat_maps(loads).axes[-1]
+    rows = loads.hottest(8)
+    shown = [label.get_text() for label in chart.get_yticklabels()][::-1]
+    assert shown == [f"{row['name']}, {row['part']}" for row in rows]
+    bars = [bar.get_width() for bar in chart.containers[0]][::-1]
+    assert bars == [row["utilization"] for row in rows] == sorted(bars, reverse=True)
+
+
 def test_even_loads_can_be_read() -> None:
     """Catches a scale that ends at the largest load, on which 0.8 everywhere is as dark as 1, and values unwritten."""
     machine = Machine.of(_core.Topology("torus:4x4", "."))

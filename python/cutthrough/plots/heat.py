@@ -155,8 +155,9 @@ def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: 
 
 
 def _hottest(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
-    """The hottest channels between routers, by name."""
-    rows = loads.hottest(NAMED, np.max([loads.values(name) for name in columns], axis=0))[::-1]
+    """The hottest channels between routers, by name: those of the table in the terminal, if it has the quantity."""
+    both = None if loads.quantity in columns else np.max([loads.values(name) for name in columns], axis=0)
+    rows = loads.hottest(NAMED, both)[::-1]
     names = [f"{row['name']}, {row['part']}" for row in rows]
     thick = 0.8 / len(columns)
     for place, name in enumerate(columns):
