@@ -341,6 +341,34 @@ def test_even_loads_can_be_read() -> None:
     assert figure.axes[-1].get_ylabel() == "Share of the channel's bandwidth"
 
 
+def test_a_single_router_has_bars_of_its_ports() -> None:
+    """Catches an axis of routers with fractions, and bars of other ports; a single row of routers has one mark too."""
+    loads = loads_of("single-switch:8")
+    figure = plots.heat_maps(loads)
+    axes = figure.axes[0]
+    heights = [bar.get_height() for bar in axes.containers[0]]
+    table = loads.table.to_pylist()
+    ports = {row["source_port"]: row["load"] for row in table if row["class"] == "ejection"}
+    assert heights == [ports[port] for port in sorted(ports)]
+    assert len(heights) == 8
+    assert axes.get_xlabel() == "port"
+    ring = plots.heat_maps(loads_of("torus:8")).axes[0]
+    assert ring.images
+    assert ring.get_yticks().tolist() == [0]
+
+
+@pytest.mark.parametrize(("most", "marked"), [(0.9, False), (1.2, True)])
+def test_a_full_channel_is_marked_on_the_scale(most: float, marked: bool) -> None:
+    """Catches a scale to 2 on which 1, a channel that is full, cannot be told from less."""
+    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    count = int(machine.number.max()) + 1
+    loads = machine.loads({"utilization": np.full(count, 0.5), "exact": np.full(count, most)})
+    bar = plots.heat_maps(loads).axes[-1]
+    lines = [np.asarray(line.get_ydata()).tolist() for line in bar.lines]
+    assert ([1.0, 1.0] in lines) == marked
+    assert ("full" in [text.get_text() for text in bar.texts]) == marked
+
+
 def test_the_scale_of_loads() -> None:
     """Expected: lightness falls from 0 to 1 by even steps, and texts have a contrast of at least 3 (WCAG, large text).
 
