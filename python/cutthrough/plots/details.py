@@ -105,6 +105,7 @@ class Line:
     stroke: Stroke
 
     def look(self) -> dict[str, Any]:
+        """The colour and the dashes, as matplotlib takes them."""
         return {"color": self.stroke.colour, "linestyle": self.stroke.dashes, "linewidth": 1.4}
 
 
