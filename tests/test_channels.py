@@ -316,6 +316,19 @@ def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> No
     assert f"{hottest['name']}, {hottest['part']}" in texts
 
 
+def test_the_chart_of_the_hottest_channels_is_their_table(tapered: str) -> None:
+    """Catches an order by what is exact: channels that are less used than others, under the heading of the hottest."""
+    machine = Machine.of(_core.Topology(tapered, "."))
+    used = np.arange(int(machine.number.max()) + 1) / 100
+    loads = machine.loads({"utilization": used, "exact": used[::-1].copy()})
+    chart = plots.heat_maps(loads).axes[-1]
+    rows = loads.hottest(8)
+    shown = [label.get_text() for label in chart.get_yticklabels()][::-1]
+    assert shown == [f"{row['name']}, {row['part']}" for row in rows]
+    bars = [bar.get_width() for bar in chart.containers[0]][::-1]
+    assert bars == [row["utilization"] for row in rows] == sorted(bars, reverse=True)
+
+
 def test_even_loads_can_be_read() -> None:
     """Catches a scale that ends at the largest load, on which 0.8 everywhere is as dark as 1, and values unwritten."""
     machine = Machine.of(_core.Topology("torus:4x4", "."))
@@ -326,6 +339,34 @@ def test_even_loads_can_be_read() -> None:
     assert {text.get_text() for text in figure.axes[0].texts} == {"0.80"}
     assert figure.axes[0].get_title(loc="left").endswith("\n0.80")
     assert figure.axes[-1].get_ylabel() == "Share of the channel's bandwidth"
+
+
+def test_a_single_router_has_bars_of_its_ports() -> None:
+    """Catches an axis of routers with fractions, and bars of other ports; a single row of routers has one mark too."""
+    loads = loads_of("single-switch:8")
+    figure = plots.heat_maps(loads)
+    axes = figure.axes[0]
+    heights = [bar.get_height() for bar in axes.containers[0]]
+    table = loads.table.to_pylist()
+    ports = {row["source_port"]: row["load"] for row in table if row["class"] == "ejection"}
+    assert heights == [ports[port] for port in sorted(ports)]
+    assert len(heights) == 8
+    assert axes.get_xlabel() == "port"
+    ring = plots.heat_maps(loads_of("torus:8")).axes[0]
+    assert ring.images
+    assert ring.get_yticks().tolist() == [0]
+
+
+@pytest.mark.parametrize(("most", "marked"), [(0.9, False), (1.2, True)])
+def test_a_full_channel_is_marked_on_the_scale(most: float, marked: bool) -> None:
+    """Catches a scale to 2 on which 1, a channel that is full, cannot be told from less."""
+    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    count = int(machine.number.max()) + 1
+    loads = machine.loads({"utilization": np.full(count, 0.5), "exact": np.full(count, most)})
+    bar = plots.heat_maps(loads).axes[-1]
+    lines = [np.asarray(line.get_ydata()).tolist() for line in bar.lines]
+    assert ([1.0, 1.0] in lines) == marked
+    assert ("full" in [text.get_text() for text in bar.texts]) == marked
 
 
 def test_the_scale_of_loads() -> None:

@@ -10,6 +10,7 @@ import pytest
 from cutthrough import _core, plots
 from cutthrough.plots import colours
 from cutthrough.plots.nodes import rows_of
+from matplotlib import style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,23 @@ def test_pictures_are_drawn_for_every_shape(machine: str, tmp_path: Path) -> Non
         assert path.stat().st_size > 5000
     with pytest.raises(ValueError, match="tasks"):
         after.plot("nothing")
+
+
+@pytest.mark.parametrize("machine", ["torus:4x4", "torus:4x4x4", "dragonfly:p=2,a=4,h=2", "fat-tree:k=4,n=3"])
+def test_pictures_of_tasks_fill_their_figure(machine: str) -> None:
+    """Catches cells in the middle of an empty figure, and rows that count upwards here and downwards there."""
+    graph, where = ct.TaskGraph("stencil:4x4"), ct.Machine(machine)
+    before, after = (ct.map_tasks(graph, where, name) for name in ("random", "greedy"))
+    for figure in (after.plot("tasks", before), after.plot("tasks")):
+        with style.context(plots.STYLE):
+            figure.draw_without_rendering()
+        drawn = [axes for axes in figure.axes if axes.images]
+        left = min(axes.get_window_extent().x0 for axes in drawn)
+        right = max(axes.get_window_extent().x1 for axes in drawn)
+        assert left < 0.8 * figure.dpi
+        assert right - left > 0.5 * figure.bbox.width
+        assert all(axes.yaxis_inverted() for axes in drawn)
+    assert after.plot("channels").axes[0].yaxis_inverted()
 
 
 def test_colours_follow_the_graph_and_not_its_numbering() -> None:

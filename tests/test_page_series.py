@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -9,6 +10,7 @@ import cutthrough.page as page
 import numpy as np
 import pytest
 from cutthrough.page import series
+from cutthrough.page.lines import axes_of, lines_of, rows_of
 from cutthrough.page.messages import messages_of
 from cutthrough.plots.scales import palette
 
@@ -84,6 +86,45 @@ def timed(count: int) -> ct.Point:
     queues = [{"class": "link", "channels": 1, "mean_B": values, "max_B": values}]
     own: dict[str, Any] = {"time_ns": ends, "accepted_load": values, "source_wait_max_ns": values, "queues": queues}
     return ct.Point({"offered_load": 0.5, "series": own})
+
+
+def test_jobs_stand_along_the_axis_of_the_figure_of_latency(results: ct.Results) -> None:
+    """Catches curves over what each job offers itself, which is 1 at all points of a job that ends."""
+    jobs = results.by_job()
+    bare = [ct.Point({k: v for k, v in point.items() if k != "job.open.workload.load"}) for point in jobs.points[:2]]
+    unswept = replace(jobs, points=bare, axes=["job"])
+    loads = [ct.Point({"workload.load": load, "offered_load": load, "accepted_load": load}) for load in (0.1, 0.3)]
+    plain = ct.Results(loads, ["workload.load"])
+    expected = [
+        ((jobs,), "Offered load of open (share of the injection bandwidth)", [[0.2, 0.5]] * 2),
+        ((jobs, plain), "Offered load (share of the injection bandwidth)", [[0.2, 0.5]] * 2 + [[0.1, 0.3]]),
+        ((unswept,), "job", [["steps", "open"]]),
+        ((unswept, jobs), "job", [["steps", "open"]] * 3),
+    ]
+    for tables, label, x in expected:
+        axes = axes_of(tables)
+        assert {axis.label for axis in axes} == {label}
+        found = [
+            line
+            for at, (own, axis) in enumerate(zip(tables, axes, strict=True))
+            for line in lines_of(at, own, axis, [])
+        ]
+        assert [line["x"] for line in found] == x
+        if len(tables) == 1:
+            drawn = tables[0].plot("latency").axes[0]
+            assert drawn.get_xlabel() == label
+    assert axes_of([unswept, plain]) == []
+
+
+def test_an_interval_below_the_digits_of_its_mean_is_0() -> None:
+    """Catches the rounding errors of means of equal numbers in tables and bands."""
+    ci = {"latency_mean_ns": 1.1e-11, "accepted_load": 1e-3}
+    point = {"offered_load": 0.3, "latency_mean_ns": 29_191.0, "accepted_load": 0.25, "ci": ci}
+    table = ct.Results([ct.Point(point)])
+    (line,) = lines_of(0, table, None, list(ci))
+    (row,) = rows_of(table, list(ci))
+    assert [line["ci"][name] for name in ci] == [[0.0], [1e-3]]
+    assert row["ci"] == [0.0, 1e-3]
 
 
 def test_long_series_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 def point(load: float, **keys: Any) -> dict[str, Any]:
@@ -410,3 +411,40 @@ def test_lines_over_time_are_told_apart() -> None:
     assert legend is not None
     assert legend.get_window_extent().x0 >= one.axes[1].get_window_extent().x1
     assert legend.get_window_extent().x1 <= one.bbox.x1
+
+
+def dashes_of(line: Line2D) -> str:
+    """The dashes of a line, of which `get_linestyle` has one name for all."""
+    return str(vars(line)["_unscaled_dash_pattern"])
+
+
+def test_jobs_over_time_have_the_colour_of_their_point() -> None:
+    """Catches queues, of all jobs, in the colours of other lines of the legend, points that lose a job where there are
+    many, and an axis of rounding errors where all is 0."""
+    series = {
+        "time_ns": [1.0, 2.0],
+        "accepted_load": [0.1, 0.2],
+        "source_wait_max_ns": [0.0, 0.0],
+        "queues": [{"class": "local", "max_B": [1, 2]}],
+    }
+    jobs = [{"name": name, "series": series} for name in ("steps", "open")]
+    many = [point(0.5, a=name, series=series, jobs=jobs) for name in "uvwxyz012"]
+    figure = plots.figure(results(["a"], many), "series")
+    load, queue, wait = figure.axes
+    colours = [str(line.get_color()) for line in queue.lines]
+    # Nine points have eighteen lines: every second point is shown, with both of its jobs.
+    assert len(set(colours)) == len(queue.lines) == 5
+    for axes in (load, wait):
+        looks = [(str(line.get_color()), dashes_of(line)) for line in axes.lines]
+        assert len(set(looks)) == 10
+        assert [colour for colour, _ in looks] == [colour for colour in colours for _ in jobs]
+    assert {line.get_linestyle() for line in queue.lines} == {"-"}
+    assert "-" not in {line.get_linestyle() for line in load.lines}
+    (legend,) = figure.legends
+    named = {text.get_text(): line for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)}
+    assert list(named) == ["u", "w", "y", "a 0", "a 2", "all jobs", "steps", "open"]
+    assert [str(line.get_color()) for line in named.values()][:5] == colours
+    assert [dashes_of(line) for line in list(named.values())[-2:]] == [dashes_of(line) for line in load.lines[:2]]
+    assert wait.get_yticks().tolist() == [0]
+    assert [text.get_text() for text in wait.texts] == ["0 throughout"]
+    assert not load.texts

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["MEASURED", "Axis", "Series", "brief_labels", "facets_of", "label_of", "name_of", "pick_axis", "split"]
+__all__ = [
+    "JOB_LOAD",
+    "LOAD",
+    "MEASURED",
+    "SHARE",
+    "Axis",
+    "Series",
+    "brief_labels",
+    "facets_of",
+    "label_of",
+    "name_of",
+    "pick_axis",
+    "split",
+]
 
 LOAD = "workload.load"
 MESSAGE = "workload.benchmark.message_size"

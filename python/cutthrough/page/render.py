@@ -7,7 +7,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from html import escape
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, zip_longest
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
-from cutthrough.page.lines import QUANTITIES, axis_of, brief, lines_of, quantities_of, rows_of, settings_of
+from cutthrough.page.lines import QUANTITIES, axes_of, brief, lines_of, quantities_of, rows_of, settings_of
 from cutthrough.page.maps import maps_of
 from cutthrough.page.messages import messages_of
 from cutthrough.page.series import series_of
@@ -112,7 +112,8 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
     """All that the page shows, as plain values."""
     tables = [side.results.by_job() for side in sides]
     quantities = quantities_of([point for table in tables for point in table])
-    axis = axis_of(tables)
+    along = axes_of(tables)
+    axis = along[0] if along else None
     maps, note = maps_of([side.results for side in sides])
     series, series_note = series_of([side.results for side in sides])
     axes = list(dict.fromkeys(axis for table in tables for axis in table.axes))
@@ -125,7 +126,11 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "quantities": [[name, QUANTITIES[name]] for name in quantities],
         "axes": axes,
         "axis": {"label": axis.label, "names": bool(axis.names)} if axis else {"label": "", "names": True},
-        "lines": [line for number, table in enumerate(tables) for line in lines_of(number, table, axis, quantities)],
+        "lines": [
+            line
+            for number, (table, own) in enumerate(zip_longest(tables, along))
+            for line in lines_of(number, table, own, quantities)
+        ],
         "rows": [rows_of(table, quantities) for table in tables],
         "places": [settings_of(side.results) for side in sides],
         "maps": maps,

@@ -11,8 +11,9 @@ from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator
 
 from cutthrough.plots.panels import panels
 from cutthrough.plots.scales import HEAT, NOTHING, ink_on, scale_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
+    from matplotlib.ticker import Locator
 
     from cutthrough.channels import ChannelLoads
     from cutthrough.plots.panels import Panel
@@ -51,6 +53,8 @@ LEAST = 2.2
 NAMED, NAME = 8, 64
 #: The heights of the figures of classes and of names, and the least width of a figure with them, inches.
 CLASSES, NAMES, WIDTH = 2.4, 2.6, 7.6
+#: The colour of the line at 1 of a scale of shares that goes further.
+FULL = "#111111"
 #: The end of a scale above which values are written in thousands and millions.
 LARGE = 1000.0
 
@@ -59,10 +63,10 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
     """Every panel, with what was measured and what is exact side by side in the same colours."""
     columns = {name: HEADINGS[name] for name in (loads.quantity, loads.reference) if name}
     what = "Share of the channel's bandwidth" + (" per unit of offered load" if loads.quantity == "load" else "")
-    return compare(loads, columns, title or "Channels", what)
+    return compare(loads, columns, title or "Channels", what, shares=True)
 
 
-def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str) -> Figure:
+def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str, *, shares: bool = False) -> Figure:
     """Every panel, with several columns of a table of channels side by side in the same colours.
 
     Args:
@@ -70,6 +74,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
         columns: What is shown, and what it is called.
         title: What stands above all.
         what: The quantity and its unit.
+        shares: Whether it is shares of bandwidth: a line marks 1 on the colour bar, if it reaches further.
     """
     shown = panels(loads, next(iter(columns)))
     heights = [(2.2 if len(shown) > 2 else 3.2) * panel.ratio for panel in shown]
@@ -88,11 +93,18 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
     for row, panel, height in zip(grid, shown, heights, strict=True):
         for axes, name in zip(row, columns, strict=True):
             cells = panel.cells(loads.values(name))
-            image = axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest")
-            _label(axes, panel, f"{columns[name]}\n{_range(cells, scale)}", height)
+            _label(axes, panel, f"{columns[name]}\n{_range(cells, scale)}", cells, height)
+            if _is_one_router(cells):
+                _draw_ports(axes, panel, cells[:, 0], scale)
+                continue
+            axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest")
             _write(axes, cells, scale, height)
     figure.suptitle(fill(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
+    image = ScalarMappable(scale, colours)
     bar = above.colorbar(image, ax=list(grid.flat), label=fill(what, 34), fraction=0.04, aspect=36)
+    if shares and (scale.vmax or 0.0) > 1.0:
+        bar.ax.axhline(1.0, color=FULL, linewidth=2.0)
+        bar.ax.annotate("full", (0.0, 1.0), (-3, 0), "data", "offset points", ha="right", va="center", fontsize=8)
     if (scale.vmax or 0.0) > LARGE:
         bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
     if more:
@@ -101,15 +113,39 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
     return figure
 
 
-def _label(axes: Axes, panel: Panel, heading: str, height: float) -> None:
+def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float) -> None:
     """The title and the labels of a heat map of a height in inches, with as many marks as there is room for."""
     axes.set_title(f"{panel.title}: {heading}", fontsize="small")
     across, up = panel.labelled(panel.shared)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(visible=False)
+    rows, width = cells.shape
+    axes.xaxis.set_major_locator(_marks(width, 8))
+    axes.yaxis.set_major_locator(_marks(rows, max(1, min(8, round(height / MARKS)))))
+
+
+def _marks(count: int, most: int) -> Locator:
+    """The marks of an axis of so many places, at whole numbers."""
+    return MaxNLocator(most, integer=True) if count > 1 else FixedLocator([0])
+
+
+def _is_one_router(cells: Doubles) -> bool:
+    """Whether a heat map would be one column: bars, whose lengths are easier to compare, take its place."""
+    return bool(cells.shape[1] == 1 < cells.shape[0])
+
+
+def _draw_ports(axes: Axes, panel: Panel, values: Doubles, scale: Normalize) -> None:
+    """A bar for each port of the only router, in the colours of the heat maps."""
+    axes.bar(range(len(values)), np.nan_to_num(values), 0.9, color=HEAT(scale(values)))
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_ylim(0.0, scale.vmax)
+    axes.set_xlabel(panel.labelled(panel.shared)[1])
+    axes.set_ylabel("")
+    axes.grid(visible=True, axis="y")
+    axes.set_axisbelow(True)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(max(1, min(8, round(height / MARKS))), integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
 
 
 def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:
@@ -155,8 +191,9 @@ def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: 
 
 
 def _hottest(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
-    """The hottest channels between routers, by name."""
-    rows = loads.hottest(NAMED, np.max([loads.values(name) for name in columns], axis=0))[::-1]
+    """The hottest channels between routers, by name: those of the table in the terminal, if it has the quantity."""
+    both = None if loads.quantity in columns else np.max([loads.values(name) for name in columns], axis=0)
+    rows = loads.hottest(NAMED, both)[::-1]
     names = [f"{row['name']}, {row['part']}" for row in rows]
     thick = 0.8 / len(columns)
     for place, name in enumerate(columns):

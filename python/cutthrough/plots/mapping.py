@@ -16,7 +16,7 @@ from cutthrough.plots.legends import title_of
 from cutthrough.plots.nodes import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
@@ -30,6 +30,10 @@ __all__ = ["figure"]
 MOST_SLICES = 8
 #: Columns over rows from which on cells are not square.
 FLAT = 4.0
+#: Columns over rows up to which the pictures of two mappings stand beside one another.
+BESIDE = 1.6
+#: The height of the cells of a picture, what is around them, and the least width of a figure, inches.
+CELLS, AROUND, NARROWEST = 2.3, 0.7, 4.4
 #: Routers in a row up to which their nodes are parted by lines.
 MOST_MARKED = 32
 
@@ -87,13 +91,7 @@ def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
     """Every node in the colour of its tasks: similar colours are tasks that are close in the application."""
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
-    most = max(len(row) for row in panels)
-    first = panels[0][0].cells.shape
-    # Long rows have a wide figure of low rows, one mapping under the other.
-    flat = most == 1 and first[1] > FLAT * first[0]
-    size = (9.0, 2.0) if flat else (max(2.3 * most, 4.6), 2.9)
-    drawn = Figure(figsize=(1.6 + size[0], 0.7 + size[1] * len(shown)))
-    grid = drawn.subplots(len(shown), most, squeeze=False)
+    drawn, grid = _canvas(panels)
     for row, each, slices in zip(grid, shown, panels, strict=True):
         for axes in row[len(slices) :]:
             axes.set_visible(False)
@@ -103,6 +101,23 @@ def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
     title = title_of(drawn, f"{mapping.graph.name} on {mapping.machine.name}", "similar colours communicate")
     drawn.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return drawn
+
+
+def _canvas(panels: Sequence[Sequence[Panel]]) -> tuple[Figure, npt.NDArray[np.object_]]:
+    """A figure that its pictures fill, and its axes, a row for each mapping; those as wide as high share one."""
+    count, most = len(panels), max(map(len, panels))
+    rows, columns = panels[0][0].cells.shape[:2]
+    if most == 1 and columns > FLAT * rows:
+        # Long rows have a wide figure of low rows.
+        drawn = Figure(figsize=(10.6, 0.7 + 2.0 * count))
+        return drawn, drawn.subplots(count, 1, squeeze=False)
+    # Slices, of which there are many, share the width whatever their shape.
+    width = CELLS * (max(1.0, columns / rows) if most == 1 else 1.0)
+    if most == 1 and columns <= BESIDE * rows:
+        drawn = Figure(figsize=(max(AROUND + (width + AROUND) * count, NARROWEST), 0.7 + CELLS + AROUND))
+        return drawn, drawn.subplots(1, count, squeeze=False).reshape(count, 1)
+    drawn = Figure(figsize=(max(1.0 + width * most, NARROWEST), 0.7 + (CELLS + 0.6) * count))
+    return drawn, drawn.subplots(count, most, squeeze=False)
 
 
 @dataclass(frozen=True)
@@ -119,7 +134,9 @@ class Panel:
 def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
     rows, columns = panel.cells.shape[:2]
     long = columns > FLAT * rows
-    axes.imshow(panel.cells, interpolation="nearest", origin="lower", aspect="auto" if long else "equal")
+    axes.imshow(panel.cells, interpolation="nearest", aspect="auto" if long else "equal")
+    # What is left of the width is on the right.
+    axes.set_anchor("NW")
     axes.set_title(title, fontsize="small", fontweight="normal")
     axes.grid(visible=False)
     axes.set_xlabel(f"{panel.across}{panel.name and f' ({panel.name})'}", fontsize="small")
