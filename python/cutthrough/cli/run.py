@@ -67,7 +67,7 @@ def run(
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
-    points: PointsOption = "",
+    points: PointsOption = None,
     fresh: FreshOption = False,
     dask: DaskOption = "",
 ) -> None:
@@ -92,8 +92,8 @@ def run(
         overrides.append(("measure.search", '"saturation"'))
         options.append("saturation")
     experiment = experiments.read_file(file, overrides)
-    chosen = points_of(points, len(json.loads(experiment.points()))) if points else None
-    options += [f"points={points.replace('/', '-of-')}"] if points else []
+    chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
+    options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
     directory = out_directory or (None if json_output else folder_of(file, options))
     with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
         try:
