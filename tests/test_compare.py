@@ -87,6 +87,13 @@ def test_the_settings_that_differ_are_named() -> None:
     ]
 
 
+def test_results_are_compared_with_results() -> None:
+    """Catches an error from inside, where a path was given."""
+    other: Any = "results/b"
+    with pytest.raises(TypeError, match="not with str"):
+        results([], []).compare(other)
+
+
 def test_many_differences_are_corrected() -> None:
     """Catches marks that do not count how often chance had an opportunity: p of about 0.03 twenty times."""
     t_of_4 = 3.182446305284263

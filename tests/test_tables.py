@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -97,6 +99,19 @@ def test_phases_that_have_not_ended_are_named() -> None:
     """Catches a failure on a run that was cut off in its first phase."""
     phases = [{"dimension": None, "time_ns": None}] * 20
     assert "phase 19" in shown(reports.phases_table({"phases": phases}), 80)
+
+
+def test_what_an_encoding_does_not_have_is_replaced(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a traceback where a terminal has ASCII alone: headings have a plus-minus sign."""
+    held = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(held, "ascii"))
+    assert (
+        cutthrough("run", small, "-s", "workload.load=0.2", "--plots", "none", "-o", small.parent / "kept").status == 0
+    )
+    sys.stdout.flush()
+    assert b"? ns" in held.getvalue()
 
 
 def test_columns_is_honoured_without_a_terminal(small: Path) -> None:

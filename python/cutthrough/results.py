@@ -129,8 +129,12 @@ class Results:
             confidence: The confidence of intervals and verdicts, in (0, 1).
 
         Raises:
+            TypeError: The others are no results.
             ValueError: The confidence is not between 0 and 1.
         """
+        if not isinstance(other, Results):
+            message = f"results are compared with results (`Results.read` reads them), not with {type(other).__name__}"
+            raise TypeError(message)
         import cutthrough.comparison as comparison
 
         return comparison.compare(self, other, names, confidence)
