@@ -69,6 +69,27 @@ def test_a_line_says_which_job_it_is_of(results: Results) -> None:
     assert all(word in text for word in ("victim", "bully", "saturated"))
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_words_are_whole(width: int) -> None:
+    """Catches a name or a mark that is broken inside a word while columns are left: jobs, and searches of two keys."""
+    times = {"time_ns": 14549.1, "slowdown": 1.003, "ci": {}, "seeds": 3}
+    jobs = [
+        Point({**measured(0.5), **times, "routing.kind": "minimal", "job": name}) for name in ("training", "storage")
+    ]
+    found = {"saturation_load": 0.4812, "saturation_bracket": [1.0, 1.0]}
+    kinds = {"routing.kind": "valiant-group", "workload.pattern": "adversarial"}
+    tables = {
+        "training storage minimal converged": Results(points=jobs, axes=["routing.kind", "job"]),
+        "valiant-group adversarial saturated, saturation": Results(
+            points=[Point({**measured(0.5, **kinds), **found})], axes=list(kinds)
+        ),
+    }
+    for words, table in tables.items():
+        text = shown(reports.points_table(table), width)
+        assert max(map(len, text.splitlines())) <= width
+        assert set(words.split()) <= set(text.split()), text
+
+
 def test_the_least_important_column_goes_first() -> None:
     """Catches an order of columns that is not the order of importance, and a column that must stay."""
     columns = [Column(heading, ["1234567"], rank) for heading, rank in (("a", 0), ("b", 1), ("c", 3), ("d", 2))]
