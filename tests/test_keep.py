@@ -176,13 +176,12 @@ def test_shares_are_every_point_once() -> None:
 
 @pytest.mark.parametrize("wanted", ["0/3", "4/3", "1/0", "8", "3-2", "a", "1,,2", "-1", "1/2/3", "1.5", ""])
 def test_wrong_shares_are_refused(cutthrough: Callable[..., Any], sweep: Path, wanted: str) -> None:
-    """Catches a share that is taken for another, or a traceback."""
+    """Catches a share that is taken for another, an empty one that is taken for all, and a traceback."""
     with pytest.raises(ct.ExperimentError, match="points"):
         points_of(wanted, 8)
-    if wanted:
-        ran = cutthrough("run", sweep, "--points", wanted, "--json")
-        assert (ran.status, ran.out) == (2, "")
-        assert ran.err.startswith(f"error: points {wanted}:")
+    ran = cutthrough("run", sweep, "--points", wanted, "--json")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: --points: `{wanted}`:")
 
 
 def test_numbers_are_written_as_ranges() -> None:

@@ -46,7 +46,8 @@ def test_several_strategies_are_compared_and_the_best_is_kept(cutthrough: Callab
     ran = cutthrough("map", "-g", "stencil:4x4", "-m", "torus:4x4", "-s", "identity", "-s", "random", "-o", target)
     assert ran.status == 0
     # The default, beside which they are set, is one of them.
-    assert [line.split()[0] for line in ran.out.splitlines()[3:]] == ["identity", "random", "Mapping:"]
+    assert [line.split()[0] for line in ran.out.splitlines()[3:]] == ["identity", "random", "Kept:", "Mapping:"]
+    assert "Kept: identity\n" in ran.out
     assert [int(line) for line in target.read_text().splitlines()] == list(range(16))
 
 

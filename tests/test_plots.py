@@ -10,7 +10,7 @@ import pytest
 from cutthrough import Results, plots
 from cutthrough.plots.strokes import Stroke
 from cutthrough.points import Point
-from cutthrough.series import brief_labels, label_of, pick_axis, split
+from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 from matplotlib import style
 from matplotlib.colors import LogNorm
 
@@ -254,6 +254,25 @@ def test_a_single_point_has_its_value_written() -> None:
     assert len(plots.figure(found, "latency").axes[0].texts) == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("4 KiB", "global 4 KiB"),
+        ("8_packets", "global 8_packets"),
+        ("8 packets", "global 8 packets"),
+        ("10 Gb/s", "global 10 Gb/s"),
+        ("0.5", "global 0.5"),
+        ("1e-06", "global 1e-06"),
+        ("8x8", "8x8"),
+        ("ugal-l", "ugal-l"),
+        ("shift (offset 5)", "shift (offset 5)"),
+    ],
+)
+def test_numbers_in_legends_say_what_they_are_of(value: str, name: str) -> None:
+    """Catches a legend of buffers that says `4 KiB` and not of what."""
+    assert name_of(["router.buffer.global"], [value]) == name
+
+
 def test_labels_leave_out_what_all_have_in_common() -> None:
     """Catches long labels that differ in their last word, and labels that are the same for different values."""
     routers = [{"kind": "input-queued", "buffer": size, "vcs": 2} for size in ("1 KiB", "2 KiB")]
@@ -339,8 +358,9 @@ def test_a_third_key_has_panels() -> None:
     curves = found.plot("throughput", facets="vcs")
     assert [axes.get_title(loc="left") for axes in curves.axes] == ["vcs 1", "vcs 2"]
     assert [
-        [line.get_label() for line in axes.lines if line.get_label() in {"8 KiB", "4 KiB"}] for axes in curves.axes
-    ] == [["8 KiB", "4 KiB"]] * 2
+        [line.get_label() for line in axes.lines if line.get_label() in {"buffer 8 KiB", "buffer 4 KiB"}]
+        for axes in curves.axes
+    ] == [["buffer 8 KiB", "buffer 4 KiB"]] * 2
 
 
 def test_cells_without_a_value_are_empty() -> None:

@@ -119,6 +119,25 @@ def test_shares_of_a_sweep_are_the_sweep(small: Path, tmp_path: Path) -> None:
     assert ct.Results.read(both.save(tmp_path / "both")).complete
 
 
+def test_shares_of_kinds_and_seeds_have_the_order_of_the_sweep(small: Path, tmp_path: Path) -> None:
+    """Catches points in the order of the shares where the resolved experiment sweeps `routing`, the file its kind."""
+    sweep = {"routing.kind": ["d-mod-k", "adaptive-up-down"], "workload.load": [0.1, 0.2], "seed": [1, 2]}
+    whole = ct.run(small, set={"sweep": sweep, **QUICK})
+    shares = [ct.run(small, set={"sweep": sweep, **QUICK}, points=f"{number}/3") for number in (1, 2, 3)]
+    read = [ct.Results.read(share.save(tmp_path / str(number))) for number, share in enumerate(shares)]
+    for both in (sum(shares), sum(reversed(read))):
+        assert isinstance(both, ct.Results)
+        assert both.complete
+        settings = [[point[axis] for axis in whole.axes] for point in whole]
+        assert [[point[axis] for axis in whole.axes] for point in both] == settings
+        assert [point.ci for point in both] == [point.ci for point in whole]
+        assert [run.latency_mean_ns for run in both.replicas] == [run.latency_mean_ns for run in whole.replicas]
+        for pooled, point in zip(both, whole, strict=True):
+            for row, held in zip(*(copy.deepcopy(one["class_utilization"]) for one in (pooled, point)), strict=True):
+                assert row.pop("class") == held.pop("class")
+                assert row == pytest.approx(held, rel=1e-12)
+
+
 def without_wall(results: ct.Results) -> list[dict[str, Any]]:
     return [{key: value for key, value in point.items() if key != "wall_s"} for point in results]
 

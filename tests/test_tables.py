@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -67,6 +69,27 @@ def test_a_line_says_which_job_it_is_of(results: Results) -> None:
     assert all(word in text for word in ("victim", "bully", "saturated"))
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_words_are_whole(width: int) -> None:
+    """Catches a name or a mark that is broken inside a word while columns are left: jobs, and searches of two keys."""
+    times = {"time_ns": 14549.1, "slowdown": 1.003, "ci": {}, "seeds": 3}
+    jobs = [
+        Point({**measured(0.5), **times, "routing.kind": "minimal", "job": name}) for name in ("training", "storage")
+    ]
+    found = {"saturation_load": 0.4812, "saturation_bracket": [1.0, 1.0]}
+    kinds = {"routing.kind": "valiant-group", "workload.pattern": "adversarial"}
+    tables = {
+        "training storage minimal converged": Results(points=jobs, axes=["routing.kind", "job"]),
+        "valiant-group adversarial saturated, saturation": Results(
+            points=[Point({**measured(0.5, **kinds), **found})], axes=list(kinds)
+        ),
+    }
+    for words, table in tables.items():
+        text = shown(reports.points_table(table), width)
+        assert max(map(len, text.splitlines())) <= width
+        assert set(words.split()) <= set(text.split()), text
+
+
 def test_the_least_important_column_goes_first() -> None:
     """Catches an order of columns that is not the order of importance, and a column that must stay."""
     columns = [Column(heading, ["1234567"], rank) for heading, rank in (("a", 0), ("b", 1), ("c", 3), ("d", 2))]
@@ -97,6 +120,19 @@ def test_phases_that_have_not_ended_are_named() -> None:
     """Catches a failure on a run that was cut off in its first phase."""
     phases = [{"dimension": None, "time_ns": None}] * 20
     assert "phase 19" in shown(reports.phases_table({"phases": phases}), 80)
+
+
+def test_what_an_encoding_does_not_have_is_replaced(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a traceback where a terminal has ASCII alone: headings have a plus-minus sign."""
+    held = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(held, "ascii"))
+    assert (
+        cutthrough("run", small, "-s", "workload.load=0.2", "--plots", "none", "-o", small.parent / "kept").status == 0
+    )
+    sys.stdout.flush()
+    assert b"? ns" in held.getvalue()
 
 
 def test_columns_is_honoured_without_a_terminal(small: Path) -> None:

@@ -103,7 +103,7 @@ class Match:
     Attributes:
         settings: The values of the swept keys.
         places: The places of the points in the two results (of jobs, in `by_job()`).
-        differences: One a quantity.
+        differences: One for each quantity that either point has, of those that suit its workload.
         notes: What limits the comparison, such as `A saturated`.
     """
 
@@ -198,14 +198,16 @@ def compare(
     one, other = _Side.of(a), _Side.of(b)
     axes = list(dict.fromkeys([*one.results.axes, *other.results.axes]))
     first, second = one.by_settings(axes, other), other.by_settings(axes, one)
-    metrics = metrics_of([*one.results.points, *other.results.points])
+    every = metrics_of([*one.results.points, *other.results.points])
     matches = []
     for key in (key for key in first if key in second):
         (place, settings), (there, _) = first[key], second[key]
+        # Jobs of one run may be measured by different things. Where neither has any result, it is shown to be missing.
+        pair = (one.results.points[place], other.results.points[there])
+        metrics = metrics_of(pair) or every
         samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
         differences = [_difference(name, ours, theirs, confidence) for name, ours, theirs in samples]
-        notes = _notes(names, (one.results.points[place], other.results.points[there]))
-        matches.append(Match(settings, (place, there), differences, notes))
+        matches.append(Match(settings, (place, there), differences, _notes(names, pair)))
     only_one = [settings for key, (_, settings) in first.items() if key not in second]
     only_other = [settings for key, (_, settings) in second.items() if key not in first]
     changed = [Setting(key, *values) for key, values in differing([a.experiment, b.experiment], axes)]

@@ -141,7 +141,7 @@ class Experiment(File):
         return (_restored, (type(self), self.to_dict(), self._name, str(self._base)))
 
     def save(self, path: str | Path) -> Path:
-        """Validates the experiment and writes it to a file, whole or not at all.
+        """Validates the experiment and writes it to a file, whole or not at all; makes folders that are not there.
 
         Files that it reads are named by their whole paths if the file goes to another folder than they start from.
         Routing tables and machines that are objects are written beside it, to `inputs/`, so that it stands alone.
@@ -157,6 +157,7 @@ class Experiment(File):
         target = Path(path)
         read = Inputs(self._base)
         text = experiments.to_toml(read.moved(self.to_dict(), target.parent))
+        atomic.make_folder(target.parent)
         inputs.copy(read.copies, target.parent)
         atomic.write(target, text)
         return target

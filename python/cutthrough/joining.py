@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -288,8 +289,24 @@ def _order(experiment: str, axes: Sequence[str]) -> dict[str, int]:
     """The place of each combination of settings in the sweep of an experiment; empty if that cannot be read."""
     found: dict[str, int] = {}
     for keys in _described(experiment):
-        found.setdefault(_text(Point(keys), axes), len(found))
+        found.setdefault(_text(Point({axis: _swept(keys, axis) for axis in axes}), axes), len(found))
     return found
+
+
+def _swept(keys: Mapping[str, Any], axis: str) -> Any:
+    """The value of an axis at a point. A resolved experiment sweeps a section where the file swept keys of it."""
+    if axis in keys:
+        return keys[axis]
+    section, _, rest = axis.rpartition(".")
+    names = [rest]
+    while section:
+        if section in keys:
+            return reduce(
+                lambda table, name: table.get(name) if isinstance(table, dict) else None, names, keys[section]
+            )
+        section, _, rest = section.rpartition(".")
+        names.insert(0, rest)
+    return None
 
 
 def _described(experiment: str) -> list[dict[str, Any]]:

@@ -142,11 +142,13 @@ LEFT_OUT_FIRST = (
     "hop_bytes",
     "messages.latency_p99_ns",
     "messages.slowdown_p99",
+    "offered_load",
+    "saturation_bracket",
 )
 #: The rank of columns of phases: they go before all others.
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
 #: The rank of the number of seeds.
-SEEDS_RANK = 2
+SEEDS_RANK = 4
 #: A number in a warning, with its unit.
 QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 #: Rows of a table of phases: of the first, of the slowest, and of the last.
@@ -176,12 +178,15 @@ def points_table(results: PointTable) -> Fitted:
         brief = brief_labels([point.get(axis) for point in results])
         cells = [brief[label_of(point.get(axis))] for point in results]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    searched = any(point.get("saturation_bracket") for point in results)
     for key, heading, form in _shown(results):
-        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], _rank(key)))
+        # The load is what tells points apart, but in searches and where it is that of one of several jobs.
+        rank = _rank(key) if key != "offered_load" or searched or "job" in results.axes else 0
+        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], rank))
         if key in BANDS and any("ci" in point for point in results):
             halves = [_cell(half_width(point, key), form) for point in results]
             columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
-    if any(point.get("saturation_bracket") for point in results):
+    if searched:
         columns += _saturation_columns(results)
     if any("seeds" in point for point in results):
         columns.append(Column("seeds", [f"{point.get('seeds', 1):,}" for point in results], SEEDS_RANK))
@@ -197,7 +202,12 @@ def _saturation_columns(results: PointTable) -> list[Column]:
     carried = [_cell(point.get("saturation_load"), "{:.4f}") for point in results]
     return [
         Column("saturation", carried),
-        Column("bracket", [_bracket(point.get("saturation_bracket")) for point in results], is_text=True),
+        Column(
+            "bracket",
+            [_bracket(point.get("saturation_bracket")) for point in results],
+            _rank("saturation_bracket"),
+            is_text=True,
+        ),
     ]
 
 

@@ -104,7 +104,8 @@ class Results:
         """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
 
         Points that differ in their seed only are pooled to their mean, as `seeds` pools them, each seed once: shares of
-        one sweep are the sweep, however its seeds were shared. `by_seed()` of both keeps seeds apart. Of different
+        one sweep are the sweep, in its order, however its seeds were shared, but for the rounding of the loads of
+        channels of a point whose seeds were apart. `by_seed()` of both keeps seeds apart. Of different
         experiments there is no `experiment` that would run again, and `settings` has what they share.
 
         Raises:
@@ -129,8 +130,12 @@ class Results:
             confidence: The confidence of intervals and verdicts, in (0, 1).
 
         Raises:
+            TypeError: The others are no results.
             ValueError: The confidence is not between 0 and 1.
         """
+        if not isinstance(other, Results):
+            message = f"results are compared with results (`Results.read` reads them), not with {type(other).__name__}"
+            raise TypeError(message)
         import cutthrough.comparison as comparison
 
         return comparison.compare(self, other, names, confidence)

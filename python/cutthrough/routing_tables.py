@@ -104,7 +104,9 @@ class RoutingTable:
 
     def __repr__(self) -> str:
         layers, routers, destinations, ports = self.ports.shape
-        size = f"{layers} layers, {routers} routers, {destinations} destinations, up to {ports} ports"
+        counts = {"layer": layers, "router": routers, "destination": destinations, "port": ports}
+        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()]
+        size = ", ".join([*parts[:-1], f"{'up to ' if ports > 1 else ''}{parts[-1]} an entry"])
         return f"<RoutingTable {self.name}: {size}>"
 
     def _entries(self, name: str, values: npt.ArrayLike) -> Integers:

@@ -37,6 +37,8 @@ JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 SHARE = "share of the injection bandwidth"
 #: A routing table by its file: the folder and the hash of its content are left out of labels.
 TABLE_FILE = re.compile(r"^table \(path (?:[^,)]*/)?([^/,)]+?)(?:-[0-9a-f]{12})?\.\w+(?=[,)])")
+#: A number, with its unit if it has one: `0.5`, `4 KiB`, `8 packets`, `10 Gb/s`.
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:[ _]?[a-zA-Zµ]+(?:/[a-z]+)?)?")
 #: Panels of a figure, at most.
 MOST_PANELS = 16
 #: Characters from which on a beginning that all labels share is left out.
@@ -174,10 +176,10 @@ def label_of(value: Any) -> str:
 
 
 def name_of(keys: Sequence[str], values: Sequence[str]) -> str:
-    """A name for the legend: values speak for themselves unless they are numbers."""
+    """A name for the legend: values speak for themselves unless they are numbers, with a unit or without."""
     parts = []
     for key, value in zip(keys, values, strict=True):
-        bare = value.replace(".", "", 1).isdigit() or value in {"true", "false"}
+        bare = NUMBER.fullmatch(value) or value in {"true", "false"}
         parts.append(f"{key.rsplit('.', 1)[-1]} {value}" if bare else value)
     return ", ".join(parts)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -85,6 +86,12 @@ def emit(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _drop(sys.stdout)
+
+
+def replace_unencodable(stream: TextIO) -> None:
+    """Has characters that a stream's encoding does not have written as `?`, where they would be errors."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="replace")
 
 
 def _drop(stream: IO[str]) -> None:

@@ -42,7 +42,7 @@ FreshOption = Annotated[
     bool, typer.Option("--fresh", help="Run every point, also those that have finished in the folder before.")
 ]
 PointsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--points",
         metavar="POINTS",

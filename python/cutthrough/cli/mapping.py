@@ -27,7 +27,7 @@ from cutthrough.cli.map_inputs import (
     naming_options,
     pairs_of,
 )
-from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, is_given, needs_folder
 from cutthrough.cli.progress import LINE_S, POINT_S, Live
 from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
@@ -223,6 +223,8 @@ def map_(
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
     needs_folder(context, folder, "--pictures")
+    if output is None and is_given(context, "form"):
+        raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
     assumed = Links(bandwidth, delay, packet_size, router, buffer)
     _check_options(assumed, output, folder, evaluate=evaluate)
     with naming_options():
@@ -371,6 +373,8 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
             out.print(line, markup=False, soft_wrap=True)
     for note in (*graph.about["assumed"], *machine.about["notes"]):
         out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
+    if len(points) > 1:
+        out.print(f"Kept: {best.strategy}", markup=False, soft_wrap=True)
     if output is not None:
         out.print(f"Mapping: {output}", markup=False, soft_wrap=True)
 

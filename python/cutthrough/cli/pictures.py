@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cutthrough.results import Results
 
-__all__ = ["Pictures", "Plots", "PlotsOption", "needs_folder"]
+__all__ = ["Pictures", "Plots", "PlotsOption", "is_given", "needs_folder"]
 
 Subject = TypeVar("Subject")
 
@@ -64,15 +64,19 @@ class Pictures:
         return results.save_plots(directory, self.extensions, points)
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether a parameter was given, rather than left at its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
 def needs_folder(context: typer.Context, directory: Path | None, option: str) -> None:
     """Refuses `--plots main` or `all` where no folder is given that the plots would go to.
 
     Raises:
         Exit: It was given without a folder.
     """
-    source = context.get_parameter_source("plots")
-    given = source is not None and source.name != "DEFAULT"
-    if directory is None and given and context.params["plots"] != Plots.NONE:
+    if directory is None and is_given(context, "plots") and context.params["plots"] != Plots.NONE:
         complain(
             f"error: --plots {context.params['plots']}: there is no folder for them; {option} DIR says where plots go"
         )
