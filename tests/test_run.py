@@ -99,6 +99,26 @@ def test_set_replaces_keys_and_ends_their_sweep(cutthrough: Callable[..., Any], 
     assert point["seed"] == 9
 
 
+def test_a_search_that_loads_beyond_contradict_warns(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches the edge at which a short search ends, given as saturation of a network that carries twice as much."""
+    path = tmp_path / "detours.toml"
+    path.write_text(
+        """
+        topology = { kind = "dragonfly", p = 2, a = 4, h = 2 }
+        link = { bandwidth = "400 Gb/s", delay = "10 ns" }
+        routing = { kind = "ugal-l" }
+        workload = { kind = "traffic", pattern = "adversarial", load = 0.5 }
+        measure = { min_time = "5 us", max_time = "20 us" }
+        """,
+        encoding="utf-8",
+    )
+    ran = cutthrough("run", path, "--saturation", "--out", tmp_path / "out", "--plots", "none")
+    (point,) = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
+    assert point["saturation_load"] < 0.3
+    assert [warning["kind"] for warning in point["warnings"]] == ["not-monotone"]
+    assert "the search ended at 0." in ran.err
+
+
 def test_saturation_search_finds_a_load_below_the_bound(cutthrough: Callable[..., Any], small: Path) -> None:
     """Catches a search that does not search, or one that ends above what the channels can carry."""
     options = ("--set", "workload.load=1.0", "--set", "routing.kind=d-mod-k", "--set", "workload.pattern=bit-reversal")

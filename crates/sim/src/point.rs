@@ -76,10 +76,10 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         Some(Search::Saturation) => run::search(&system, options),
     });
     if let Ok(found) = &mut result {
-        found.warnings = warnings(&system).map_err(|error| located(experiment, point, &error))?;
-        let mut expected = std::mem::take(&mut found.warnings);
-        settle(&mut expected, found);
-        found.warnings = expected;
+        let mut all = warnings(&system).map_err(|error| located(experiment, point, &error))?;
+        settle(&mut all, found);
+        all.append(&mut found.warnings);
+        found.warnings = all;
     }
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),

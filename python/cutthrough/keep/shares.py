@@ -61,4 +61,4 @@ def ranges(points: Sequence[int]) -> str:
 
 
 def _refuse(name: str, wanted: str, why: str) -> NoReturn:
-    raise refuse(name, f"`{wanted}`: {why}")
+    raise refuse(name, f"`{wanted}`: {why}" if wanted.strip() else f"it is empty: {why}")
