@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test test-long lint format api docs wheel lock clean
+.PHONY: all demo test test-times test-long lint format api docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -35,6 +35,10 @@ demo: all
 test: all $(VENV)/.dev
 	cargo test --workspace --locked
 	$(BIN)/python -m pytest
+
+# The same, with the processor time of each test program, file and slow test; see tools/time_tests.py.
+test-times: all $(VENV)/.dev
+	$(BIN)/python tools/time_tests.py
 
 # The Rust tests on fresh random inputs, with those that take long, of Rust and of Python (runs that are killed at twenty
 # moments): thousands of random networks against the oracle, golden cases in every division over threads and partitions, the

@@ -17,6 +17,7 @@ from cutthrough import api, experiments, reproduce, sweeps, topologies
 from .conftest import SMALL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -59,7 +60,7 @@ def test_results_read_back(small: Path, tmp_path: Path) -> None:
     """Catches anything that is lost on disk."""
     results = ct.run(small)
     again = ct.Results.read(results.save(tmp_path / "kept"))
-    assert again.points == results.explained().points
+    assert again.points == results.points
     assert (again.axes, again.title, again.seed) == (["workload.load"], "small", 7)
     assert ct.load(tmp_path / "kept" / "experiment.toml").points == ct.load(small).points
 
@@ -138,9 +139,18 @@ def test_no_such_topology(shape: Any) -> None:
 def test_no_such_router_or_node() -> None:
     """Catches a panic on numbers out of range."""
     switch = ct.SingleSwitch(4)
-    for call in (lambda: switch.hops(0, 4), lambda: switch.coordinates(1), lambda: switch.distance(0, 7)):
-        with pytest.raises(IndexError):
-            call()
+    calls: tuple[Callable[[Any], Any], ...] = (
+        switch.router_of,
+        switch.coordinates,
+        switch.place_of_rank,
+        switch.rank_to_coordinates,
+    )
+    for call in (lambda n: switch.hops(0, n), lambda n: switch.distance(0, n), *calls):
+        for number in (4, -1, 1 << 40):
+            with pytest.raises(IndexError, match=f"no (node|router|rank) {number}; there (is|are) "):
+                call(number)
+        with pytest.raises(TypeError):
+            call(0.5)
 
 
 @pytest.mark.parametrize("module", [api, topologies, reproduce.claims, sweeps])

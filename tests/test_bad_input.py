@@ -41,6 +41,12 @@ WRONG = {
     "no key": ("=3", "KEY=VALUE"),
     "no value": ("workload.load", "KEY=VALUE"),
     "unknown class of links": ('link.global.delay="1 ns"', "global"),
+    "unknown class of buffers": ("router.buffer={ dwon = '1 KiB' }", "did you mean `down`?"),
+    "buffers of nodes": ("router.buffer={ ejection = '1 KiB' }", "node.receive_buffer"),
+    "a class that is smaller than a packet": ("router.buffer={ up = '8 B' }", "less than one packet of 256 B"),
+    "a class without a unit": ("router.buffer={ up = 8 }", "`router.buffer.up`: `8` has no unit"),
+    "buffers that are no depth": ("router.buffer=deep", "a depth"),
+    "buffers in a list": ("router.buffer=['1 KiB']", "a depth as a string with its unit"),
 }
 
 

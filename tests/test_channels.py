@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core, channels, plots
 from cutthrough.channels import ChannelLoads, Machine
-from cutthrough.plots import heat
+from cutthrough.plots import panels, scales
+from cutthrough.reports import reference_note
+from matplotlib import colors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,11 @@ def torus(**sections: Any) -> dict[str, Any]:
         "measure": {"precision": 0.05},
         **sections,
     }
+
+
+@pytest.fixture(scope="module")
+def tornado() -> ct.Results:
+    return ct.run(torus())
 
 
 def loads_of(shape: str) -> ChannelLoads:
@@ -60,47 +67,44 @@ def test_every_channel_stands_once_with_its_ends(shape: str) -> None:
     assert {(*end[2:], *end[:2]) for end in ends} == ends
 
 
-def test_measured_is_near_exact_and_named_so() -> None:
+def test_measured_is_near_exact_and_named_so(tornado: ct.Results) -> None:
     """Catches loads of other channels, and exact loads at the offered instead of the accepted load."""
-    results = ct.run(torus())
-    loads = results.channel_loads()
+    loads = tornado.channel_loads()
     assert (loads.quantity, loads.reference) == ("utilization", "exact")
     measured, exact = loads.values("utilization"), loads.values("exact")
     # Tornado on 8 routers: three channels in one direction, so a quarter of the load uses three
     # quarters of each; none in the other.
     first = loads.table.column("class").to_numpy() == "dim0"
-    accepted = results[0]["accepted_load"]
+    accepted = tornado[0]["accepted_load"]
     assert set(np.round(exact[first], 9)) == {0.0, round(3 * accepted, 9)}
     assert np.abs(measured - exact).max() < 0.06
     (of_class,) = (row for row in loads.by_class() if row["class"] == "dim0")
-    in_json = next(row for row in results[0]["class_utilization"] if row["class"] == "dim0")
+    in_json = next(row for row in tornado[0]["class_utilization"] if row["class"] == "dim0")
     assert of_class["utilization"]["mean"] == pytest.approx(in_json["mean"])
     assert of_class["channels"] == in_json["channels"] == 64
 
 
-def test_hottest_channels_are_those_of_the_json() -> None:
+def test_hottest_channels_are_those_of_the_json(tornado: ct.Results) -> None:
     """Catches numbers of channels that differ between the table and the JSON."""
-    results = ct.run(torus())
-    by_number = {row["channel"]: row for row in results.channels().to_pylist()}
-    for found in results[0]["hottest_channels"]:
+    by_number = {row["channel"]: row for row in tornado.channels().to_pylist()}
+    for found in tornado[0]["hottest_channels"]:
         assert by_number[found["id"]]["utilization"] == found["utilization"]
         assert by_number[found["id"]]["class"] == found["class"]
-    named = results.channel_loads().hottest(3)
+    named = tornado.channel_loads().hottest(3)
     values = [row["utilization"] for row in named]
     assert values == sorted(values, reverse=True)
     assert named[0]["name"].startswith("router ")
 
 
-def test_json_has_exact_beside_measured(tmp_path: Path) -> None:
+def test_json_has_exact_beside_measured(tornado: ct.Results, tmp_path: Path) -> None:
     """Catches files and `--json` without what a channel should carry, and what changes when it is read and written."""
-    results = ct.run(torus())
-    (point,) = json.loads(results.to_json())["points"]
+    (point,) = json.loads(tornado.to_json())["points"]
     (row,) = (row for row in point["class_utilization"] if row["class"] == "dim0")
     assert row["exact_max"] == pytest.approx(3 * point["accepted_load"])
     assert row["exact_mean"] == pytest.approx(1.5 * point["accepted_load"])
-    exact = {row["channel"]: row["exact"] for row in results.channels().to_pylist()}
+    exact = {row["channel"]: row["exact"] for row in tornado.channels().to_pylist()}
     assert all(found["exact"] == exact[found["id"]] for found in point["hottest_channels"])
-    results.save(tmp_path)
+    tornado.save(tmp_path)
     assert json.loads(ct.Results.read(tmp_path).to_json())["points"] == [point]
 
 
@@ -110,6 +114,18 @@ def test_adaptive_routing_has_no_exact_column() -> None:
     traffic = {"kind": "traffic", "pattern": "uniform", "load": 0.2}
     loads = ct.run(torus(**sections, workload=traffic)).channel_loads()
     assert loads.reference == "even_spread"
+
+
+def test_loads_above_one_are_explained() -> None:
+    """Catches a share above 1 that nothing explains, and an explanation where there is none."""
+    machine = channels.Machine.of(ct.Torus([4])._shape)
+    count = int(machine.number.max()) + 1
+    for name, words in (("even_spread", "could not carry this load"), ("exact", "not served equally")):
+        for load, told in ((1.0, False), (1.01, True)):
+            note = reference_note(machine.loads({"utilization": np.full(count, 0.5), name: np.full(count, load)}))
+            assert note is not None
+            assert (words in note) is told
+    assert reference_note(machine.loads({"utilization": np.full(count, 0.5)})) is None
 
 
 def test_exact_loads_are_worked_out_once_for_all_loads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +216,7 @@ def test_analyze_writes_where_it_is_asked_to(cutthrough: Callable[..., Any], sma
 def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
     """Catches rows and columns that are swapped, and the inside of another group."""
     loads = loads_of("dragonfly:h=2")
-    groups, inside = heat.panels(loads)
+    groups, inside = panels.panels(loads)
     cells = groups.cells(loads.values("load"))
     assert cells.shape == (9, 9)
     rows = loads.table.to_pylist()
@@ -217,7 +233,7 @@ def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
 def test_grids_show_each_direction_where_it_starts() -> None:
     """Catches directions that are mixed, transposed maps, and an edge of a mesh that has a channel beyond it."""
     loads = loads_of("mesh:3x4")
-    shown = {panel.title: panel for panel in heat.panels(loads)}
+    shown = {panel.title: panel for panel in panels.panels(loads)}
     assert set(shown) == {"Channels +dim0", "Channels -dim0", "Channels +dim1", "Channels -dim1"}
     cells = shown["Channels +dim0"].cells(loads.values("load"))
     assert cells.shape == (4, 3)
@@ -243,10 +259,152 @@ def test_grids_show_each_direction_where_it_starts() -> None:
 def test_every_shape_is_drawn(shape: str, titles: int, tmp_path: Path) -> None:
     """Catches a shape without a figure, and one that is too large for one."""
     loads = loads_of(shape)
-    panels = heat.panels(loads)
-    assert len(panels) == titles
-    for panel in panels:
+    drawn = panels.panels(loads)
+    assert len(drawn) == titles
+    for panel in drawn:
         cells = panel.cells(loads.values("load"))
-        assert max(cells.shape) <= heat.MOST_CELLS
+        assert max(cells.shape) <= panels.MOST_CELLS
         assert np.nanmax(cells) == loads.values("load")[panel.channels].max()
     assert plots.write(plots.heat_maps(loads), tmp_path / "x", ["png"])
+
+
+@pytest.fixture
+def tapered(tmp_path: Path) -> str:
+    """A tree by file: two leaves of two nodes, each with two wires of a class to a spine, and a wire between leaves."""
+    lines = ["link 0 2 up x2", "link 1 2 up x2", "link 0 1 side", "node 0 x2", "node 1 x2"]
+    (tmp_path / "tapered.edges").write_text("\n".join(lines) + "\n")
+    return f"file:{tmp_path}/tapered.edges"
+
+
+def test_directions_of_a_wires_class_are_apart(tapered: str) -> None:
+    """Catches `up` for channels that lead down, and a class whose wires have no direction that gets one."""
+    loads = loads_of(tapered)
+    rows = {row["class"]: row for row in loads.by_direction()}
+    assert {name: row["channels"] for name, row in rows.items() if name not in channels.ENDS} == {
+        "up (away from nodes)": 4,
+        "up (towards nodes)": 4,
+        "side": 2,
+    }
+    table = loads.table.to_pylist()
+    up = [row["load"] for row in table if row["target_router"] == 2]
+    assert rows["up (away from nodes)"]["load"] == pytest.approx({"mean": np.mean(up), "max": max(up)})
+    assert {row["class"] for row in loads.by_class()} == {"injection", "ejection", "up", "side"}
+    parts = {row["part"] for row in loads.hottest(20) if row["target_router"] == 2}
+    assert parts == {"up (away from nodes)"}
+    shape = {"kind": "file", "path": tapered.removeprefix("file:")}
+    for topology, named in (
+        (shape, {"up (away from nodes)", "up (towards nodes)", "side"}),
+        ({"kind": "torus", "dims": [4]}, {"dim0"}),
+    ):
+        (analysis,) = ct.analyze(topology=topology, link=LINK, workload={"kind": "traffic", "load": 0.1})
+        assert {row["class"] for row in analysis.class_loads()} - channels.ENDS == named
+        assert max(row["max"] for row in analysis.class_loads()) == max(row["max"] for row in analysis["class_loads"])
+
+
+def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> None:
+    """Catches a staircase of ports without an order, rows for columns, and hottest channels that are not named."""
+    loads = loads_of(tapered)
+    (panel,) = panels.panels(loads)
+    cells = panel.cells(loads.values("load"))
+    assert cells.shape == (3, 3)
+    assert np.isnan(np.diag(cells)).all()
+    down = [row["load"] for row in loads.table.to_pylist() if (row["source_router"], row["target_router"]) == (2, 0)]
+    assert cells[2, 0] == pytest.approx(max(down))
+    figure = plots.heat_maps(loads)
+    texts = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+    hottest = loads.hottest(1)[0]
+    assert f"{hottest['name']}, {hottest['part']}" in texts
+
+
+def test_the_chart_of_the_hottest_channels_is_their_table(tapered: str) -> None:
+    """Catches an order by what is exact: channels that are less used than others, under the heading of the hottest."""
+    machine = Machine.of(_core.Topology(tapered, "."))
+    used = np.arange(int(machine.number.max()) + 1) / 100
+    loads = machine.loads({"utilization": used, "exact": used[::-1].copy()})
+    chart = plots.heat_maps(loads).axes[-1]
+    rows = loads.hottest(8)
+    shown = [label.get_text() for label in chart.get_yticklabels()][::-1]
+    assert shown == [f"{row['name']}, {row['part']}" for row in rows]
+    bars = [bar.get_width() for bar in chart.containers[0]][::-1]
+    assert bars == [row["utilization"] for row in rows] == sorted(bars, reverse=True)
+
+
+def test_even_loads_can_be_read() -> None:
+    """Catches a scale that ends at the largest load, on which 0.8 everywhere is as dark as 1, and values unwritten."""
+    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    loads = machine.loads({"utilization": np.full(int(machine.number.max()) + 1, 0.8)})
+    figure = plots.heat_maps(loads)
+    image = figure.axes[0].images[0]
+    assert (image.norm.vmin, image.norm.vmax) == (0.0, 1.0)
+    assert {text.get_text() for text in figure.axes[0].texts} == {"0.80"}
+    assert figure.axes[0].get_title(loc="left").endswith("\n0.80")
+    assert figure.axes[-1].get_ylabel() == "Share of the channel's bandwidth"
+
+
+def test_a_single_router_has_bars_of_its_ports() -> None:
+    """Catches an axis of routers with fractions, and bars of other ports; a single row of routers has one mark too."""
+    loads = loads_of("single-switch:8")
+    figure = plots.heat_maps(loads)
+    axes = figure.axes[0]
+    heights = [bar.get_height() for bar in axes.containers[0]]
+    table = loads.table.to_pylist()
+    ports = {row["source_port"]: row["load"] for row in table if row["class"] == "ejection"}
+    assert heights == [ports[port] for port in sorted(ports)]
+    assert len(heights) == 8
+    assert axes.get_xlabel() == "port"
+    ring = plots.heat_maps(loads_of("torus:8")).axes[0]
+    assert ring.images
+    assert ring.get_yticks().tolist() == [0]
+
+
+@pytest.mark.parametrize(("most", "marked"), [(0.9, False), (1.2, True)])
+def test_a_full_channel_is_marked_on_the_scale(most: float, marked: bool) -> None:
+    """Catches a scale to 2 on which 1, a channel that is full, cannot be told from less."""
+    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    count = int(machine.number.max()) + 1
+    loads = machine.loads({"utilization": np.full(count, 0.5), "exact": np.full(count, most)})
+    bar = plots.heat_maps(loads).axes[-1]
+    lines = [np.asarray(line.get_ydata()).tolist() for line in bar.lines]
+    assert ([1.0, 1.0] in lines) == marked
+    assert ("full" in [text.get_text() for text in bar.texts]) == marked
+
+
+def test_the_scale_of_loads() -> None:
+    """Expected: lightness falls from 0 to 1 by even steps, and texts have a contrast of at least 3 (WCAG, large text).
+
+    Catches colours whose order cannot be seen in grey, a black end, and text that cannot be read on its cell.
+    """
+    ends = [scales.top_of(value) for value in (0.0, 0.04, 0.2, 0.21, 0.8, 1.0, 1.01, 983_040.0, float("nan"))]
+    assert ends == pytest.approx([1.0, 0.05, 0.2, 0.3, 1.0, 1.0, 2.0, 1e6, 1.0])
+    faces = np.asarray(scales.HEAT(np.linspace(0, 1, 101)))[:, :3]
+
+    def luminance(rgb: Any) -> Any:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return linear @ (0.2126, 0.7152, 0.0722)
+
+    own = luminance(faces)
+    assert (np.diff(own) < 0).all()
+    assert own[0] > 0.7
+    assert 0.01 < own[-1] < 0.03
+    inks = luminance(np.array([colors.to_rgb(ink) for ink in scales.ink_on(faces)]))
+    light, dark = np.maximum(own, inks), np.minimum(own, inks)
+    assert ((light + 0.05) / (dark + 0.05)).min() > 3
+    assert scales.palette(3)[::2] == [colors.to_hex(faces[0]), colors.to_hex(faces[-1])]
+
+
+def test_analyze_draws_the_point_that_is_full_first(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path
+) -> None:
+    """Catches heat maps of every point where the main one is wanted, of another point, and options that do nothing."""
+    sweep = ("--set", 'sweep.workload.pattern=["uniform", { kind = "shift", offset = 4 }]')
+    options = (*sweep, "--set", 'routing.kind="d-mod-k"', "--out", tmp_path)
+    (first, second) = json.loads(cutthrough("analyze", small, *options, "--plots", "none", "--json").out)["points"]
+    assert not list(tmp_path.glob("*.png"))
+    limit = int(second["throughput_bound"] < first["throughput_bound"])
+    assert cutthrough("analyze", small, *options).status == 0
+    assert [path.name for path in tmp_path.glob("*.png")] == [f"channels-{limit:03}.png"]
+    assert cutthrough("analyze", small, *options, "--plots", "all", "--format", "svg").status == 0
+    assert len(list(tmp_path.glob("*.svg"))) == 2
+    refused = cutthrough("analyze", small, "--plots", "all")
+    assert refused.status == 2
+    assert "--out DIR" in refused.err

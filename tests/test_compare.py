@@ -87,6 +87,13 @@ def test_the_settings_that_differ_are_named() -> None:
     ]
 
 
+def test_results_are_compared_with_results() -> None:
+    """Catches an error from inside, where a path was given."""
+    other: Any = "results/b"
+    with pytest.raises(TypeError, match="not with str"):
+        results([], []).compare(other)
+
+
 def test_many_differences_are_corrected() -> None:
     """Catches marks that do not count how often chance had an opportunity: p of about 0.03 twenty times."""
     t_of_4 = 3.182446305284263
@@ -119,6 +126,22 @@ def test_what_was_not_measured_is_no_zero() -> None:
     ((_, difference),) = compare(a, b)
     assert (difference.a, difference.b, difference.change, difference.p) == (None, 5.0, None, None)
     assert compare(a, b).differs
+
+
+def test_jobs_are_compared_by_what_each_is_measured_by() -> None:
+    """Catches rows of an open job for the time that a closed one takes, instead of its accepted load and latency."""
+    open_job = {"name": "storage", "accepted_load": 0.2, "latency_mean_ns": 900.0, "latency_ci_ns": 9.0}
+    closed = {"name": "training", "phases": [], "time_ns": 5.0, "slowdown": 1.5, "accepted_load": 0.1}
+    a = results([{"jobs": [closed, open_job], "accepted_load": 0.3}], [])
+    b = results([{"jobs": [closed, {**open_job, "latency_mean_ns": 990.0}], "accepted_load": 0.3}], [])
+    training, storage = compare(a, b).matches
+    assert [(one.metric, one.a, one.b) for one in training.differences] == [
+        ("time_ns", 5.0, 5.0),
+        ("slowdown", 1.5, 1.5),
+    ]
+    found = [(one.metric, one.a, one.b) for one in storage.differences]
+    assert found == [("accepted_load", 0.2, 0.2), ("latency_mean_ns", 900.0, 990.0)]
+    assert storage.differences[1].significant
 
 
 def test_the_same_runs_do_not_differ(small: Path, tmp_path: Path, cutthrough: Callable[..., Any]) -> None:

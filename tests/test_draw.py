@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -13,7 +14,7 @@ from cutthrough import _core
 from cutthrough.channels import Machine
 from cutthrough.plots import machine
 from cutthrough.plots.machine.graph import Graph, components
-from cutthrough.plots.machine.layouts import arrange
+from cutthrough.plots.machine.layouts import Scene, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,12 @@ READABLE = 300
 
 def graph_of(shape: str) -> Graph:
     return Graph.of(Machine.of(_core.Topology(shape, ".")))
+
+
+@cache
+def scene_of(shape: str) -> Scene:
+    """The arranged graph, made once for all tests of a shape."""
+    return arrange(graph_of(shape))
 
 
 @pytest.fixture
@@ -66,7 +73,7 @@ def test_every_wire_is_drawn_once(shape: str) -> None:
 def test_groups_stand_for_all_of_the_machine(shape: str) -> None:
     """Catches routers, nodes or wires that a picture by groups leaves out, and pictures that cannot be read."""
     topology = ct.Topology(shape)
-    scene = arrange(graph_of(shape))
+    scene = scene_of(shape)
     assert scene.graph.members.sum() == topology.routers
     assert scene.graph.nodes.sum() == topology.nodes
     assert scene.graph.size <= READABLE
@@ -78,7 +85,7 @@ def test_groups_stand_for_all_of_the_machine(shape: str) -> None:
 @pytest.mark.parametrize("shape", SMALL + LARGE)
 def test_no_router_hides_another(shape: str) -> None:
     """Catches layouts in which discs overlap."""
-    scene = arrange(graph_of(shape))
+    scene = scene_of(shape)
     apart = np.linalg.norm(scene.at[:, None] - scene.at[None], axis=2)
     np.fill_diagonal(apart, np.inf)
     assert apart.min() >= 1.9 * scene.radius
@@ -128,14 +135,35 @@ def test_channels_have_the_colour_of_the_hottest() -> None:
         workload={"kind": "traffic", "pattern": {"kind": "shift", "groups": 1}, "load": 0.1},
     )
     loads = analysis.channel_loads()
-    scene = arrange(Graph.of(loads, "load"))
+    whole = Graph.of(loads, "load")
+    scene = arrange(whole)
     of_class = {row["class"]: row["load"]["max"] for row in loads.by_class()}
     # All ap = 50 nodes of a group share one global channel.
     assert scene.graph.load.max() == pytest.approx(of_class["global"]) == pytest.approx(50)
     assert (scene.graph.load > 49).sum() == scene.graph.size
-    assert scene.graph.inner.max() == pytest.approx(of_class["local"])
+    # A disc stands for several groups, whose wires are within it; a group has local channels only.
+    assert scene.graph.inner.max() == pytest.approx(50)
+    assert whole.merged(whole.coordinate("group")).inner.max() == pytest.approx(of_class["local"])
     figure = machine.draw(loads)
     assert "per unit of offered load" in figure.axes[1].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["fat-tree:k=16,n=3", "fat-tree:k=32,n=2", "dragonfly:p=16,a=16,h=16,g=16", "dragonfly:h=8", "torus:16x16x16"],
+)
+def test_lines_with_loads_can_be_told_apart(shape: str) -> None:
+    """Catches thousands of lines on one another, wires that are left out, and a caption that does not count them."""
+    source = Machine.of(_core.Topology(shape, "."))
+    loads = source.loads({"utilization": np.linspace(0, 1, int(source.number.max()) + 1)})
+    whole = Graph.of(loads, "utilization")
+    scene = arrange(whole)
+    assert len(scene.graph.ends) <= 200
+    within = np.nanmax(np.concatenate([scene.graph.load, scene.graph.inner]))
+    assert within == pytest.approx(np.nanmax(whole.load))
+    assert scene.graph.members.sum() == whole.size
+    between = scene.graph.count
+    assert f"Each line: {between.min():,}" in scene.what
 
 
 def test_svg_is_one_element_and_the_same_each_time() -> None:

@@ -6,28 +6,40 @@ import re
 import shlex
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
 from cutthrough.packages import MissingPackage
 
-from .conftest import ROOT
+from .conftest import ROOT, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "generated" not in p.parts)]
-#: Whether it runs, not what it finds.
-SHORT = {"measure.precision": 0.3, "measure.resolution": 0.2}
+#: Pages whose programs run in the environment of `make`, and what is not installed there.
+FIRST = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
+OPTIONAL = ("pandas", "polars", "mpi4py", "scipy")
+#: What is less here in programs that would take long, by page.
+LESS = {
+    "application": {"budget=2": "budget=0.05", "--budget 2": "--budget 0.05"},
+    "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "1 us"},
+    "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
+    "tutorial": {"[0.3, 0.6, 0.9]": "[0.3]"},
+    "researcher": {"60 us": "20 us", '"workload.load": [0.1, 0.2, 0.3, 0.4]': '"workload.load": [0.1, 0.4]'},
+}
+#: Examples are drawn in a test of their own.
+PLAIN = ["--plots", "none"]
 
 
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path: Path, tmp_path: Path) -> None:
     """Catches an example that no longer runs, gives nothing, or cannot be drawn."""
-    results = ct.run(path, set=SHORT)
+    results = ct.run(path, set=short(path))
     assert results.points
     assert all(found["packets"] > 0 for found in results)
     assert results.title
@@ -57,14 +69,30 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with what the documentation speaks of, where a run takes no time."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tutorial,) = [block for block in blocks(ROOT / "docs" / "tutorial.md", "toml") if "title" in block]
-    (tmp_path / "tree.toml").write_text(tutorial, encoding="utf-8")
+    assert "[measure]" not in tutorial
+    measure = '\n[measure]\nwarm_up = "10 us"\nmax_time = "40 us"\n'
+    (tmp_path / "tree.toml").write_text(tutorial + measure, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
+def programs(page: Path) -> list[tuple[str, str]]:
+    """The commands and programs of a page in their order, shorter where they would take long."""
+    text = page.read_text(encoding="utf-8")
+    for long, less in LESS.get(page.stem, {}).items():
+        assert long in text, f"{page} has no {long}"
+        text = text.replace(long, less)
+    return re.findall(r"^```(console|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_pages_do_what_they_show(page: Path, workplace: Path, cutthrough: Callable[..., Any]) -> None:
-    """Catches a command, a program or a file in the documentation that does not work."""
+def test_pages_do_what_they_show(
+    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, cutthrough: Callable[..., Any]
+) -> None:
+    """Catches a command, a program or a file in the documentation that does not work, and a program of the first pages
+    that fails without the optional packages."""
+    assert page not in FIRST or blocks(page, "python")
     for number, text in enumerate(blocks(page, "toml")):
         named = re.match(r"# (\S+\.toml)\n", text)
         path = workplace / (named[1] if named else f"block{number}.toml")
@@ -72,31 +100,23 @@ def test_pages_do_what_they_show(page: Path, workplace: Path, cutthrough: Callab
         assert cutthrough("check", path).status == 0, text
     # In their order, as in one session: a command may read what a program before it has written.
     session: dict[str, Any] = {}
-    for language, text in re.findall(
-        r"^```(console|python)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    ):
+    for language, text in programs(page):
         if language == "python":
-            exec(compile(text, str(page), "exec"), session)  # noqa: S102  (our own documentation)
+            with monkeypatch.context() as hidden:
+                for package in OPTIONAL if page in FIRST else ():
+                    hidden.setitem(sys.modules, package, None)
+                exec(compile(text, str(page), "exec"), session)  # noqa: S102  (our own documentation)
             continue
         for line in text.splitlines():
             if line.startswith("$ cutthrough "):
                 words = shlex.split(line.removeprefix("$ cutthrough "), comments=True)
-                short = [f"--set={key}={value}" for key, value in SHORT.items()] if words[0] == "run" else []
-                ran = cutthrough(*words, *short)
+                if words[0] == "run":
+                    words += [f"--set={key}={value}" for key, value in short(Path(words[1])).items()]
+                    words += [] if {"--plots", "--format"} & {*words} else PLAIN
+                if words[0] == "map" and "--budget" not in words:
+                    words += ["--budget", "0.05"]
+                ran = cutthrough(*words)
                 assert ran.status == 0, f"{line}\n{ran.err}"
-
-
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "tutorial.md"], ids=lambda page: page.stem)
-def test_first_programs_need_no_optional_package(
-    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, cutthrough: Callable[..., Any]
-) -> None:
-    """Catches a program that fails in the environment of `make`, where pandas and polars are not installed."""
-    for package in ("pandas", "polars", "mpi4py", "scipy"):
-        monkeypatch.setitem(sys.modules, package, None)
-    programs = blocks(page, "python")
-    assert programs
-    for text in programs:
-        exec(compile(text, str(page), "exec"), {})  # noqa: S102  (our own documentation)
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,9 @@ def test_overrides_are_in_their_places(small: Path) -> None:
     assert experiment.workload is not None
     assert (experiment.workload.to_dict()["load"], experiment.sweep) == (0.25, {})
     assert experiment.router == ct.router.OutputQueued(delay="90 ns", buffer="8 packets")
+    depths = {"injection": "2 packets", "up": "8 packets"}
+    experiment = ct.load({**experiment.to_dict(), "router": ct.router.OutputQueued(buffer=depths)})
+    assert experiment.router == ct.router.OutputQueued(buffer=depths)
     inside = ct.load(
         {**tomllib.loads(SMALL), "sweep": {"topology": [{"kind": "fat-tree", "k": k, "n": 2} for k in (2, 4)]}},
         set={"topology.n": 1},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -56,6 +54,26 @@ def test_examples_are_values_that_the_key_takes(path: str) -> None:
             ct.load({**base, path: own})
 
 
+def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches an example that is no experiment, and `include`, `seeds`, `sweep` and `job` without one."""
+    base = '[topology]\nkind = "dragonfly"\nh = 2\n[link]\nbandwidth = "100 Gb/s"\ndelay = "20 ns"\n'
+    workload = '[workload]\nkind = "traffic"\nload = 0.5\n'
+    examples = {section.path: section.example for section in reference.sections() if section.example}
+    assert set(examples) == {"link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME"}
+    for path, example in examples.items():
+        text = f"{base}{'' if path == 'job' else workload}{example}\n"
+        ct.load(tomllib.loads(text))
+        shown = cutthrough("explain", path).out
+        assert shown.rstrip().endswith(example), shown
+    assert len(ct.load(tomllib.loads(f"{base}{examples['job']}")).job) == 2
+    for name in ("machine.toml", "workload.toml"):
+        (tmp_path / name).write_text({"machine.toml": base, "workload.toml": workload}[name])
+    assert "seeds = 10" in cutthrough("explain", "seeds").out
+    (key,) = (key for key in reference.explain("include")[0].sections[0].keys if key.name == "include")
+    (tmp_path / "all.toml").write_text(f"include = {key.example}\n")
+    assert ct.load(tmp_path / "all.toml").machine().kind == "dragonfly"
+
+
 def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[..., Any]) -> None:
     """Catches a fact of a key that is not shown."""
     shown = cutthrough("explain", "topology.dragonfly.h").out
@@ -68,6 +86,8 @@ def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[...,
     assert shown.count("router.buffer of") == len(
         {section.keys[0].doc for section in reference.explain("router")[0].sections}
     )
+    assert cutthrough("explain", "router.buffer.global").out == cutthrough("explain", "router.buffer").out
+    assert "depth or table of depth" in shown
     topic = json.loads(cutthrough("explain", "precision", "--json").out)["topics"][0]
     assert topic["sections"][0]["keys"][0]["default"] == "0.02"
 
@@ -78,7 +98,7 @@ def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[...,
         ("topolgy.dragonfly.h", "`topology.dragonfly.h`"),
         ("presicion", "`measure.precision`"),
         ("dragonfyl", "`topology.dragonfly`"),
-        ("xyzzy", "sections: experiment, topology"),
+        ("xyzzy", "allowed: experiment, topology"),
     ],
 )
 def test_explain_names_the_nearest(cutthrough: Callable[..., Any], wrong: str, right: str) -> None:
@@ -118,7 +138,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     """Catches a file that is wrong, and a comment that names another default than the program has."""
     path = tmp_path / "start.toml"
     assert cutthrough("new", name, "--out", path).status == 0
-    (tmp_path / "network.edges").write_text("link 0 1\nnode 0 x2\nnode 1 x2\n")
+    assert (tmp_path / "network.edges").exists() == (name == "file")
     text = path.read_text()
     assert max(map(len, text.splitlines())) <= 120
     assert cutthrough("check", path).status == 0
@@ -131,6 +151,22 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
             keys = [line.removeprefix("# ") for line in block.splitlines() if " = " in line]
             shown = tomllib.loads("\n".join(keys))
             assert {key: shown[key] for key in known[table] if key in shown} == known[table]
+
+
+def test_new_writes_the_network_beside_its_file(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a file that names a network which is nowhere, the user's own that is lost, and an error in numbers."""
+    mine = "link 0 1\nnode 0\nnode 1\n"
+    (tmp_path / "network.edges").write_text(mine)
+    ran = cutthrough("new", "file", "--out", tmp_path / "start.toml")
+    assert (ran.status, "network.edges: as it was" in ran.out) == (0, True)
+    assert (tmp_path / "network.edges").read_text() == mine
+    ran = cutthrough("new", "file", "--out", "-")
+    assert (ran.status, "network.edges" in ran.err) == (0, True)
+    for target, why in ((tmp_path / "none" / "x.toml", "no folder"), (tmp_path, "is a folder")):
+        ran = cutthrough("new", "torus", "--out", target)
+        assert (ran.status, ran.out) == (2, "")
+        assert why in ran.err
+        assert "Errno" not in ran.err
 
 
 def test_new_does_not_overwrite(
@@ -207,14 +243,22 @@ def test_progress_lines_are_few(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert written[0] == "1/4 points (25%) after 10 s, measuring, about 30 s left"
 
 
-def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
-    """What is offered for a word of a command line."""
-    line = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(place)}
-    if shell != "bash":
-        line = {"_TYPER_COMPLETE_ARGS": " ".join(words), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    environment = {**os.environ, **line, "_CUTTHROUGH_COMPLETE": f"complete_{shell}"}
-    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'cutthrough'; from cutthrough.cli import main; main()"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.split("\n")
+@pytest.fixture
+def complete(cutthrough: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """What is offered for a word of a command line, as the scripts of the shells ask for it: by the environment."""
+
+    def offered(words: list[str], place: int, shell: str = "bash") -> list[str]:
+        line = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(place)}
+        if shell != "bash":
+            line = {"_TYPER_COMPLETE_ARGS": " ".join(words), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+        for name, value in {**line, "_CUTTHROUGH_COMPLETE": f"complete_{shell}"}.items():
+            monkeypatch.setenv(name, value)
+        # The variable's name is made of the program's: that of the installed command, not of `python -m pytest`.
+        monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
+        lines: list[str] = cutthrough().out.split("\n")
+        return lines
+
+    return offered
 
 
 @pytest.mark.parametrize(
@@ -234,13 +278,13 @@ def complete(words: list[str], place: int, shell: str = "bash") -> list[str]:
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
-def test_bash_completes(words: list[str], offered: str) -> None:
+def test_bash_completes(complete: Callable[..., list[str]], words: list[str], offered: str) -> None:
     """Catches commands, options, kinds and keys that are not completed, and `=` that ends a word in bash."""
     assert complete(words, len(words) - 1)[0] == offered
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_complete_values_of_keys(shell: str) -> None:
+def test_other_shells_complete_values_of_keys(complete: Callable[..., list[str]], shell: str) -> None:
     """Catches values of keys that are completed in one shell only."""
     offered = "\n".join(complete(["cutthrough", "run", "--set", "topology.kind=drag"], 3, shell))
     assert "topology.kind=dragonfly" in offered
@@ -248,9 +292,12 @@ def test_other_shells_complete_values_of_keys(shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_scripts_of_completion_are_printed(shell: str) -> None:
+def test_scripts_of_completion_are_printed(
+    cutthrough: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
     """Catches a shell without a script."""
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [sys.executable, "-m", "cutthrough.cli", "--show-completion", shell]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "COMPLETE=complete_" + shell in ran.stdout
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
+    ran = cutthrough("--show-completion", shell)
+    assert ran.status == 0
+    assert "COMPLETE=complete_" + shell in ran.out

@@ -1,7 +1,8 @@
 """What ends a run early loses nothing that has finished: kills, signals, full disks, closed pipes, two runs at once.
 
 Every case runs the command in a process of its own, ends it, runs the same command again, and compares all files with
-those of a run that nothing disturbed.
+those of a run that nothing disturbed. Plots are drawn where they are what might be lost: they take longer than the
+points.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +30,7 @@ COMMAND = (sys.executable, "-m", "cutthrough.cli")
 #: How a line of progress starts: points that have finished, of all.
 PROGRESS = tuple(f"{place}/12 points" for place in range(13))
 #: Points of the sweep, and seconds after which a test gives up.
-POINTS, PATIENCE_S = 12, 120
+POINTS, PATIENCE_S = 12, 600
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +46,22 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a run that nothing disturbs writes."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    subprocess.run(arguments(sweep, out), check=True, capture_output=True)
+    subprocess.run(arguments(sweep, out, "main"), check=True, capture_output=True)
     return essence(out)
 
 
-def arguments(sweep: Path, out: Path) -> list[str]:
-    return [*COMMAND, "run", str(sweep), "--out", str(out), "-j", "1"]
+def tables(files: dict[str, Any]) -> dict[str, Any]:
+    """The files without the plots."""
+    return {name: content for name, content in files.items() if not name.endswith(".png")}
 
 
-def start(sweep: Path, out: Path) -> subprocess.Popen[str]:
+def arguments(sweep: Path, out: Path, plots: str = "none") -> list[str]:
+    return [*COMMAND, "run", str(sweep), "--out", str(out), "-j", "1", "--plots", plots]
+
+
+def start(sweep: Path, out: Path, plots: str = "none") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        arguments(sweep, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        arguments(sweep, out, plots), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
@@ -73,24 +80,24 @@ def wait_for(out: Path, count: int, running: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while len(finished(out)) < count and running.poll() is None:
         assert time.monotonic() < deadline, "no points"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
-def resume(sweep: Path, out: Path, before: dict[str, Any], whole: dict[str, Any]) -> None:
+def resume(sweep: Path, out: Path, before: dict[str, Any], whole: dict[str, Any], plots: str = "none") -> None:
     """Runs the same command again: it has to go on from what was there, and to end with the undisturbed results."""
-    ran = subprocess.run(arguments(sweep, out), check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    ran = subprocess.run(arguments(sweep, out, plots), check=True, capture_output=True, text=True, timeout=PATIENCE_S)
     if before:
         assert f"already finished: {len(before)} of {POINTS} points" in ran.stderr
     after = finished(out)
     # Their wall times too: they have not been run again.
     assert {name: after[name] for name in before} == before
-    assert essence(out) == whole
+    assert essence(out) == (tables(whole) if plots == "none" else whole)
 
 
 def kill_and_resume(sweep: Path, out: Path, moment: random.Random, whole: dict[str, Any]) -> None:
     """Kills a run at a random moment, from its start to behind its last point, and resumes it."""
     count, delay = moment.randrange(POINTS + 1), moment.uniform(0.0, 0.3)
-    with start(sweep, out) as running:
+    with start(sweep, out, "main") as running:
         wait_for(out, count, running)
         time.sleep(delay)
         running.kill()
@@ -99,7 +106,7 @@ def kill_and_resume(sweep: Path, out: Path, moment: random.Random, whole: dict[s
     assert len(before) >= count
     for path in out.glob("*.json"):
         json.loads(path.read_text())
-    resume(sweep, out, before, whole)
+    resume(sweep, out, before, whole, "main")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -175,7 +182,7 @@ def test_a_closed_pipe_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_pat
     """Catches results and plots that are lost because nobody reads the table."""
     out = tmp_path / "out"
     with subprocess.Popen(
-        [*arguments(sweep, out), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*arguments(sweep, out, "main"), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
@@ -190,7 +197,7 @@ def test_a_closed_pipe_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_pat
 def test_closed_pipes_of_both_streams_lose_nothing(sweep: Path, whole: dict[str, Any], tmp_path: Path) -> None:
     """Catches results that are lost because nobody reads the progress (`2>&1 | head -1`)."""
     out = tmp_path / "out"
-    with subprocess.Popen(arguments(sweep, out), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+    with subprocess.Popen(arguments(sweep, out, "main"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
         assert running.stdout is not None
         running.stdout.close()
         assert running.wait(timeout=PATIENCE_S) == 0
@@ -235,3 +242,72 @@ def test_a_folder_that_cannot_be_made_is_refused_first(
         ran = cutthrough("run", sweep, "--out", path)
         assert (ran.status, ran.out) == (1, "")
         assert ran.err.startswith(f"error: cannot write results to {path}")
+
+
+def test_what_cannot_be_written_is_one_line(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches the system's own words for a folder that cannot be made, and a traceback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    assert cutthrough("run", small, "--out", "whole", "--points", "0", "--plots", "none").status == 0
+    for command in (
+        ["plot", "whole", "--out", "file/out"],
+        ["analyze", small, "--out", "file/out"],
+        ["merge", "whole", "--out", "file/out"],
+        ["map", "-g", "stencil:2x2", "-m", "torus:2x2", "--pictures", "file/out"],
+    ):
+        ran = cutthrough(*command)
+        assert ran.status == 1, command
+        assert ran.err.splitlines()[-1].startswith("error: cannot write"), command
+    # A file is not given a folder of its own.
+    ran = cutthrough("report", "whole", "--out", "file/out/report.html")
+    assert (ran.status, ran.err) == (
+        2,
+        "error: --out: file/out/report.html cannot be written: there is no folder file/out\n",
+    )
+
+
+#: Commands that write files of what has been run, or of nothing that has; of each, what writes to a folder `out`.
+WRITERS = {
+    "merge": ["merge", "shares/1", "shares/2", "--out", "out"],
+    "report": ["report", "whole", "--out", "out/report.html"],
+    "plot": ["plot", "whole", "--out", "out", "--plots", "all"],
+    "map": ["map", "-g", "stencil:16x16", "-m", "torus:16x16", "-s", "greedy", "--out", "out/places.txt"],
+    "analyze": ["analyze", "sweep.toml", "--out", "out"],
+}
+
+
+@pytest.fixture(scope="module")
+def written(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run and its shares, for the commands that write files of them."""
+    home = tmp_path_factory.mktemp("written")
+    (home / "sweep.toml").write_text(sweep.read_text())
+    for out, points in (("whole", "0-11"), ("shares/1", "1/2"), ("shares/2", "2/2")):
+        run = [*arguments(home / "sweep.toml", home / out), "--points", points, "--plots", "none"]
+        subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S)
+    return home
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", WRITERS)
+def test_kill_leaves_no_half_of_a_file(written: Path, command: str) -> None:
+    """Catches files that are written in place, and leftovers that the same command cannot go on from."""
+    out, run = written / "out", [*COMMAND, *WRITERS[command]]
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    began = time.monotonic()
+    subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S, cwd=written)
+    duration, expected = time.monotonic() - began, essence(out)
+    assert expected
+    moment = random.Random(f"{os.environ.get('CUTTHROUGH_TEST_SEED', time.time_ns())}-{command}")  # noqa: S311
+    for _ in range(5):
+        shutil.rmtree(out)
+        out.mkdir()
+        with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=written) as running:
+            time.sleep(moment.uniform(0.3, 1.1) * duration)
+            running.kill()
+        found = {name: content for name, content in essence(out).items() if ".part-" not in name}
+        assert found.items() <= expected.items()
+        subprocess.run(run, check=True, capture_output=True, timeout=PATIENCE_S, cwd=written)
+        assert {name: content for name, content in essence(out).items() if ".part-" not in name} == expected

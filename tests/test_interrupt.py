@@ -26,12 +26,18 @@ def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
     head, _, _ = text.partition("[sweep]")
     endless.write_text(head + '[sweep]\n"measure.max_time" = ["30 us", "1000 s"]\n')
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "cutthrough.cli", "run", str(endless), "--out", str(out), "-j", "1"]
+    options = ["--out", str(out), "-j", "1", "--plots", "none"]
+    command = [sys.executable, "-m", "cutthrough.cli", "run", str(endless), *options]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     ) as running:
-        time.sleep(5)
+        deadline = time.monotonic() + 120
+        while not [path for path in (out / "points").glob("*.json") if path.stem != "run"]:
+            assert running.poll() is None, running.communicate()
+            assert time.monotonic() < deadline, "no point"
+            time.sleep(0.02)
+        time.sleep(0.2)
         assert running.poll() is None, running.communicate()
         running.send_signal(signal.SIGINT)
         printed, errors = running.communicate(timeout=60)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough.cli.pictures import Pictures, Plots
+from cutthrough.cli.run import report
+from cutthrough.points import Point
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +53,19 @@ def test_plots_have_a_line_for_each_job(results: ct.Results) -> None:
     assert {"victim", "bully"} <= set(labels)
     _, labels = results.plot("slowdown").axes[0].get_legend_handles_labels()
     assert labels == ["victim"]
+
+
+def test_open_jobs_that_have_not_converged_are_named(
+    results: ct.Results, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a run that ends in silence because the sum of its jobs counts no job of the background."""
+    jobs = [[dict(job, converged=job["name"] == "victim") for job in point["jobs"]] for point in results]
+    unsure = [Point({**point, "jobs": own}) for point, own in zip(results, jobs, strict=True)]
+    monkeypatch.setenv("COLUMNS", "200")
+    report(replace(results, points=unsure), None, json_output=True, pictures=Pictures(Plots.NONE))
+    printed = capsys.readouterr().err
+    assert "not converged: 2 of 2 points (0-1, counted from 0; job bully); their means" in printed
+    assert "not finished" not in printed
 
 
 def test_files_of_jobs_are_read_back(results: ct.Results, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -14,7 +16,6 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_a_time_limit_ends_a_search_and_is_reported(cutthrough: Callable[..., Any]) -> None:
@@ -39,6 +40,20 @@ def test_a_time_limit_ends_a_search_and_is_reported(cutthrough: Callable[..., An
         assert (ran.status, message in ran.err) == (2, True), ran.err
 
 
+def wait_for_work(running: subprocess.Popen[str], seconds: float) -> None:
+    """Waits until a process has used so much processor time; without /proc, for a time in which it will have."""
+    stat, deadline = Path(f"/proc/{running.pid}/stat"), time.monotonic() + 120
+    if not stat.exists():
+        time.sleep(6)
+        return
+    used = 0.0
+    while used < seconds and running.poll() is None:
+        assert time.monotonic() < deadline, "no work"
+        time.sleep(0.02)
+        # Behind the name, which may have spaces: user and system time are the 12th and the 13th field.
+        used = sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_the_best_mapping_so_far(number: signal.Signals, tmp_path: Path) -> None:
     """Catches a mapping that is lost, a traceback, or a search that does not end: of a budget of a day."""
@@ -48,7 +63,7 @@ def test_a_signal_keeps_the_best_mapping_so_far(number: signal.Signals, tmp_path
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as running:
-        time.sleep(6)
+        wait_for_work(running, 2.0)
         assert running.poll() is None, running.communicate()
         running.send_signal(number)
         printed, errors = running.communicate(timeout=60)

@@ -17,8 +17,10 @@ import cutthrough as ct
 import cutthrough.page as page
 import numpy as np
 import pytest
+from cutthrough import _core
+from cutthrough.channels import Machine
 from cutthrough.page.maps import MOST_CELLS, NOTHING, STEPS, maps_of
-from cutthrough.plots.heat import panels
+from cutthrough.plots.panels import panels
 
 from tests.conftest import SMALL
 
@@ -162,6 +164,25 @@ def test_a_page_of_many_points_stays_small(pair: tuple[Path, Path]) -> None:
     assert f"1 of {count} points" in note
     (maps,), note = maps_of([replace(many, points=points[:5], network=Copies(loads, 5))])
     assert (len(maps), note) == (5, "")
+
+
+def test_cells_of_several_routers_say_so(tmp_path: Path) -> None:
+    """Expected: 200 routers of an edge list in blocks of 4; 512 of a row of a torus in blocks of 4, too.
+
+    Catches numbers of cells that are taken for numbers of routers.
+    """
+    lines = [f"link {place} {(place + 1) % 200}" for place in range(200)] + ["node 0", "node 100"]
+    (tmp_path / "ring.edges").write_text("\n".join(lines) + "\n")
+    for shape, axes in (
+        (f"file:{tmp_path}/ring.edges", ["to router (4 a cell)", "from router (4 a cell)"]),
+        ("torus:512x2", ["dim0 (4 a cell)", "dim1"]),
+    ):
+        machine = Machine.of(_core.Topology(shape, "."))
+        loads = machine.loads({"utilization": np.full(int(machine.number.max()) + 1, 0.5)})
+        results = ct.Results([ct.Point({"offered_load": 0.5})], network=Copies(loads, 1))
+        (maps,), _ = maps_of([results])
+        assert list(maps["0"]["panels"][0]["axes"]) == axes
+        assert maps["0"]["top"] == 0.5
 
 
 def test_closed_workloads_have_a_page(tmp_path: Path, cutthrough: Callable[..., Any]) -> None:

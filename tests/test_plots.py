@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +10,15 @@ import pytest
 from cutthrough import Results, plots
 from cutthrough.plots.strokes import Stroke
 from cutthrough.points import Point
-from cutthrough.series import brief_labels, label_of, pick_axis, split
+from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 from matplotlib import style
+from matplotlib.colors import LogNorm
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 def point(load: float, **keys: Any) -> dict[str, Any]:
@@ -251,6 +254,25 @@ def test_a_single_point_has_its_value_written() -> None:
     assert len(plots.figure(found, "latency").axes[0].texts) == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("4 KiB", "global 4 KiB"),
+        ("8_packets", "global 8_packets"),
+        ("8 packets", "global 8 packets"),
+        ("10 Gb/s", "global 10 Gb/s"),
+        ("0.5", "global 0.5"),
+        ("1e-06", "global 1e-06"),
+        ("8x8", "8x8"),
+        ("ugal-l", "ugal-l"),
+        ("shift (offset 5)", "shift (offset 5)"),
+    ],
+)
+def test_numbers_in_legends_say_what_they_are_of(value: str, name: str) -> None:
+    """Catches a legend of buffers that says `4 KiB` and not of what."""
+    assert name_of(["router.buffer.global"], [value]) == name
+
+
 def test_labels_leave_out_what_all_have_in_common() -> None:
     """Catches long labels that differ in their last word, and labels that are the same for different values."""
     routers = [{"kind": "input-queued", "buffer": size, "vcs": 2} for size in ("1 KiB", "2 KiB")]
@@ -296,3 +318,153 @@ def test_routing_tables_are_called_by_their_names() -> None:
     assert list(short.values()) == ["table (spread)", "table (other)", "ugal-l"]
     alike = [{"kind": "table", "path": f"inputs/spread-{digit * 12}.npz"} for digit in "ab"]
     assert len(set(brief_labels([*alike, {"kind": "par"}]).values())) == 3
+
+
+def grid(**more: list[Any]) -> Results:
+    """Points over the size of a buffer and the load, and over further keys; the largest load is saturated."""
+    loads, buffers = (0.6, 0.2, 1.0), ("8 KiB", "4 KiB")
+    extra = [dict(zip(more, values, strict=True)) for values in product(*more.values())]
+    points = [point(load, buffer=size, **keys) for keys in extra for size in buffers for load in loads]
+    return results([*more, "buffer", "workload.load"], points)
+
+
+def cells_of(figure: Figure) -> list[list[list[float]]]:
+    return [np.asarray(axes.images[0].get_array()).tolist() for axes in figure.axes if axes.images]
+
+
+def test_a_quantity_over_two_keys_is_a_heat_map() -> None:
+    """Catches rows and columns that are exchanged or out of order, and marks on other cells than their points'."""
+    drawn = grid().plot("throughput", y="buffer")
+    assert cells_of(drawn) == [[[0.2, 0.6, 0.9]] * 2]
+    axes = drawn.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("workload.load", "buffer")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.2", "0.6", "1.0"]
+    drawn.draw_without_rendering()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["8 KiB", "4 KiB"]
+    (marks,) = axes.lines
+    assert np.asarray(marks.get_xdata()).tolist() == [2.0, 2.0]
+    assert legend_of(drawn) == ["saturated"]
+    turned = grid().plot("latency_p99_ns", x="buffer", y="workload.load")
+    assert cells_of(turned)[0][1] == [point(0.6)["latency_p99_ns"]] * 2
+    assert isinstance(turned.axes[0].images[0].norm, LogNorm)
+
+
+def test_a_third_key_has_panels() -> None:
+    """Catches points of another panel, and panels whose colours cannot be compared."""
+    found = grid(vcs=[1, 2])
+    for drawn in (found.plot("latency", y="buffer"), found.plot("latency", y="buffer", facets="vcs")):
+        assert [axes.get_title(loc="left") for axes in drawn.axes[:2]] == ["vcs 1", "vcs 2"]
+        assert drawn.axes[0].images[0].norm is drawn.axes[1].images[0].norm
+    curves = found.plot("throughput", facets="vcs")
+    assert [axes.get_title(loc="left") for axes in curves.axes] == ["vcs 1", "vcs 2"]
+    assert [
+        [line.get_label() for line in axes.lines if line.get_label() in {"buffer 8 KiB", "buffer 4 KiB"}]
+        for axes in curves.axes
+    ] == [["buffer 8 KiB", "buffer 4 KiB"]] * 2
+
+
+def test_cells_without_a_value_are_empty() -> None:
+    """Catches a 0 where nothing was measured, and a heat map that fails on a sweep that was interrupted."""
+    found = grid()
+    held = [{**own, "accepted_load": None} if place == 1 else own for place, own in enumerate(found.points[:-1])]
+    ((first, second),) = cells_of(results(found.axes, held).plot("throughput", y="buffer"))
+    assert [value if value is None or np.isfinite(value) else None for value in first] == [None, 0.6, 0.9]
+    assert [value if value is None or np.isfinite(value) else None for value in second] == [0.2, 0.6, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y": "bufer"}, "no key 'bufer' is swept; vcs, kind, buffer, workload.load are"),
+        ({"y": "buffer"}, "several points share a cell: vcs, kind are swept too"),
+        ({"y": "buffer", "x": "buffer", "facets": "vcs"}, "have to differ"),
+        ({"y": "buffer", "quantity": "colour", "x": "kind", "facets": "vcs"}, "several points share a cell"),
+        ({"x": "buffer"}, "x is of heat maps"),
+        ({"place": 1}, "place is of channels, not of latency"),
+        ({"facets": "colour"}, "no key 'colour' is swept"),
+        ({"facets": "vcs", "quantity": "phases"}, "facets are of latency, throughput, slowdown"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
+    """Catches points that cover one another, and options that are ignored."""
+    with pytest.raises(ValueError, match=message):
+        grid(vcs=[1, 2], kind=["a", "b"]).plot(**options)
+    with pytest.raises(ValueError, match="no point has a number 'colour'"):
+        grid().plot("colour", y="buffer")
+    with pytest.raises(ValueError, match="17 values"):
+        grid(vcs=[*range(17)]).plot("latency", facets="vcs")
+
+
+def test_categories_are_not_joined_by_lines() -> None:
+    """Catches lines between jobs, which say that something is between them, and points of two lines on one another."""
+    points = []
+    for a in ("u", "v"):
+        jobs = [{**point(load), "name": name} for load, name in ((0.2, "x"), (0.6, "y"), (0.0, "z"))]
+        points.append({**point(0.6, a=a), "jobs": jobs})
+    drawn = plots.figure(results(["a"], points), "throughput")
+    (axes,) = drawn.axes
+    lines = [line for line in axes.lines if line.get_label() in {"x", "y", "z"}]
+    assert [line.get_linestyle() for line in lines] == ["None"] * 3
+    at = np.array([np.asarray(line.get_xdata()) for line in lines])
+    assert (np.diff(at, axis=0) > 0.05).all()
+    assert np.abs(at - [0, 1]).max() < 0.5
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["u", "v"]
+    # A marker at 0 stands on the edge of the axes.
+    assert not any(line.get_clip_on() for line in lines)
+
+
+def test_lines_over_time_are_told_apart() -> None:
+    """Catches colours that are repeated without other dashes, and long legends over the lines."""
+    series = {
+        "time_ns": [1.0, 2.0],
+        "accepted_load": [0.1, 0.2],
+        "source_wait_max_ns": [0.0, 1.0],
+        "queues": [{"class": f"a class with a long name, {number}", "max_B": [1, 2]} for number in range(9)],
+    }
+    many = results(["a"], [point(0.5, a=f"a long name of number {number}", series=series) for number in range(12)])
+    for axes in plots.figure(many, "series").axes:
+        looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+        assert len(looks) == len(axes.lines) == 12
+    one = plots.figure(results([], [point(0.5, series=series)]), "series")
+    axes_size(one)
+    legend = one.axes[1].get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 >= one.axes[1].get_window_extent().x1
+    assert legend.get_window_extent().x1 <= one.bbox.x1
+
+
+def dashes_of(line: Line2D) -> str:
+    """The dashes of a line, of which `get_linestyle` has one name for all."""
+    return str(vars(line)["_unscaled_dash_pattern"])
+
+
+def test_jobs_over_time_have_the_colour_of_their_point() -> None:
+    """Catches queues, of all jobs, in the colours of other lines of the legend, points that lose a job where there are
+    many, and an axis of rounding errors where all is 0."""
+    series = {
+        "time_ns": [1.0, 2.0],
+        "accepted_load": [0.1, 0.2],
+        "source_wait_max_ns": [0.0, 0.0],
+        "queues": [{"class": "local", "max_B": [1, 2]}],
+    }
+    jobs = [{"name": name, "series": series} for name in ("steps", "open")]
+    many = [point(0.5, a=name, series=series, jobs=jobs) for name in "uvwxyz012"]
+    figure = plots.figure(results(["a"], many), "series")
+    load, queue, wait = figure.axes
+    colours = [str(line.get_color()) for line in queue.lines]
+    # Nine points have eighteen lines: every second point is shown, with both of its jobs.
+    assert len(set(colours)) == len(queue.lines) == 5
+    for axes in (load, wait):
+        looks = [(str(line.get_color()), dashes_of(line)) for line in axes.lines]
+        assert len(set(looks)) == 10
+        assert [colour for colour, _ in looks] == [colour for colour in colours for _ in jobs]
+    assert {line.get_linestyle() for line in queue.lines} == {"-"}
+    assert "-" not in {line.get_linestyle() for line in load.lines}
+    (legend,) = figure.legends
+    named = {text.get_text(): line for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)}
+    assert list(named) == ["u", "w", "y", "a 0", "a 2", "all jobs", "steps", "open"]
+    assert [str(line.get_color()) for line in named.values()][:5] == colours
+    assert [dashes_of(line) for line in list(named.values())[-2:]] == [dashes_of(line) for line in load.lines[:2]]
+    assert wait.get_yticks().tolist() == [0]
+    assert [text.get_text() for text in wait.texts] == ["0 throughout"]
+    assert not load.texts

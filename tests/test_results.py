@@ -16,7 +16,7 @@ import pytest
 from cutthrough import _core, notebooks
 from cutthrough.points import Point
 
-from .conftest import ROOT
+from .conftest import ROOT, short, simulated_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,9 @@ QUICK = {"measure.precision": 0.3}
 def kinds() -> list[ct.Results]:
     """A run of each kind of workload."""
     names = ("application", "jobs", "wicon", "saturation", "single_switch")
-    return [ct.run(ROOT / "examples" / f"{name}.toml", set={**QUICK, "measure.resolution": 0.2}) for name in names]
+    paths = [ROOT / "examples" / f"{name}.toml" for name in names]
+    with simulated_once():
+        return [ct.run(path, set=short(path)) for path in paths]
 
 
 def test_what_is_measured_are_attributes(kinds: list[ct.Results]) -> None:
@@ -88,7 +90,7 @@ def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> 
     assert both.channels(3).equals(other.channels(1))
     assert both.experiment == ""
     read = ct.Results.read(both.save(tmp_path / "both"))
-    assert read.points == both.explained().points
+    assert read.points == both.points
     assert not (tmp_path / "both" / "experiment.toml").exists()
     assert len(both.plot().axes[0].get_lines()) >= 2
     assert sum(pair).points == both.points  # type: ignore[union-attr]
@@ -117,14 +119,33 @@ def test_shares_of_a_sweep_are_the_sweep(small: Path, tmp_path: Path) -> None:
     assert ct.Results.read(both.save(tmp_path / "both")).complete
 
 
+def test_shares_of_kinds_and_seeds_have_the_order_of_the_sweep(small: Path, tmp_path: Path) -> None:
+    """Catches points in the order of the shares where the resolved experiment sweeps `routing`, the file its kind."""
+    sweep = {"routing.kind": ["d-mod-k", "adaptive-up-down"], "workload.load": [0.1, 0.2], "seed": [1, 2]}
+    whole = ct.run(small, set={"sweep": sweep, **QUICK})
+    shares = [ct.run(small, set={"sweep": sweep, **QUICK}, points=f"{number}/3") for number in (1, 2, 3)]
+    read = [ct.Results.read(share.save(tmp_path / str(number))) for number, share in enumerate(shares)]
+    for both in (sum(shares), sum(reversed(read))):
+        assert isinstance(both, ct.Results)
+        assert both.complete
+        settings = [[point[axis] for axis in whole.axes] for point in whole]
+        assert [[point[axis] for axis in whole.axes] for point in both] == settings
+        assert [point.ci for point in both] == [point.ci for point in whole]
+        assert [run.latency_mean_ns for run in both.replicas] == [run.latency_mean_ns for run in whole.replicas]
+        for pooled, point in zip(both, whole, strict=True):
+            for row, held in zip(*(copy.deepcopy(one["class_utilization"]) for one in (pooled, point)), strict=True):
+                assert row.pop("class") == held.pop("class")
+                assert row == pytest.approx(held, rel=1e-12)
+
+
 def without_wall(results: ct.Results) -> list[dict[str, Any]]:
     return [{key: value for key, value in point.items() if key != "wall_s"} for point in results]
 
 
 def test_titles_and_seeds_tell_points_apart(small: Path) -> None:
     """Catches points of two runs that differ in nothing that the table shows."""
-    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"seed": 2})
-    assert (one + other).axes == ["workload.load", "seed"]
+    one, other = ct.run(small, set={"seed": 1}), ct.run(small, set={"title": "another"})
+    assert (one + other).axes == ["workload.load", "title"]
     with pytest.raises(TypeError):
         _ = one + 3  # type: ignore[operator]
 
@@ -150,6 +171,27 @@ def test_results_show_themselves_as_html(pair: tuple[ct.Results, ct.Results]) ->
     html = many._repr_html_()
     assert html.count("<tr>") == 1 + 50 + 1
     assert "150 more points" in html
+
+
+def test_points_machines_and_experiments_show_themselves_as_html(small: Path) -> None:
+    """Expected: a row for each quantity of a point, empty if it was not measured, and no markup from texts."""
+    point = ct.Point(
+        accepted_load=1 / 3, saturated=True, latency_mean_ns=None, jobs=[{}, {}], messages={"count": 12345}
+    )
+    html = point._repr_html_()
+    rows = dict(re.findall(r'left">(.*?)</td><td style="text-align: right">(.*?)</td>', html))
+    assert rows == {
+        "accepted_load": "0.333333",
+        "saturated": "yes",
+        "latency_mean_ns": "",
+        "jobs": "2 entries",
+        "messages.count": "12,345",
+    }
+    machine = ct.Machine("torus:4x4", cores=2)._repr_html_()
+    assert '<td style="text-align: left">ranks</td><td style="text-align: right">32</td>' in machine
+    assert "<caption>torus" in machine
+    experiment = ct.load(small, set={"title": "<b>"})
+    assert experiment._repr_html_().startswith("<pre>title = &quot;&lt;b&gt;&quot;")
 
 
 class Kernel:

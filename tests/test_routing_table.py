@@ -141,6 +141,27 @@ def test_tables_are_copied_beside_results(tmp_path: Path, cutthrough: Callable[.
     assert latencies == [point["latency_mean_ns"] for point in results]
 
 
+def test_an_experiment_with_a_table_makes_its_folder(tmp_path: Path) -> None:
+    """Catches a copy that is written where there is no folder yet."""
+    table = ct.RoutingTable.of(ct.FatTree(2, 2), "d-mod-k")
+    experiment = ct.Experiment.load(BASE, topology=ct.FatTree(2, 2), routing=table)
+    saved = experiment.save(tmp_path / "new" / "folder" / "e.toml")
+    assert ct.check(saved)
+    assert [path.suffix for path in (saved.parent / "inputs").iterdir()] == [".npz"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((5, 5), "1 layer, 5 routers, 5 destinations, 1 port an entry"),
+        ((2, 5, 5, 3), "2 layers, 5 routers, 5 destinations, up to 3 ports an entry"),
+    ],
+)
+def test_tables_say_their_size(shape: tuple[int, ...], words: str) -> None:
+    """Catches a plural of one."""
+    assert repr(ct.RoutingTable(np.zeros(shape, int))) == f"<RoutingTable table: {words}>"
+
+
 def test_a_text_names_its_line(tmp_path: Path, cutthrough: Callable[..., Any]) -> None:
     """Catches a path that does not start from the experiment's folder, and an error without its place."""
     (tmp_path / "mesh.routes").write_text("0 1 0\n1 0 7\n", encoding="utf-8")

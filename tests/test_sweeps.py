@@ -62,7 +62,7 @@ def test_a_resolved_zip_runs_again(cutthrough: Callable[..., Any], zipped: Path,
     again = cutthrough("run", out / "experiment.toml", *PLAIN, "--out", out)
     assert again.status == 0
     assert "already finished: 2 of 4 points" in again.err
-    whole = ct.run(zipped).explained()
+    whole = ct.run(zipped)
     assert [essence(point) for point in ct.Results.read(out)] == [essence(point) for point in whole]
     merged = cutthrough("merge", out, "--out", tmp_path / "merged")
     assert (merged.status, len(ct.Results.read(tmp_path / "merged"))) == (0, 4)
@@ -101,7 +101,7 @@ def test_a_resolved_sweep_has_the_same_points(small: Path, name: str) -> None:
         return sorted(of.resolved_point(index) for index in range(len(json.loads(of.points()))))
 
     assert points(again) == points(experiment)
-    assert [group["keys"] for group in json.loads(again.groups())] == groups
+    assert [group["keys"] for group in experiments.sweep_groups(again)] == groups
     assert experiments.resolved(again) == resolved
 
 
@@ -174,6 +174,20 @@ def test_defaults_of_the_network_are_written_out(small: Path) -> None:
     assert resolved["workload"]["packet_size"] == "256 B"
     assert resolved["routing"]["kind"] == "adaptive-up-down"
     assert [{**point, "wall_s": 0} for point in ct.run(resolved)] == [{**point, "wall_s": 0} for point in ct.run(table)]
+
+
+def test_depths_by_class_are_completed_class_by_class(small: Path) -> None:
+    """Catches a given class that is overwritten, one that is left out, and the first point's depth at all points."""
+    table = tomllib.loads(small.read_text())
+    table["router"] = {"kind": "input-queued", "buffer": {"up": "8 KiB"}}
+    # By hand: (2 * 9000 + 90 + 204.8) / 204.8 = 89.3, so 90 packets and one more; 16 is the least.
+    table["link"]["down"] = {"delay": "9 us"}
+    resolved = tomllib.loads(experiments.resolved(experiments.load(table)))
+    assert resolved["router"]["buffer"] == {"injection": "16 packets", "up": "8 KiB", "down": "91 packets"}
+    assert [{**point, "wall_s": 0} for point in ct.run(resolved)] == [{**point, "wall_s": 0} for point in ct.run(table)]
+    swept = {**table, "sweep": {"link.down.delay": ["20 ns", "9 us"]}}
+    resolved = tomllib.loads(experiments.resolved(experiments.load(swept)))
+    assert resolved["router"]["buffer"] == {"injection": "16 packets", "up": "8 KiB"}
 
 
 def test_defaults_that_differ_between_points_stay_left_out(small: Path) -> None:

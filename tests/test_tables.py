@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cutthrough import Results, reports
 from cutthrough.points import Point
+from cutthrough.reproduce.claims import Claim, Expect
 from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -66,6 +69,27 @@ def test_a_line_says_which_job_it_is_of(results: Results) -> None:
     assert all(word in text for word in ("victim", "bully", "saturated"))
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_words_are_whole(width: int) -> None:
+    """Catches a name or a mark that is broken inside a word while columns are left: jobs, and searches of two keys."""
+    times = {"time_ns": 14549.1, "slowdown": 1.003, "ci": {}, "seeds": 3}
+    jobs = [
+        Point({**measured(0.5), **times, "routing.kind": "minimal", "job": name}) for name in ("training", "storage")
+    ]
+    found = {"saturation_load": 0.4812, "saturation_bracket": [1.0, 1.0]}
+    kinds = {"routing.kind": "valiant-group", "workload.pattern": "adversarial"}
+    tables = {
+        "training storage minimal converged": Results(points=jobs, axes=["routing.kind", "job"]),
+        "valiant-group adversarial saturated, saturation": Results(
+            points=[Point({**measured(0.5, **kinds), **found})], axes=list(kinds)
+        ),
+    }
+    for words, table in tables.items():
+        text = shown(reports.points_table(table), width)
+        assert max(map(len, text.splitlines())) <= width
+        assert set(words.split()) <= set(text.split()), text
+
+
 def test_the_least_important_column_goes_first() -> None:
     """Catches an order of columns that is not the order of importance, and a column that must stay."""
     columns = [Column(heading, ["1234567"], rank) for heading, rank in (("a", 0), ("b", 1), ("c", 3), ("d", 2))]
@@ -98,6 +122,19 @@ def test_phases_that_have_not_ended_are_named() -> None:
     assert "phase 19" in shown(reports.phases_table({"phases": phases}), 80)
 
 
+def test_what_an_encoding_does_not_have_is_replaced(
+    cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a traceback where a terminal has ASCII alone: headings have a plus-minus sign."""
+    held = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(held, "ascii"))
+    assert (
+        cutthrough("run", small, "-s", "workload.load=0.2", "--plots", "none", "-o", small.parent / "kept").status == 0
+    )
+    sys.stdout.flush()
+    assert b"? ns" in held.getvalue()
+
+
 def test_columns_is_honoured_without_a_terminal(small: Path) -> None:
     """Catches a width that is fixed where the output is a pipe."""
     command = [sys.executable, "-m", "cutthrough.cli", "list", "routers"]
@@ -113,3 +150,18 @@ def test_columns_is_honoured_without_a_terminal(small: Path) -> None:
         ).stdout
         longest[columns] = max(map(len, printed.splitlines()))
     assert longest["60"] <= 60 < longest["100"] <= 100
+
+
+@pytest.mark.parametrize("width", [72, 80, 140])
+def test_claims_fit_the_terminal(width: int) -> None:
+    """Catches verdicts and numbers that are pushed off the line, and digits that are cut off."""
+    text = "on the network of 4,096 nodes the throughput of a shift is at least 0.93 of that of a permutation"
+    claims = [
+        Claim("a", "5, 6 and 7", text, "between 0.85 and 0.95", here, "load", Expect.within(0.9, 0.05))
+        for here in (0.123456, 0.9)
+    ]
+    printed = shown(reports.claims_table("A paper", claims), width)
+    assert max(map(len, printed.splitlines())) <= width
+    assert all(word in printed for word in ("0.1235", "between 0.85 and 0.95", "differs", "holds"))
+    assert " ".join(text.split()[-2:]).split()[-1] in printed
+    assert ("Left out at this width" in printed) == (width < 100)

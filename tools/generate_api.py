@@ -38,6 +38,30 @@ RESULTS = {"Warning": "PointWarning", "PointResult": "Quantities"}
 Json = dict[str, Any]
 
 
+def added(which: str) -> dict[str, Json]:
+    """The exact loads of channels that Python sets beside what was measured."""
+    texts = {
+        "exact": f"{which} by the exact load per unit of offered load times the accepted load. None with adaptive "
+        "routing, or where it was not computed.",
+        "even_spread": (
+            f"{which} if packets were spread evenly over the candidates of an adaptive routing. Above 1, such a spread "
+            f"could not carry the accepted load. None with other routings, or where it was not computed."
+        ),
+    }
+    return {name: {"type": ["number", "null"], "description": text} for name, text in texts.items()}
+
+
+#: What Python adds to the tables of results.
+ADDED: dict[str, dict[str, Json]] = {
+    "ClassUtilization": {
+        f"{name}_{part}": held
+        for part, which in (("mean", "The mean over channels"), ("max", "The most used channel"))
+        for name, held in added(which).items()
+    },
+    "ChannelUtilization": added("The share of time in which it should send"),
+}
+
+
 def main() -> int:
     """Writes the files, or compares them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -168,6 +192,9 @@ class Sections:
             if choice is None:
                 module.hinted("from collections.abc import Sequence")
             return f"{'list' if choice else 'Sequence'}[{inner}]", choice
+        if kinds == ["object"]:
+            module.hinted("from collections.abc import Mapping")
+            return f"Mapping[str, {self.type_of(module, key, held['additionalProperties'], path)[0]}]", None
         if not kinds and not held.get("anyOf"):
             module.imported("from typing import Any")
             return "Any", None
@@ -373,6 +400,8 @@ def quantities(schema: Json) -> str:
     # A job measures what a point does, and more.
     more = {key: held for key, held in properties(job).items() if key not in whole}
     job = {**job, "properties": more, "anyOf": []}
+    for name, more in ADDED.items():
+        definitions[name] = {**definitions[name], "properties": {**definitions[name]["properties"], **more}}
     for name, held in {**definitions, "PointResult": schema, "JobResult": job}.items():
         base = "Quantities" if name == "JobResult" else "dict[str, Any]"
         module.names.append(RESULTS.get(name, name))

@@ -26,6 +26,11 @@ class ExperimentError(ValueError):
     """What would be right, if it is one of a list."""
     help: str | None
     """What to do, such as the nearest name."""
+    coloured: str | None
+    """The message with the escapes of a terminal that show colours, if it has any."""
+
+def error_text(message: str, file: str | None, allowed: list[str], help: str | None) -> tuple[str, str]:
+    """The text of an error as those of experiment files have it: plain, and with the escapes of a terminal."""
 
 class RunError(RuntimeError):
     """A simulation ended without a result, such as in a deadlock; `str()` says what was seen."""
@@ -71,15 +76,11 @@ class Experiment:
     def written(self) -> str:
         """JSON: what is written, with overrides.
 
-        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys that move together.
+        `{"sections": {...}, "sweep": [{"keys": [[key, values], ...], "labels": null}, ...]}`: keys of a group move
+        together, and the last group changes fastest; `labels` is null where steps have no names.
         """
     def axes(self) -> str:
         """JSON: the keys of points by which they are told apart, in order."""
-    def groups(self) -> str:
-        """JSON: the sweep, as groups of keys that move together: `{"keys": [...], "labels": [...], "steps": n}`.
-
-        The last group changes fastest; `labels` is null where steps have no names.
-        """
     def resolved_point(self, point: int, complete: bool = True) -> str:
         """One point as TOML, with every default written out; if `complete`, those of its network too."""
     def derived_keys(self, point: int) -> list[str]:

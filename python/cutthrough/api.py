@@ -127,6 +127,16 @@ class Analysis(dict[str, Any]):
         experiment, index = self._place
         return Machine.of(experiment.topology(index)).loads({"load": self._loads})
 
+    def class_loads(self) -> list[dict[str, Any]]:
+        """`class`, `channels`, `max` and `mean` of each class; of an edge list's classes each direction apart."""
+        experiment, index = self._place
+        if experiment.topology(index).kind != "file":
+            return list(self["class_loads"])
+        loads = self.channel_loads()
+        return [
+            {"class": row["class"], "channels": row["channels"], **row[loads.quantity]} for row in loads.by_direction()
+        ]
+
     def plot(self) -> Figure:
         """Heat maps of the channels."""
         import cutthrough.plots as plots
@@ -190,10 +200,15 @@ def load(
     return Experiment.load(source, set, **sections)
 
 
-def check_points(experiment: _core.Experiment) -> list[dict[str, Any]]:
-    """As `check`, for a loaded experiment."""
-    points = enumerate(json.loads(experiment.points()))
-    return [{**point["keys"], **json.loads(experiment.check(index))} for index, point in points]
+def check_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = None) -> list[dict[str, Any]]:
+    """As `check`, for a loaded experiment; notifies a watcher of every point."""
+    points = json.loads(experiment.points())
+    found = []
+    for index, point in enumerate(points):
+        found.append({**point["keys"], **json.loads(experiment.check(index))})
+        if watcher is not None:
+            watcher.update(index + 1, len(points), "checking")
+    return found
 
 
 def analyze_points(experiment: _core.Experiment) -> list[Analysis]:

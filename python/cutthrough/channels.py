@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+import cutthrough.keep.atomic as atomic
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -25,10 +27,23 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]
 
-__all__ = ["ENDS", "ChannelLoads", "Machine", "Network", "Outcome", "Source", "Stored", "doubles"]
+__all__ = [
+    "ENDS",
+    "ChannelLoads",
+    "Machine",
+    "Network",
+    "Outcome",
+    "Source",
+    "Stored",
+    "doubles",
+    "explained",
+    "mean_loads",
+]
 
 #: Classes of channels between nodes and their routers.
 ENDS = frozenset({"injection", "ejection"})
+#: What the directions of a channel are called: 1 for away from nodes.
+WAYS = {1: "away from nodes", -1: "towards nodes", 0: "across"}
 #: The key of a table's metadata that holds what is not in its columns, as JSON.
 ABOUT = b"cutthrough"
 #: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are computed:
@@ -133,6 +148,13 @@ class ChannelLoads:
         held = self.table.column(column)
         return np.asarray(held.fill_null(pa.scalar(-1, held.type)).to_numpy())
 
+    def by_number(self, column: str) -> Doubles:
+        """A column of numbers as an array over all channels by their numbers; 0 for those that are not connected."""
+        number = self.values("channel")
+        found = np.zeros(int(number.max(initial=-1)) + 1)
+        found[number] = self.values(column)
+        return found
+
     @cached_property
     def classes(self) -> npt.NDArray[np.int32]:
         """The class of every channel, as a place in `about["classes"]`."""
@@ -142,17 +164,60 @@ class ChannelLoads:
 
     def by_class(self) -> list[dict[str, Any]]:
         """Number of channels, mean and maximum of each class; of `reference` too, if there is one."""
-        found = []
+        members = ((name, self.classes == place) for place, name in enumerate(self.about["classes"]))
+        return [self._row(name, chosen) for name, chosen in members if chosen.any()]
+
+    def by_direction(self) -> list[dict[str, Any]]:
+        """As `by_class`, with the channels of a wire's class apart by their direction: see `parts`."""
+        return [self._row(name, chosen) for name, chosen in self.parts()]
+
+    def parts(self, *, inner: bool = False) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+        """The classes of channels by name, each with the channels that are of it.
+
+        The class of a wire of an edge list is that of both its channels. Where it joins routers that are nearer to
+        nodes with others that are farther, the two directions are apart: `up (away from nodes)`, `up (towards nodes)`.
+
+        Args:
+            inner: Whether the channels between nodes and their routers are left out.
+        """
+        found: list[tuple[str, npt.NDArray[np.bool_]]] = []
         for place, name in enumerate(self.about["classes"]):
             of_class = self.classes == place
-            if not of_class.any():
+            if not of_class.any() or (inner and name in ENDS):
                 continue
-            row: dict[str, Any] = {"class": name, "channels": int(of_class.sum())}
-            for column in filter(None, (self.quantity, self.reference)):
-                values = self.values(column)[of_class]
-                row[column] = {"mean": float(values.mean()), "max": float(values.max())}
-            found.append(row)
+            way = self._ways[of_class] if self.about["kind"] == "file" and name not in ENDS else np.zeros(1)
+            if not way.any():
+                found.append((name, of_class))
+                continue
+            apart = ((words, of_class & (self._ways == sign)) for sign, words in WAYS.items())
+            found += [(f"{name} ({words})", chosen) for words, chosen in apart if chosen.any()]
         return found
+
+    @cached_property
+    def _ways(self) -> npt.NDArray[np.int64]:
+        """For each channel between routers 1 if it leads away from nodes, -1 if towards them, else 0."""
+        source, target = self.values("source_router"), self.values("target_router")
+        between = (source >= 0) & (target >= 0)
+        routers = int(max(source.max(), target.max())) + 1
+        height = np.full(routers, routers)
+        height[target[self.values("source_node") >= 0]] = 0
+        while True:
+            lower = height.copy()
+            np.minimum.at(lower, source[between], height[target[between]] + 1)
+            if (lower == height).all():
+                break
+            height = lower
+        ways = np.zeros(len(source), np.int64)
+        ways[between] = np.sign(height[target[between]] - height[source[between]])
+        return ways
+
+    def _row(self, name: str, chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """Number, means and maxima of some channels."""
+        row: dict[str, Any] = {"class": name, "channels": int(chosen.sum())}
+        for column in filter(None, (self.quantity, self.reference)):
+            values = self.values(column)[chosen]
+            row[column] = {"mean": float(values.mean()), "max": float(values.max())}
+        return row
 
     def explain(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """A point with the reference beside its classes and its hottest channels, if there is one."""
@@ -168,14 +233,23 @@ class ChannelLoads:
         hottest = [{**row, name: values[row["id"]]} for row in point.get("hottest_channels", ())]
         return {**point, "class_utilization": classes, "hottest_channels": hottest}
 
-    def hottest(self, count: int) -> list[dict[str, Any]]:
-        """The channels with the largest loads between routers (of all, if there are none), the largest first."""
-        values = self.values(self.quantity)
+    def hottest(self, count: int, values: Doubles | None = None) -> list[dict[str, Any]]:
+        """The channels with the largest loads between routers (of all, if there are none), the largest first.
+
+        Each is a row of the table with `name`, where it comes from and leads to, and `part`, as `parts` names them.
+
+        Args:
+            count: How many.
+            values: Of each channel, what to order them by; without it, what was measured, or computed by an analysis.
+        """
+        values = self.values(self.quantity) if values is None else values
         inner = np.flatnonzero(~np.isin(self.classes, [self.about["classes"].index(name) for name in sorted(ENDS)]))
         among = inner if len(inner) else np.arange(len(values))
         chosen = among[np.argsort(-values[among], kind="stable")[:count]]
         rows: list[dict[str, Any]] = self.table.take(chosen).to_pylist()
-        return [{**row, "name": self.name(row)} for row in rows]
+        parts = self.parts()
+        part = [next(name for name, members in parts if members[place]) for place in chosen]
+        return [{**row, "name": self.name(row), "part": own} for row, own in zip(rows, part, strict=True)]
 
     def name(self, row: Mapping[str, Any]) -> str:
         """Where a channel comes from and leads to."""
@@ -192,10 +266,11 @@ class ChannelLoads:
         return f"router {router} ({coordinates})"
 
     def save(self, path: Path) -> None:
-        """Writes the table as Parquet."""
+        """Writes the table as Parquet: whole, or the file is as it was before."""
         from pyarrow import parquet
 
-        parquet.write_table(self.table, path)
+        with atomic.replacing(path) as aside:
+            parquet.write_table(self.table, aside)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -203,6 +278,27 @@ class ChannelLoads:
         from pyarrow import parquet
 
         return cls(parquet.read_table(path))
+
+
+def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> ChannelLoads:
+    """The channels of one topology with the weighted means of their loads."""
+    import pyarrow as pa
+
+    first, *others = tables
+    if not others:
+        return first
+    held = first.table
+    for name in (first.quantity, first.reference):
+        if name is not None and all(name in other.table.column_names for other in others):
+            mean = np.average([own.values(name) for own in tables], axis=0, weights=weights)
+            held = held.set_column(held.column_names.index(name), name, pa.array(mean))
+    return ChannelLoads(held)
+
+
+def explained(points: Sequence[Mapping[str, Any]], source: Source) -> list[dict[str, Any]]:
+    """Points with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
+    known = set(source.places)
+    return [source.loads(place).explain(point) if place in known else dict(point) for place, point in enumerate(points)]
 
 
 class Source(Protocol):
@@ -243,6 +339,30 @@ class Outcome:
 
 
 @dataclass
+class _Analyses:
+    """The exact loads of an experiment's points, as many as can be afforded."""
+
+    found: dict[int, tuple[str, Doubles]] = field(default_factory=dict)
+    spent: int = 0
+
+    def mean(self, experiment: _core.Experiment, indices: Sequence[int]) -> tuple[str, Doubles] | None:
+        """The mean loads of some points of one topology, per unit of offered load; None if that would take too long."""
+        missing = [index for index in indices if index not in self.found]
+        if missing:
+            topology = experiment.topology(missing[0])
+            cost = topology.nodes * topology.routers * len(missing)
+            if self.spent + cost > AFFORDABLE:
+                return None
+            self.spent += cost
+        for index in missing:
+            described, per_load = experiment.analyze(index)
+            name = "exact" if json.loads(described)["exact"] else "even_spread"
+            self.found[index] = name, doubles(per_load)
+        name, _ = self.found[indices[0]]
+        return name, np.mean([self.found[index][1] for index in indices], axis=0)
+
+
+@dataclass
 class Network:
     """The channels of the points of a run. Each topology is queried once, and its exact loads are computed once.
 
@@ -256,7 +376,11 @@ class Network:
     notes: list[str] = field(default_factory=list)
     _machines: dict[str, Machine] = field(default_factory=dict)
     _exact: dict[str, tuple[str, Doubles] | None] = field(default_factory=dict)
-    _spent: int = 0
+    _analyses: _Analyses = field(default_factory=_Analyses)
+
+    def of_runs(self, outcomes: Sequence[Outcome]) -> Network:
+        """The channels of the single seeds of the same run; what has been computed is not computed again."""
+        return Network(self.experiment, outcomes, _machines=self._machines, _analyses=self._analyses)
 
     @property
     def places(self) -> list[int]:
@@ -293,19 +417,13 @@ class Network:
 
     def _analyze(self, place: int) -> tuple[str, Doubles] | None:
         outcome = self.outcomes[place]
-        topology = self.experiment.topology(outcome.index)
         # What is drawn by the seed, such as a placement, has other exact loads with every seed.
-        indices = (outcome.index, *outcome.others)
-        cost = topology.nodes * topology.routers * len(indices)
-        if self._spent + cost > AFFORDABLE:
+        found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
+        if found is None:
             self.notes.append(
                 f"Exact loads of point {place} were left out, they would take long: `cutthrough analyze` finds them."
             )
-            return None
-        self._spent += cost
-        analyzed = [self.experiment.analyze(index) for index in indices]
-        name = "exact" if json.loads(analyzed[0][0])["exact"] else "even_spread"
-        return name, np.mean([doubles(per_load) for _, per_load in analyzed], axis=0)
+        return found
 
     def _key(self, place: int, matters: Callable[[str], bool]) -> str:
         keys = self.outcomes[place].keys

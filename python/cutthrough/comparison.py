@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
-from cutthrough.points import PointTable, half_width, is_saturated, is_unconverged
+from cutthrough.points import CONFIDENCE, PointTable, confidence_of, half_width, is_saturated, is_unconverged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,8 +40,6 @@ METRICS: dict[str, tuple[str, str]] = {
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
 #: The fewest degrees of freedom of a converged run's batch means (16 batches).
 RUN_FREEDOM = 15.0
-#: The confidence of results whose experiment is not known.
-CONFIDENCE = 0.95
 
 
 class Compared(PointTable, Protocol):
@@ -105,7 +103,7 @@ class Match:
     Attributes:
         settings: The values of the swept keys.
         places: The places of the points in the two results (of jobs, in `by_job()`).
-        differences: One a quantity.
+        differences: One for each quantity that either point has, of those that suit its workload.
         notes: What limits the comparison, such as `A saturated`.
     """
 
@@ -200,14 +198,16 @@ def compare(
     one, other = _Side.of(a), _Side.of(b)
     axes = list(dict.fromkeys([*one.results.axes, *other.results.axes]))
     first, second = one.by_settings(axes, other), other.by_settings(axes, one)
-    metrics = metrics_of([*one.results.points, *other.results.points])
+    every = metrics_of([*one.results.points, *other.results.points])
     matches = []
     for key in (key for key in first if key in second):
         (place, settings), (there, _) = first[key], second[key]
+        # Jobs of one run may be measured by different things. Where neither has any result, it is shown to be missing.
+        pair = (one.results.points[place], other.results.points[there])
+        metrics = metrics_of(pair) or every
         samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
         differences = [_difference(name, ours, theirs, confidence) for name, ours, theirs in samples]
-        notes = _notes(names, (one.results.points[place], other.results.points[there]))
-        matches.append(Match(settings, (place, there), differences, notes))
+        matches.append(Match(settings, (place, there), differences, _notes(names, pair)))
     only_one = [settings for key, (_, settings) in first.items() if key not in second]
     only_other = [settings for key, (_, settings) in second.items() if key not in first]
     changed = [Setting(key, *values) for key, values in differing([a.experiment, b.experiment], axes)]
@@ -274,13 +274,10 @@ class _Side:
         seeds = point.get("seeds")
         if half is None or (seeds is not None and seeds < 2):
             return None, RUN_FREEDOM
-        confidence = point.get("confidence") or point.get("measure.confidence") or self._confidence()
+        confidence = confidence_of(point, self.experiment)
         freedom = math.inf if seeds is None else seeds - 1.0
         error = half / _core.student_quantile(0.5 * (1.0 - confidence), freedom)
         return error, RUN_FREEDOM if seeds is None else freedom
-
-    def _confidence(self) -> float:
-        return float(self.experiment.get("measure", {}).get("confidence", CONFIDENCE))
 
 
 def _named(value: Any, key: str) -> Any:

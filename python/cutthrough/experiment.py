@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import cutthrough.experiments as experiments
 import cutthrough.keep.atomic as atomic
-from cutthrough.keep.inputs import FILE_KEYS, PREFIX
+import cutthrough.keep.inputs as inputs
+import cutthrough.notebooks as notebooks
+from cutthrough.keep.inputs import Inputs
 from cutthrough.machines import Machine
-from cutthrough.sections.base import plain
 from cutthrough.sections.file import File
 from cutthrough.topologies import Topology
 
@@ -114,6 +114,9 @@ class Experiment(File):
     def __str__(self) -> str:
         return self.to_toml()
 
+    def _repr_html_(self) -> str:
+        return notebooks.text(self.to_toml())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and (self.to_dict(), self._base) == (other.to_dict(), other._base)
 
@@ -138,9 +141,13 @@ class Experiment(File):
         return (_restored, (type(self), self.to_dict(), self._name, str(self._base)))
 
     def save(self, path: str | Path) -> Path:
-        """Validates the experiment and writes it to a file, whole or not at all.
+        """Validates the experiment and writes it to a file, whole or not at all; makes folders that are not there.
 
         Files that it reads are named by their whole paths if the file goes to another folder than they start from.
+        Routing tables and machines that are objects are written beside it, to `inputs/`, so that it stands alone.
+
+        Returns:
+            The path.
 
         Raises:
             ExperimentError: It is wrong.
@@ -148,8 +155,10 @@ class Experiment(File):
         """
         self.built()
         target = Path(path)
-        here = target.absolute().parent == self._base.absolute()
-        text = self.to_toml() if here else experiments.to_toml(_absolute(self.to_dict(), self._base))
+        read = Inputs(self._base)
+        text = experiments.to_toml(read.moved(self.to_dict(), target.parent))
+        atomic.make_folder(target.parent)
+        inputs.copy(read.copies, target.parent)
         atomic.write(target, text)
         return target
 
@@ -244,16 +253,3 @@ def _sweep(groups: list[dict[str, Any]]) -> dict[str, Any]:
             labels = {} if group["labels"] is None else {"label": group["labels"]}
             table.setdefault("zip", []).append({**labels, **keys})
     return table
-
-
-def _absolute(value: Any, base: Path, key: str = "") -> Any:
-    """A value in which files are named by their whole paths."""
-    if isinstance(value, dict):
-        return {name: _absolute(item, base, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_absolute(item, base, key) for item in value]
-    if not isinstance(value, str) or key not in FILE_KEYS:
-        return plain(value)
-    prefix = PREFIX if value.startswith(PREFIX) and not (base / value).is_file() else ""
-    path = base / value.removeprefix(prefix)
-    return prefix + os.path.abspath(path) if path.is_file() else value

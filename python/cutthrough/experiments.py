@@ -24,7 +24,7 @@ from cutthrough.sections.base import Section, plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Source", "from_text", "load", "read_file", "resolved", "to_toml", "to_value"]
+__all__ = ["Source", "from_text", "load", "read_file", "resolved", "sweep_groups", "to_toml", "to_value"]
 
 #: The path that means standard input.
 STANDARD_INPUT = Path("-")
@@ -107,7 +107,7 @@ def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | 
     change = renamed or (lambda value, _: value)
     changed = change(_without(tomllib.loads(written), differing), "")
     text = written if changed == tomllib.loads(written) else to_toml(changed)
-    groups: list[dict[str, Any]] = json.loads(experiment.groups())
+    groups = sweep_groups(experiment)
     if not groups:
         return text
     plain, zipped = [], []
@@ -121,6 +121,18 @@ def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | 
             zipped.append("\n".join(["[[sweep.zip]]", *lines]))
     blocks = ["\n".join(["[sweep]", *plain])] if plain else []
     return "\n\n".join([text.rstrip("\n"), *blocks, *zipped]) + "\n"
+
+
+def sweep_groups(experiment: _core.Experiment) -> list[dict[str, Any]]:
+    """The groups of keys that move together: `keys`, `labels` (None if steps have no names), and how many `steps`."""
+    return [
+        {
+            "keys": [key for key, _ in group["keys"]],
+            "labels": group["labels"],
+            "steps": len(group["keys"][0][1]),
+        }
+        for group in json.loads(experiment.written())["sweep"]
+    ]
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
+import cutthrough._core as _core
 from cutthrough._core import ExperimentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["refuse"]
+__all__ = ["nearest", "no_point", "refuse"]
 
 
 def refuse(
@@ -24,9 +26,19 @@ def refuse(
         help: What to do, as one sentence.
         file: The file at fault, if one is.
     """
-    hint = f"; {help}" if help else ""
-    listed = f"\n   = allowed: {', '.join(allowed)}" if allowed else ""
-    error = ExperimentError(f"error: {f'{key}: ' if key else ''}{message}{hint}{listed}")
+    text, coloured = _core.error_text(f"{key}: {message}" if key else message, None, list(allowed), help)
+    error = ExperimentError(text)
     error.key, error.message, error.allowed = key, message, tuple(allowed)
-    error.help, error.file = help, file
+    error.help, error.file, error.coloured = help, file, coloured
     return error
+
+
+def no_point(point: int, count: int) -> str:
+    """The message for the number of a point that is not there, of so many."""
+    return f"no point {point}: there {'is' if count == 1 else 'are'} {count}, counted from 0"
+
+
+def nearest(written: str, names: Iterable[str]) -> str | None:
+    """The help for a name that is none of those allowed, if one of these is like it."""
+    near = difflib.get_close_matches(written, list(names), 1)
+    return f"did you mean `{near[0]}`?" if near else None

@@ -1,31 +1,59 @@
-"""Files that an experiment in memory needs, for as long as this process lasts."""
+"""Files that objects in memory stand for: routing tables, machines that no line of an experiment can say.
+
+They are named by their content, in a folder of this user that does not change from run to run, since their paths stand
+in results. What has to last takes copies of them: folders of results, and experiments that are saved.
+"""
 
 from __future__ import annotations
 
-import atexit
 import hashlib
-import shutil
+import os
+import re
 import tempfile
-from functools import cache
 from pathlib import Path
 
-__all__ = ["keep"]
+import cutthrough.keep.atomic as atomic
+from cutthrough.faults import refuse
+
+__all__ = ["is_kept", "keep"]
 
 
-@cache
-def _folder() -> Path:
-    """A folder of this process, which is removed at its end."""
-    folder = tempfile.mkdtemp(prefix="cutthrough-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def keep(content: bytes, stem: str, suffix: str, key: str) -> Path:
+    """Writes a file that is named by its content, unless it is there, and returns its absolute path.
 
+    Args:
+        content: What it holds.
+        stem: What its name begins with; characters that names of files may not have are replaced.
+        suffix: What its name ends with, with the dot.
+        key: The key of the experiment that names it, for errors.
 
-def keep(text: str, suffix: str) -> Path:
-    """Writes a text to a file that is named by its content, and returns its absolute path."""
-    content = text.encode()
-    path = _folder() / f"{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
+    Raises:
+        ExperimentError: Somebody else has the folder of this user's files.
+        OSError: The file cannot be written.
+    """
+    name = re.sub(r"[^\w.+-]", "_", stem)
+    path = _own_folder(key) / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
     if not path.exists():
-        unfinished = path.with_suffix(".part")
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
+        atomic.write(path, content)
     return path
+
+
+def is_kept(path: Path) -> bool:
+    """Whether a file is one that `keep` has written, which nobody promises to last."""
+    return path.absolute().parent == _folder()
+
+
+def _folder() -> Path:
+    """The folder of this user's files."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir()).absolute() / f"cutthrough-files-{user}"
+
+
+def _own_folder(key: str) -> Path:
+    """The folder, made if it is not there."""
+    folder = _folder()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+        message = f"{folder} belongs to another user; save what it stands for to a file of your own, and name that"
+        raise refuse(key, message)
+    return folder

@@ -1,14 +1,24 @@
-"""Results added up: the points of two runs as one table, in which those of different experiments are told apart."""
+"""Results added up: the points of two runs as one table.
+
+Points of different settings are told apart by the keys in which the experiments differ. Points that differ in
+their seed only are runs of the same point: they are pooled, as a run with all these seeds pools them.
+"""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 import cutthrough._core as _core
-from cutthrough.points import Point
+from cutthrough.channels import mean_loads
+from cutthrough.points import Point, confidence_of
+from cutthrough.seeds import SEED, mean_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Joined", "joined"]
 
 #: What no point's result depends on, or what is a key of every point.
-APART = frozenset({"title", "seed"})
+APART = frozenset({"title", SEED})
+
+
+#: What may differ between two equal runs: how long they took, and whether exact loads of channels were affordable.
+INCIDENTAL = frozenset({"wall_s", "class_utilization", "hottest_channels"})
 
 
 class Part(Protocol):
@@ -58,6 +72,10 @@ class Part(Protocol):
         """The points of the single seeds, if there are several."""
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """Of a sum of different experiments, the keys that all have with the same value."""
+
+    @property
     def files(self) -> Mapping[str, Path]:
         """The files that the experiment reads."""
 
@@ -67,14 +85,29 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True)
+class Home:
+    """Where the channels of a point, or of some of its seeds, are known.
+
+    Attributes:
+        source: Where.
+        place: The place of the point there.
+        weight: The number of seeds that they are the mean of.
+    """
+
+    source: Source
+    place: int
+    weight: int
+
+
+@dataclass(frozen=True)
 class Joined:
     """The channels of points from several runs.
 
     Attributes:
-        homes: For each point whose channels are known, its source and its place there.
+        homes: For each point whose channels are known, where; of several homes the mean is taken.
     """
 
-    homes: Mapping[int, tuple[Source, int]]
+    homes: Mapping[int, Sequence[Home]]
 
     @property
     def places(self) -> list[int]:
@@ -92,58 +125,197 @@ class Joined:
 
     def loads(self, place: int) -> ChannelLoads:
         """The channels of a point."""
-        source, own = self.homes[place]
-        return source.loads(own)
+        homes = self.homes[place]
+        return mean_loads([home.source.loads(home.place) for home in homes], [home.weight for home in homes])
 
     def _sources(self) -> list[Source]:
-        return list({id(source): source for source, _ in self.homes.values()}.values())
+        return list({id(home.source): home.source for homes in self.homes.values() for home in homes}.values())
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A point of one of the two, with its settings.
+
+    Attributes:
+        part: Which results it is of.
+        point: The point, settings included.
+        runs: The runs that it is the mean of, by their seeds; what cannot be pooled is under None.
+        home: Where its channels are known, if they are.
+    """
+
+    part: Part
+    point: Point
+    runs: dict[int | None, Point]
+    home: Home | None = None
+
+
+@dataclass
+class _Sum:
+    """A sum as far as it has been made."""
+
+    axes: list[str]
+    points: list[Point] = field(default_factory=list)
+    homes: dict[int, list[Home]] = field(default_factory=dict)
+    runs: list[Point] = field(default_factory=list)
+
+    def add(self, members: Sequence[_Member]) -> None:
+        """Adds the point of some members with the same settings."""
+        runs = _united(members, self.axes)
+        # One that has all seeds is the mean already.
+        whole = next((member for member in members if len(member.runs) == len(runs)), None)
+        homes = _homes(members if whole is None else [whole], len(runs))
+        point = self._pooled(members, runs, homes) if whole is None else whole.point
+        if homes:
+            self.homes[len(self.points)] = homes
+        self.points.append(point)
+        self.runs += runs
+
+    def _pooled(self, members: Sequence[_Member], runs: list[Point], homes: list[Home]) -> Point:
+        """The mean of runs of which no member has all."""
+        confidence = next(
+            (member.point["confidence"] for member in members if "confidence" in member.point),
+            confidence_of(runs[0], _table(members[0].part)),
+        )
+        loads = Joined({0: homes}).loads(0) if homes else None
+        # The keys of a sweep stand before the seed, in the order of the sweep.
+        before = list(takewhile(lambda name: name != SEED, runs[0]))
+        keys = list(dict.fromkeys([*before, *self.axes]))
+        point = mean_point(runs, keys, confidence, np.empty(0) if loads is None else loads.by_number("utilization"))
+        return Point(point if loads is None else loads.explain(point))
+
+
+def _united(members: Sequence[_Member], axes: Sequence[str]) -> list[Point]:
+    """The runs of all members, each once, in the order of their seeds.
+
+    Raises:
+        ValueError: Two runs with the same settings and the same seed have measured different things.
+    """
+    found: dict[int | None, Point] = {}
+    for member in members:
+        for seed, run in member.runs.items():
+            if _content(found.setdefault(seed, run)) != _content(run):
+                settings = ", ".join(f"{axis} = {run.get(axis)}" for axis in (*axes, SEED))
+                message = (
+                    f"both results have a point with {settings}, with different values: they were made by different "
+                    "builds, or differ in what no key of theirs tells"
+                )
+                raise ValueError(message)
+    return [found[seed] for seed in sorted(found, key=lambda seed: (seed is None, seed or 0))]
+
+
+def _homes(members: Sequence[_Member], count: int) -> list[Home]:
+    """Where the channels of members are that have each of so many seeds once; none if there are no such."""
+    chosen: list[Home] = []
+    taken: set[int | None] = set()
+    for member in sorted(members, key=lambda member: -len(member.runs)):
+        if member.home is not None and taken.isdisjoint(member.runs):
+            chosen.append(member.home)
+            taken.update(member.runs)
+    return chosen if len(taken) == count else []
 
 
 def joined(one: Part, other: Part) -> dict[str, Any]:
     """The fields of the sum of two results.
 
     The axes are those of both, and the keys in which the two experiments differ besides: so points that differ have
-    different settings. A point that both have, with the same values, is kept once.
+    different settings. Points that differ in their seed only become their mean, unless the seed is an axis; a run that
+    both have is kept once.
+
+    Raises:
+        ValueError: Both have a run with the same settings and seed, and other values.
     """
-    differing = _differing(one, other)
-    axes = list(dict.fromkeys([*one.axes, *other.axes, *differing]))
-    points: list[Point] = []
-    homes: dict[int, tuple[Source, int]] = {}
-    seen: set[str] = set()
+    axes = list(dict.fromkeys([*one.axes, *other.axes, *_differing(one, other)]))
+    same = bool(one.experiment) and one.experiment == other.experiment
+    groups: dict[str, list[_Member]] = {}
     for part in (one, other):
-        table = _table(part)
-        fixed = dict(_flat(table))
-        known = set(part.network.places) if part.network else set()
-        for place, point in enumerate(part.points):
-            settings = {axis: point.get(axis, fixed.get(axis, table.get(axis))) for axis in axes}
-            whole = Point({**settings, **point})
-            content = json.dumps({key: value for key, value in whole.items() if key != "wall_s"}, sort_keys=True)
-            if content in seen:
-                continue
-            seen.add(content)
-            if part.network is not None and place in known:
-                homes[len(points)] = (part.network, place)
-            points.append(whole)
-    same = one.experiment == other.experiment
+        for member in _members(part, axes):
+            # What has no seed is the same only if all of it is.
+            text = _text(member.point, axes) + ("" if None not in member.runs else _content(member.point))
+            groups.setdefault(text, []).append(member)
+    order = _order(one.experiment, axes) if same else {}
+    found = _Sum(axes)
+    for members in sorted(groups.values(), key=lambda members: order.get(_text(members[0].point, axes), len(order))):
+        found.add(members)
+    several = bool(one.replicas or other.replicas) or len(found.runs) > len(found.points)
     return {
-        "points": points,
+        "points": found.points,
         "axes": axes,
         "title": one.title if one.title == other.title else f"{one.title}; {other.title}",
         "version": one.version if one.version == other.version else f"{one.version}, {other.version}",
         "experiment": one.experiment if same else "",
-        "complete": _complete(one, other, len(points)) if same else one.complete and other.complete,
-        "replicas": _replicas(one, other),
+        "settings": {} if same else _shared(one, other, axes),
+        "complete": _complete(one, other, len(found.runs)) if same else one.complete and other.complete,
+        "replicas": found.runs if several else [],
         "files": {**one.files, **other.files} if same else {},
-        "network": Joined(homes) if homes else None,
+        "network": Joined(found.homes) if found.homes else None,
     }
 
 
-def _replicas(one: Part, other: Part) -> list[Point]:
-    """The points of the single seeds of both, each once."""
-    content = {
-        json.dumps({**point, "wall_s": None}, sort_keys=True): point for point in (*one.replicas, *other.replicas)
-    }
-    return list(content.values())
+def _members(part: Part, axes: Sequence[str]) -> Iterator[_Member]:
+    """The points of one of the two, with their settings and runs."""
+    fixed = _fixed(part)
+
+    def whole(point: Point) -> Point:
+        settings = {axis: point[axis] if axis in point else _setting(fixed, axis) for axis in axes}
+        return Point({**settings, **point})
+
+    if SEED in axes and part.replicas:
+        # The seed is an axis: each of its values is a point.
+        yield from (_Member(part, run, {run.seed: run}) for run in map(whole, part.replicas))
+        return
+    runs: dict[str, dict[int | None, Point]] = {}
+    for run in map(whole, part.replicas):
+        runs.setdefault(_text(run, axes), {})[run.seed] = run
+    known = set(part.network.places) if part.network else set()
+    for place, point in enumerate(map(whole, part.points)):
+        # A mean whose runs are not there cannot be pooled.
+        alone = {None if "seeds" in point else point.seed: point}
+        own = runs.get(_text(point, axes), alone)
+        home = Home(part.network, place, len(own)) if part.network and place in known else None
+        yield _Member(part, point, own, home)
+
+
+def _text(point: Point, axes: Sequence[str]) -> str:
+    """The settings of a point as text."""
+    return json.dumps([point.get(axis) for axis in axes], sort_keys=True)
+
+
+def _content(point: Point) -> str:
+    """What tells runs of different simulators apart, as text."""
+    return json.dumps({key: value for key, value in point.items() if key not in INCIDENTAL}, sort_keys=True)
+
+
+def _order(experiment: str, axes: Sequence[str]) -> dict[str, int]:
+    """The place of each combination of settings in the sweep of an experiment; empty if that cannot be read."""
+    found: dict[str, int] = {}
+    for keys in _described(experiment):
+        found.setdefault(_text(Point({axis: _swept(keys, axis) for axis in axes}), axes), len(found))
+    return found
+
+
+def _swept(keys: Mapping[str, Any], axis: str) -> Any:
+    """The value of an axis at a point. A resolved experiment sweeps a section where the file swept keys of it."""
+    if axis in keys:
+        return keys[axis]
+    section, _, rest = axis.rpartition(".")
+    names = [rest]
+    while section:
+        if section in keys:
+            return reduce(
+                lambda table, name: table.get(name) if isinstance(table, dict) else None, names, keys[section]
+            )
+        section, _, rest = section.rpartition(".")
+        names.insert(0, rest)
+    return None
+
+
+def _described(experiment: str) -> list[dict[str, Any]]:
+    """The keys of all points of a resolved experiment with their seeds; none if it cannot be read."""
+    try:
+        described = json.loads(_core.Experiment.load(experiment, "experiment", ".", []).points())
+    except _core.ExperimentError:
+        return []
+    return [{**point["keys"], SEED: point["seed"]} for point in described]
 
 
 def _differing(one: Part, other: Part) -> list[str]:
@@ -151,7 +323,7 @@ def _differing(one: Part, other: Part) -> list[str]:
 
     Of a section whose kind differs, only the kind.
     """
-    here, there = dict(_flat(_table(one))), dict(_flat(_table(other)))
+    here, there = _fixed(one), _fixed(other)
     swept = {*one.axes, *other.axes}
     names = [key for key in {**here, **there} if here.get(key) != there.get(key) and key not in swept]
     sections = [*(key.removesuffix(".kind") for key in names if key.endswith(".kind")), *swept]
@@ -159,7 +331,36 @@ def _differing(one: Part, other: Part) -> list[str]:
     parts = [key for key in names if not any(key.startswith(f"{name}.") for name in swept)]
     whole = [key for key in parts if not any(key.startswith(f"{name}.") and key != f"{name}.kind" for name in sections)]
     # A title tells points apart where nothing else does.
-    return [key for key in whole if key not in APART] or [key for key in whole if key in APART]
+    told = [key for key in whole if key not in APART]
+    return told or (["title"] if "title" in whole else [])
+
+
+def _shared(one: Part, other: Part, axes: Sequence[str]) -> dict[str, Any]:
+    """The keys that two experiments have with the same value, without those by which points are told apart."""
+    here, there = _fixed(one), _fixed(other)
+    inside = tuple(f"{axis}." for axis in axes)
+    alike = {key: value for key, value in here.items() if key in there and there[key] == value}
+    return {key: value for key, value in alike.items() if key not in axes and not key.startswith(inside)}
+
+
+def _fixed(part: Part) -> dict[str, Any]:
+    """The keys that are not swept, by their paths; of a sum, those that all experiments have in common."""
+    return dict(_flat(_table(part))) if part.experiment else dict(part.settings)
+
+
+def _setting(fixed: Mapping[str, Any], path: str) -> Any:
+    """The value of a key, or the table that a section is; None if there is none."""
+    if path in fixed:
+        return fixed[path]
+    found: dict[str, Any] = {}
+    for key, value in fixed.items():
+        if key.startswith(f"{path}."):
+            *parents, last = key.removeprefix(f"{path}.").split(".")
+            table = found
+            for name in parents:
+                table = table.setdefault(name, {})
+            table[last] = value
+    return found or None
 
 
 def _table(part: Part) -> dict[str, Any]:
@@ -179,11 +380,5 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _complete(one: Part, other: Part, count: int) -> bool:
-    """Whether the points of two runs of one experiment are all of its points."""
-    if one.complete or other.complete:
-        return True
-    try:
-        described = _core.Experiment.load(one.experiment, "experiment", ".", []).points()
-    except _core.ExperimentError:
-        return False
-    return len(json.loads(described)) == count
+    """Whether so many runs of one experiment are all of its points."""
+    return one.complete or other.complete or len(_described(one.experiment)) == count

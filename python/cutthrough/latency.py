@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import random
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.keep.atomic as atomic
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
@@ -82,19 +84,19 @@ def _positive(text: str) -> int:
 def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]] | None:
     """The rows of the table, on process 0."""
     hosts = comm.gather(mpi.Get_processor_name(), root=0)
-    answer: tuple[list[tuple[int, int]] | None, str] = (None, "")
+    answer: list[tuple[int, int]] | ExperimentError = []
     machine: Machine | None = None
     places: list[int] = []
     if comm.Get_rank() == 0:
         # An error of one process must not leave the others waiting.
         try:
             machine, places = _where(hosts, options.machine, options.cores)
-            answer = (_pairs(options, machine, places), "")
+            answer = _pairs(options, machine, places)
         except ExperimentError as error:
-            answer = (None, str(error))
-    pairs, wrong = comm.bcast(answer, root=0)
-    if pairs is None:
-        raise ExperimentError(wrong)
+            answer = error
+    pairs = comm.bcast(answer, root=0)
+    if isinstance(pairs, ExperimentError):
+        raise pairs
     # Without contention pairs exchange messages one after the other, with contention all at once.
     turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
     mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]
@@ -201,13 +203,12 @@ def _exchange(comm: Any, data: bytearray, partner: int, messages: int) -> None:
 
 
 def _write(rows: list[list[Any]], target: Path | None) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([COLUMNS, *rows])
     if target is None:
-        csv.writer(sys.stdout).writerows([COLUMNS, *rows])
-        return
-    unfinished = target.with_name(f".{target.name}.part")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    unfinished.replace(target)
+        sys.stdout.write(text.getvalue())
+    else:
+        atomic.write(target, text.getvalue())
 
 
 if __name__ == "__main__":

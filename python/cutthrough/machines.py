@@ -11,7 +11,7 @@ import cutthrough._core as core
 import cutthrough.files as files
 from cutthrough.arrays import whole_number
 from cutthrough.faults import refuse
-from cutthrough.topologies import Indices, Table, Topology, for_pairs, shape_of
+from cutthrough.topologies import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,8 +113,8 @@ class Machine(Topology):
     def spec(self) -> dict[str, Any]:
         """The table for `[topology]` of an experiment file.
 
-        A machine that was read from a file of another kind is written as an edge list, to a file that lasts as long as
-        this process; results keep a copy of it.
+        A machine that was read from a file of another kind is written as an edge list, to a file in a folder of this
+        user for temporary files; results and saved experiments have copies of it.
 
         Raises:
             ExperimentError: The machine has an allocation of a part of its nodes.
@@ -125,7 +125,15 @@ class Machine(Topology):
                 "whole network; give the `whole` of the machine, and the nodes of jobs by [[job]] tables"
             )
             raise refuse("topology", message)
-        return self.topology or {"kind": "file", "path": str(files.keep(self.edge_list(), ".edges"))}
+        return self.whole_spec
+
+    @property
+    def whole_spec(self) -> dict[str, Any]:
+        """As `spec`, of the whole machine, whatever is allocated of it."""
+        if (topology := self.topology) is not None:
+            return topology
+        path = files.keep(self.edge_list().encode(), "machine", ".edges", "topology")
+        return {"kind": "file", "path": str(path)}
 
     @property
     def whole(self) -> Machine:
@@ -136,6 +144,9 @@ class Machine(Topology):
     def __repr__(self) -> str:
         cores = self.cores_per_node
         return f"<{self.name}: {self.nodes} nodes of {cores} core{'s' if cores != 1 else ''}, {self.routers} routers>"
+
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "cores of a node": self.cores_per_node, "ranks": self.ranks}
 
     @property
     def about(self) -> dict[str, Any]:
@@ -200,17 +211,33 @@ class Machine(Topology):
         """Channels that a message crosses between two nodes under the default routing, as hop-bytes count them.
 
         Nodes are places, counted from 0 in the order of the allocation. Of arrays, the hops of each pair (broadcast).
+
+        Raises:
+            IndexError: There is no such place.
+            TypeError: The numbers are no whole numbers.
         """
         query = self._core.hops if "_core" in self.__dict__ else self._shape.hops
         return for_pairs("node", self.nodes, query, node, other)
 
     def place_of_rank(self, rank: int) -> tuple[int, int]:
-        """The allocated node (counted from 0) and the core of a rank."""
-        return self._core.place_of_rank(rank)
+        """The allocated node (counted from 0) and the core of a rank.
+
+        Raises:
+            IndexError: There is no such rank.
+        """
+        return self._core.place_of_rank(self._rank(rank))
+
+    def _rank(self, rank: int) -> int:
+        """The number of a rank, checked."""
+        return number_below("rank", rank, self.ranks)
 
     def rank_to_coordinates(self, rank: int) -> tuple[int, ...]:
-        """The coordinates of a rank's node, then its core. In the paper: rankToCoordinates."""
-        coordinates, core = self._core.rank_to_coordinates(rank)
+        """The coordinates of a rank's node, then its core. In the paper: rankToCoordinates.
+
+        Raises:
+            IndexError: There is no such rank.
+        """
+        coordinates, core = self._core.rank_to_coordinates(self._rank(rank))
         return (*coordinates, core)
 
     def coordinates_to_rank(self, *coordinates: int) -> int:
@@ -218,16 +245,28 @@ class Machine(Topology):
         return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
 
     def hops_between_ranks(self, rank: int, other: int) -> int:
-        """Hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks."""
-        return self._core.hops_between_ranks(rank, other)
+        """Hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks.
+
+        Raises:
+            IndexError: There is no such rank.
+        """
+        return self._core.hops_between_ranks(self._rank(rank), self._rank(other))
 
     def closest_rank(self, rank: int, ranks: Sequence[int]) -> int:
-        """The rank of a list that is closest to one. In the paper: pickClosestRank."""
-        return self._core.closest_rank(rank, list(ranks))
+        """The rank of a list that is closest to one. In the paper: pickClosestRank.
+
+        Raises:
+            IndexError: There is no such rank, or the list is empty.
+        """
+        return self._core.closest_rank(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
 
     def ranks_by_hops(self, rank: int, ranks: Sequence[int]) -> list[int]:
-        """The ranks of a list by their hops from one. In the paper: sortRanksByHops."""
-        return self._core.ranks_by_hops(rank, list(ranks))
+        """The ranks of a list by their hops from one. In the paper: sortRanksByHops.
+
+        Raises:
+            IndexError: There is no such rank.
+        """
+        return self._core.ranks_by_hops(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
 
     # Aliases: the names of the paper's interface.
 

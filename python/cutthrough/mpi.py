@@ -76,18 +76,20 @@ def cart_create(
     mpi = require_mpi()
     here = (mpi.Get_processor_name(), os.environ.get("SLURM_TOPOLOGY_ADDR", ""))
     everywhere = comm.gather(here, root=0)
-    answer: tuple[list[int] | None, str] = (None, "")
+    answer: list[int] | ExperimentError = []
     if comm.Get_rank() == 0:
         # An error of one process must not leave the others waiting.
         try:
             hosts = [host for host, _ in everywhere]
             where = host_tree(everywhere) if machine is None else machine
-            answer = (plan(hosts, dims, periods, where, **options), "")
+            answer = plan(hosts, dims, periods, where, **options)
+        except ExperimentError as error:
+            answer = error
         except Exception as error:
-            answer = (None, str(error))
-    tasks, wrong = comm.bcast(answer, root=0)
-    if tasks is None:
-        raise ExperimentError(wrong)
+            answer = refuse("", f"process 0: {type(error).__name__}: {error}")
+    tasks = comm.bcast(answer, root=0)
+    if isinstance(tasks, ExperimentError):
+        raise tasks
     task = tasks[comm.Get_rank()]
     inside = task < prod(dims)
     ordered = comm.Split(0 if inside else mpi.UNDEFINED, task)

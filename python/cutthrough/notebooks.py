@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cutthrough.tables import Column
 
-__all__ = ["RunBar", "SearchBar", "run_bar", "search_bar", "table"]
+__all__ = ["RunBar", "SearchBar", "facts", "run_bar", "search_bar", "table", "text"]
 
 #: Seconds between two updates: a notebook redraws the whole output of a cell.
 PAUSE_S = 0.5
@@ -116,6 +116,42 @@ def table(columns: Sequence[Column], title: str, notes: Sequence[str] = ()) -> s
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{below}"
+
+
+def facts(values: Mapping[str, Any], title: str = "") -> str:
+    """Names and values as HTML, a row each; tables within by names with dots, and of lists how long they are."""
+    rows = "".join(
+        f'<tr><td style="text-align: left">{escape(name)}</td><td style="text-align: right">{escape(value)}</td></tr>'
+        for name, value in _rows(values)
+    )
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    return f"<table>{caption}<tbody>{rows}</tbody></table>"
+
+
+def text(content: str) -> str:
+    """A text as HTML, in its lines."""
+    return f"<pre>{escape(content)}</pre>"
+
+
+def _rows(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and "kind" not in value:
+            yield from _rows(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    """A value in few characters; nothing for what was not measured."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        return f"{len(value)} entries"
+    return ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _side(column: Column) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+import cutthrough.notebooks as notebooks
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     from cutthrough.channels import ChannelLoads
 
 __all__ = [
+    "CONFIDENCE",
     "MANY_PHASES",
     "Point",
     "PointTable",
     "as_point",
+    "confidence_of",
     "half_width",
+    "has_series",
     "is_saturated",
     "is_unconverged",
     "phase_times",
@@ -40,6 +44,36 @@ class Point(Quantities):
         value: int | None = self.get("seed")
         return value
 
+    @property
+    def seeds(self) -> int:
+        """The number of seeds that this is the mean of; 1 for a single run."""
+        value: int = self.get("seeds", 1)
+        return value
+
+    @property
+    def ci(self) -> dict[str, float | None]:
+        """Of a mean over seeds, half of the confidence interval of each quantity, in its unit; else empty."""
+        value: dict[str, float | None] = self.get("ci", {})
+        return value
+
+    @property
+    def confidence(self) -> float | None:
+        """Of a mean over seeds, the confidence of the intervals in `ci`; else None."""
+        value: float | None = self.get("confidence")
+        return value
+
+    @property
+    def seeds_saturated(self) -> int | None:
+        """Of a mean over seeds, the number of seeds whose network is saturated; else None."""
+        value: int | None = self.get("seeds_saturated")
+        return value
+
+    @property
+    def seeds_converged(self) -> int | None:
+        """Of a mean over seeds, the number of seeds that have reached the precision; else None."""
+        value: int | None = self.get("seeds_converged")
+        return value
+
     def to_dict(self) -> dict[str, Any]:
         """The point as a plain dictionary, as JSON has it; another one than this, but for nested tables."""
         return dict(self)
@@ -54,6 +88,9 @@ class Point(Quantities):
 
     def __repr__(self) -> str:
         return f"Point({dict.__repr__(self)})"
+
+    def _repr_html_(self) -> str:
+        return notebooks.facts(self)
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:
@@ -77,9 +114,24 @@ def half_width(point: Mapping[str, Any], name: str) -> float | None:
     return None if found is None else float(found)
 
 
+#: The confidence of results whose experiment is not known.
+CONFIDENCE = 0.95
+
+
+def confidence_of(point: Mapping[str, Any], experiment: Mapping[str, Any]) -> float:
+    """The confidence of a point's intervals, given its experiment as nested tables, which may be empty."""
+    own = point.get("confidence") or point.get("measure.confidence")
+    return float(own or experiment.get("measure", {}).get("confidence", CONFIDENCE))
+
+
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:
     """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
     return [phase["time_ns"] for phase in point.get("phases", ())]
+
+
+def has_series(point: Mapping[str, Any]) -> bool:
+    """Whether a point has a time series, of which seeds have some time in common."""
+    return bool((point.get("series") or {}).get("time_ns"))
 
 
 def as_point(point: Mapping[str, Any]) -> Point:

@@ -50,6 +50,44 @@ class ClassUtilization(dict[str, Any]):
         value: float = self["max"]
         return value
 
+    @property
+    def exact_mean(self) -> float | None:
+        """The mean over channels by the exact load per unit of offered load times the accepted load.
+
+        None with adaptive routing, or where it was not computed.
+        """
+        value: float | None = self.get("exact_mean")
+        return value
+
+    @property
+    def even_spread_mean(self) -> float | None:
+        """The mean over channels if packets were spread evenly over the candidates of an adaptive routing.
+
+        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
+        computed.
+        """
+        value: float | None = self.get("even_spread_mean")
+        return value
+
+    @property
+    def exact_max(self) -> float | None:
+        """The most used channel by the exact load per unit of offered load times the accepted load.
+
+        None with adaptive routing, or where it was not computed.
+        """
+        value: float | None = self.get("exact_max")
+        return value
+
+    @property
+    def even_spread_max(self) -> float | None:
+        """The most used channel if packets were spread evenly over the candidates of an adaptive routing.
+
+        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
+        computed.
+        """
+        value: float | None = self.get("even_spread_max")
+        return value
+
 
 class ChannelUtilization(dict[str, Any]):
     """How much a channel is used, as a share of its bandwidth."""
@@ -76,6 +114,26 @@ class ChannelUtilization(dict[str, Any]):
     def utilization(self) -> float:
         """The share of time in which it sends."""
         value: float = self["utilization"]
+        return value
+
+    @property
+    def exact(self) -> float | None:
+        """The share of time in which it should send by the exact load per unit of offered load times the accepted load.
+
+        None with adaptive routing, or where it was not computed.
+        """
+        value: float | None = self.get("exact")
+        return value
+
+    @property
+    def even_spread(self) -> float | None:
+        """The share of time in which it should send if packets were spread evenly over the candidates of an adaptive
+        routing.
+
+        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
+        computed.
+        """
+        value: float | None = self.get("even_spread")
         return value
 
 
@@ -460,7 +518,9 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run` or `starvation`."""
+        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `starvation`
+        or `not-monotone`.
+        """
         value: str = self["kind"]
         return value
 
@@ -706,7 +766,7 @@ class Quantities(dict[str, Any]):
 
     @property
     def imbalance(self) -> float | None:
-        """The largest load of a node over the mean."""
+        """The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task."""
         value: float | None = self.get("imbalance")
         return value
 

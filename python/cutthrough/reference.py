@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,7 @@ SAMPLES = {
     "word or time": '"20 us"',
     "size": '"4 KiB"',
     "depth": '"4 packets"',
+    "depth or table of depth": '"4 packets"',
     "string": '"..."',
     "true or false": "true",
     "list of string": '["..."]',
@@ -62,6 +64,7 @@ UNITS = {
     "word or time": "ps, ns, us, ms or s",
     "size": "B, KiB, MiB, GiB (Ki is 1024) or kB, MB, GB (k is 1000)",
     "depth": "packets, or a size in bytes",
+    "depth or table of depth": "packets, or a size in bytes; a table has classes of channels as keys",
 }
 #: Numbers that make good examples, where the range has them.
 ROUND_NUMBERS = (4, 2, 1)
@@ -82,12 +85,14 @@ class Key:
     range: str | None
     words: tuple[tuple[str, str], ...]
     doc: str
+    given_example: str | None = None
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Key:
         """A key from its JSON."""
         words = tuple((word["name"], word["doc"]) for word in told["values"])
-        return cls(told["key"], told["value"], told["default"], told["required"], told["range"], words, told["doc"])
+        facts = {name: told[name] for name in ("value", "default", "required", "range", "doc")}
+        return cls(name=told["key"], words=words, given_example=told["example"], **facts)
 
     @property
     def unit(self) -> str | None:
@@ -96,9 +101,10 @@ class Key:
 
     @property
     def example(self) -> str:
-        """A value as TOML: the default, or one of the key's type and range."""
-        if self.default is not None:
-            return self.default
+        """A value as TOML: the one that its definition gives, the default, or one of the key's type and range."""
+        known = self.given_example if self.given_example is not None else self.default
+        if known is not None:
+            return known
         if self.words:
             return json.dumps(self.words[0][0])
         if self.value == "time" and self.name not in {"delay", "refresh"}:
@@ -128,6 +134,7 @@ class Section:
         tag: The key that picks the kind, and the kind; None where there are no kinds.
         is_list: Whether it is a list of tables (`[[job]]`).
         doc: What it is.
+        example: Lines of TOML that hold it; None where its keys are examples enough.
         keys: Its keys.
     """
 
@@ -135,6 +142,7 @@ class Section:
     tag: tuple[str, str] | None
     is_list: bool
     doc: str
+    example: str | None
     keys: tuple[Key, ...]
 
     @property
@@ -166,6 +174,7 @@ def sections() -> tuple[Section, ...]:
             (told["kind"][0], told["kind"][1]) if told["kind"] else None,
             told["list"],
             told["doc"],
+            told["example"],
             tuple(Key.of(key) for key in told["keys"]),
         )
         for told in json.loads(_core.reference())
@@ -211,6 +220,10 @@ def explain(name: str) -> list[Topic]:
     for candidate in _readings(asked):
         if candidate in held:
             return [held[candidate]]
+    # `router.buffer.global` is explained with `router.buffer`, whose table has classes of channels as keys.
+    above = held.get(asked.rpartition(".")[0])
+    if above and any(key.name == above.key and "table of" in key.value for key in above.sections[0].keys):
+        return [above]
     ends = [topic for path, topic in held.items() if path.endswith(f".{asked}")]
     # `router.buffer` has all that `router.input-queued.buffer` has.
     whole: list[Topic] = []
@@ -219,7 +232,7 @@ def explain(name: str) -> list[Topic]:
             whole.append(topic)
     if whole:
         return whole
-    raise _core.ExperimentError(_unknown(asked))
+    raise _unknown(asked)
 
 
 def _readings(asked: str) -> list[str]:
@@ -231,16 +244,17 @@ def _readings(asked: str) -> list[str]:
     return [asked, *named[: 2 if first == "sweep" else 1], *inside]
 
 
-def _unknown(asked: str) -> str:
-    """The message for a name that nothing has."""
+def _unknown(asked: str) -> _core.ExperimentError:
+    """The error for a name that nothing has."""
     names = list(topics())
     near = difflib.get_close_matches(asked, names, MOST_NEAR, 0.5)
     ends = {path.rsplit(".", asked.count(".") + 1)[-1] if asked.count(".") == 0 else path: path for path in names}
     near += [ends[end] for end in difflib.get_close_matches(asked, ends, MOST_NEAR, 0.7)]
     near = list(dict.fromkeys(near))[:MOST_NEAR]
-    hint = f"; did you mean {' or '.join(f'`{found}`' for found in near)}?" if near else ""
-    top = ", ".join(dict.fromkeys((section.path or TOP).split(".")[0] for section in sections()))
-    return f"error: nothing is called `{asked}`{hint}\n   = sections: {top}"
+    hint = f"did you mean {' or '.join(f'`{found}`' for found in near)}?" if near else None
+    top = list(dict.fromkeys((section.path or TOP).split(".")[0] for section in sections()))
+    message = f"nothing is called `{asked}`: neither a section, nor a kind, nor a key"
+    return refuse("", message, allowed=top, help=hint)
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -37,6 +38,7 @@ __all__ = [
     "mapping_table",
     "phases_table",
     "points_table",
+    "reference_note",
     "sensitivity_table",
     "warnings_of",
 ]
@@ -95,6 +97,16 @@ SHOWN_MESSAGES = (
 WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
 
 
+#: What the columns beside the measured loads are, and what a value above 1 says.
+REFERENCES = {
+    "exact": ("what the routing puts on a channel", "the nodes are not served equally"),
+    "even_spread": (
+        "what a channel would carry if every hop spread its packets evenly over its candidates",
+        "such a spread could not carry this load, and the routing's choices do",
+    ),
+}
+
+
 #: The measures of a mapping that are shown: key, heading, format.
 SHOWN_MAPPING = (
     ("hops_per_byte", "hops/byte", "{:.4f}"),
@@ -130,11 +142,15 @@ LEFT_OUT_FIRST = (
     "hop_bytes",
     "messages.latency_p99_ns",
     "messages.slowdown_p99",
+    "offered_load",
+    "saturation_bracket",
 )
 #: The rank of columns of phases: they go before all others.
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
 #: The rank of the number of seeds.
-SEEDS_RANK = 2
+SEEDS_RANK = 4
+#: A number in a warning, with its unit.
+QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 #: Rows of a table of phases: of the first, of the slowest, and of the last.
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
@@ -162,18 +178,45 @@ def points_table(results: PointTable) -> Fitted:
         brief = brief_labels([point.get(axis) for point in results])
         cells = [brief[label_of(point.get(axis))] for point in results]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    searched = any(point.get("saturation_bracket") for point in results)
     for key, heading, form in _shown(results):
-        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], _rank(key)))
+        # The load is what tells points apart, but in searches and where it is that of one of several jobs.
+        rank = _rank(key) if key != "offered_load" or searched or "job" in results.axes else 0
+        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], rank))
         if key in BANDS and any("ci" in point for point in results):
             halves = [_cell(half_width(point, key), form) for point in results]
             columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
+    if searched:
+        columns += _saturation_columns(results)
     if any("seeds" in point for point in results):
-        columns.append(Column("seeds", [f"{point['seeds']:,}" for point in results], SEEDS_RANK))
+        columns.append(Column("seeds", [f"{point.get('seeds', 1):,}" for point in results], SEEDS_RANK))
     if "job" not in results.axes:
         columns += _phase_columns(results)
     columns.append(Column("", [_remark(point) for point in results], is_text=True))
     styles = [_tint(point) for point in results]
     return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
+
+
+def _saturation_columns(results: PointTable) -> list[Column]:
+    """What a search has found: the load that is carried for every source, and the loads between which it saturates."""
+    carried = [_cell(point.get("saturation_load"), "{:.4f}") for point in results]
+    return [
+        Column("saturation", carried),
+        Column(
+            "bracket",
+            [_bracket(point.get("saturation_bracket")) for point in results],
+            _rank("saturation_bracket"),
+            is_text=True,
+        ),
+    ]
+
+
+def _bracket(bracket: Sequence[float] | None) -> str:
+    """The largest load that was carried and the smallest that was not; where all were, that."""
+    if bracket is None:
+        return "-"
+    low, high = bracket
+    return f"{low:.3f} to {high:.3f}" if low < high else f"no saturation up to {high:.1f}"
 
 
 def _phase_columns(results: PointTable) -> list[Column]:
@@ -217,9 +260,8 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
     return Fitted(columns, title)
 
 
-def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
+def analysis_table(classes: Sequence[Mapping[str, Any]]) -> Fitted:
     """Channel loads by class, per unit of offered load."""
-    classes = analysis["class_loads"]
     return Fitted(
         [
             Column("class of channels", [loads["class"] for loads in classes], is_text=True),
@@ -233,7 +275,7 @@ def analysis_table(analysis: Mapping[str, Any]) -> Fitted:
 
 def channels_table(loads: ChannelLoads) -> Fitted:
     """How much each class of channels is used, and should be."""
-    rows = loads.by_class()
+    rows = loads.by_direction()
     names = [name for name in (loads.quantity, loads.reference) if name]
     columns = [
         Column("class of channels", [row["class"] for row in rows], is_text=True),
@@ -249,12 +291,21 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     """The most used channels between routers, the hottest first."""
     rows = loads.hottest(count)
     columns = [
-        Column("hottest channels", [row["class"] for row in rows], is_text=True),
+        Column("hottest channels", [row["part"] for row in rows], is_text=True),
         Column("", [row["name"] for row in rows], is_text=True),
     ]
     for name in (name for name in (loads.quantity, loads.reference) if name):
         columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
     return Fitted(columns)
+
+
+def reference_note(loads: ChannelLoads) -> str | None:
+    """What the column beside the measured loads is, and what a value above 1 means if there is one; None without it."""
+    if loads.reference is None:
+        return None
+    meaning, beyond = REFERENCES[loads.reference]
+    above = f"; above 1, {beyond}" if loads.values(loads.reference).max(initial=0.0) > 1.0 else ""
+    return f"{WORDS[loads.reference]}: {meaning}, at the accepted load{above}"
 
 
 def check_table(report: Mapping[str, Any]) -> Table:
@@ -300,14 +351,24 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The warnings of points, each once, with the number of points that it holds for if these are not all."""
-    counted: dict[str, int] = {}
-    for point in points:
+    """The warnings of points, each once, with the number of points that it holds for if these are not all.
+
+    Warnings that differ in numbers alone are one, with the numbers of the first of their points.
+    """
+    found: dict[str, dict[str, list[int]]] = {}
+    for place, point in enumerate(points):
         for warning in point.get("warnings", ()):
             message = f"{warning['message']} (`{warning['key']}`)"
-            counted[message] = counted.get(message, 0) + 1
-    part = {count: f" [{count} of {len(points)} points]" for count in counted.values() if count < len(points)}
-    return [f"warning: {message}{part.get(count, '')}" for message, count in counted.items()]
+            found.setdefault(QUANTITY.sub("#", message), {}).setdefault(message, []).append(place)
+    return [f"warning: {_where(alike, len(points))}{next(iter(alike))}" for alike in found.values()]
+
+
+def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
+    """Which of so many points a warning holds for, given those of each of its messages; nothing if for all alike."""
+    places = sorted({place for held in alike.values() for place in held})
+    if len(alike) > 1:
+        return f"{len(places)} points (numbers of point {places[0]}): "
+    return "" if len(places) == total else f"{len(places)} of {total} points: "
 
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
@@ -373,25 +434,27 @@ def comparison_table(comparison: Comparison) -> Fitted:
     columns.append(Column("change", [_cell(difference.relative, "{:+.2%}") for _, difference in rows]))
     columns.append(Column("p", [_cell(difference.p, "{:.2g}") for _, difference in rows], 2))
     columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
-    columns.append(Column("", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
+    columns.append(Column("remarks", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
     styles = ["bold" if difference.significant else "" for _, difference in rows]
     return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
 
 
-def claims_table(title: str, claims: Sequence[Claim]) -> Table:
+def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
     """Paper, here, verdict: a line each."""
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for heading in ("figure", "claim"):
-        table.add_column(heading)
-    for heading in ("paper", "here", ""):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("holds if", no_wrap=True)
-    table.add_column("verdict")
-    for claim in claims:
-        verdict = "[green]holds[/]" if claim.ok else "[red]differs[/]"
-        cells = (claim.figure, claim.text, claim.paper, f"{claim.here:.4g}", claim.unit, str(claim.expect), verdict)
-        table.add_row(*cells)
-    return table
+    return Fitted(
+        [
+            Column("figure", [claim.figure for claim in claims], 3, is_text=True),
+            Column("claim", [claim.text for claim in claims], is_text=True),
+            Column("paper", [claim.paper for claim in claims]),
+            Column("here", [f"{claim.here:.4g}" for claim in claims]),
+            Column("unit", [claim.unit for claim in claims], 1, is_text=True),
+            Column("holds if", [str(claim.expect) for claim in claims], 2),
+            Column("verdict", ["holds" if claim.ok else "differs" for claim in claims]),
+        ],
+        title,
+        ["" if claim.ok else "red" for claim in claims],
+        "`--json` has them.",
+    )
 
 
 def sensitivity_table(claims: Sequence[Claim]) -> Fitted:

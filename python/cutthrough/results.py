@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -16,9 +15,11 @@ import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import ENDS, Stored
+from cutthrough.faults import no_point
 from cutthrough.joining import joined
+from cutthrough.keep.shares import ranges
 from cutthrough.packages import require
-from cutthrough.points import Point, as_point
+from cutthrough.points import CONFIDENCE, Point, as_point
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
+    from cutthrough.comparison import Comparison
 
 __all__ = ["Results"]
 
@@ -56,6 +58,7 @@ class Results:
         files: The files that the experiment reads, by the paths of the copies that `save` makes.
         network: Where the loads of its channels come from; None where they are not known.
         replicas: The points of the single seeds, if there are several.
+        settings: Of a sum of different experiments, the keys that all of them have with the same value.
     """
 
     points: list[Point]
@@ -68,6 +71,7 @@ class Results:
     files: Mapping[str, Path] = field(default_factory=dict, repr=False, compare=False)
     network: Source | None = field(default=None, repr=False, compare=False)
     replicas: list[Point] = field(default_factory=list, repr=False)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         # Whatever made them, points have their quantities as attributes.
@@ -99,8 +103,13 @@ class Results:
     def __add__(self, other: Results) -> Self:
         """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
 
-        The points of two shares of one sweep are the sweep; a point that both have is kept once. Of different
-        experiments there is no `experiment` that would run again.
+        Points that differ in their seed only are pooled to their mean, as `seeds` pools them, each seed once: shares of
+        one sweep are the sweep, in its order, however its seeds were shared, but for the rounding of the loads of
+        channels of a point whose seeds were apart. `by_seed()` of both keeps seeds apart. Of different
+        experiments there is no `experiment` that would run again, and `settings` has what they share.
+
+        Raises:
+            ValueError: Both have a run with the same settings and seed, and other values: of different builds.
         """
         if not isinstance(other, Results):
             return NotImplemented
@@ -110,14 +119,26 @@ class Results:
         # `sum` starts from 0.
         return self if other == 0 else NotImplemented
 
-    def compare(self, other: Results, **options: Any) -> Any:
+    def compare(
+        self, other: Results, names: tuple[str, str] = ("A", "B"), confidence: float = CONFIDENCE
+    ) -> Comparison:
         """The differences from other results, point by point, with their significance: `cutthrough.comparison`.
 
         Args:
             other: The results to compare with.
-            options: As of `cutthrough.comparison.compare`: `names`, `confidence`.
+            names: What these and the others are called.
+            confidence: The confidence of intervals and verdicts, in (0, 1).
+
+        Raises:
+            TypeError: The others are no results.
+            ValueError: The confidence is not between 0 and 1.
         """
-        return import_module("cutthrough.comparison").compare(self, other, **options)
+        if not isinstance(other, Results):
+            message = f"results are compared with results (`Results.read` reads them), not with {type(other).__name__}"
+            raise TypeError(message)
+        import cutthrough.comparison as comparison
+
+        return comparison.compare(self, other, names, confidence)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
@@ -129,7 +150,7 @@ class Results:
 
         Of several seeds it has `replicas` too.
         """
-        held = {"version": self.version, "points": self.explained().points, **self._replicas()}
+        held = {"version": self.version, "points": self.points, **self._replicas()}
         return json.dumps(held, allow_nan=False)
 
     def _replicas(self) -> dict[str, list[Point]]:
@@ -146,18 +167,6 @@ class Results:
     def runs(self) -> int:
         """The number of simulations: that of the points, or of their seeds."""
         return len(self.replicas or self.points)
-
-    def explained(self) -> Self:
-        """The same with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
-        network = self.network
-        if network is None:
-            return self
-        known = set(network.places)
-        points = [
-            as_point(network.loads(place).explain(point)) if place in known else point
-            for place, point in enumerate(self.points)
-        ]
-        return replace(self, points=points)
 
     def to_arrow(self) -> pa.Table:
         """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
@@ -240,10 +249,18 @@ class Results:
         return self.channel_loads(place).table
 
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
-        """The same, with methods for means by class and the hottest channels."""
+        """The same, with methods for means by class and the hottest channels.
+
+        Raises:
+            ValueError: There is no such point, or the channels of that point are not known.
+        """
+        known = list(self.network.places) if self.network else []
+        if place is not None and not 0 <= place < len(self):
+            raise ValueError(no_point(place, len(self)))
         place = self.hottest_place() if place is None else place
-        if self.network is None or place not in self.network.places:
-            message = f"the loads of the channels at point {place} are not known"
+        if self.network is None or place not in known:
+            which = f"; those of points {ranges(known)} are (counted from 0)" if known else ""
+            message = f"the loads of the channels at point {place} are not known{which}"
             raise ValueError(message)
         return self.network.loads(place)
 
@@ -262,17 +279,42 @@ class Results:
         held = ([place for place in line if place in known] for line in lines)
         return sorted(_hottest(self.points, line) for line in held if line)
 
-    def plot(self, quantity: str = "latency", place: int | None = None) -> Figure:
+    def plot(
+        self,
+        quantity: str = "latency",
+        place: int | None = None,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        facets: str | None = None,
+    ) -> Figure:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
                 benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`; where
-                messages are measured `sizes` and `distribution`; where there is a time series `series`.
+                messages are measured `sizes` and `distribution`; where there is a time series `series`. Of a heat map
+                any number that points have, such as `latency_p99_ns`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
+            x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
+            y: The key of the sweep along y, which makes a heat map of the quantity over two keys.
+            facets: The key of the sweep whose values have a panel each, of curves and heat maps.
+
+        Raises:
+            ValueError: There is no such figure, quantity or key, no point to draw, or the options do not go together.
         """
         import cutthrough.plots as plots
 
+        if place is not None and quantity != "channels":
+            message = f"place is of channels, not of {quantity}"
+            raise ValueError(message)
+        if x is not None and y is None:
+            message = "x is of heat maps, which have y too"
+            raise ValueError(message)
+        if y is not None:
+            return plots.surface(self, quantity, (x, y), facets)
+        if facets is not None:
+            return plots.faceted(self, quantity, facets)
         return plots.figure(self, quantity) if quantity != "channels" else plots.channels(self, place)
 
     def save(self, directory: str | Path) -> Path:
@@ -282,12 +324,15 @@ class Results:
 
         Returns:
             The directory, which is made if it is not there.
+
+        Raises:
+            OSError: A file cannot be written.
         """
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        explained = self.explained()
+        atomic.make_folder(directory)
         head = {name: getattr(self, name) for name in ("title", "version", "seed", "axes", "complete")}
-        held = {**head, "points": explained.points, **self._replicas()}
+        settings = {"settings": self.settings} if self.settings else {}
+        held = {**head, **settings, "points": self.points, **self._replicas()}
         inputs.copy(self.files, directory)
         if self.experiment:
             atomic.write(directory / "experiment.toml", self._stamped_experiment())
@@ -295,7 +340,7 @@ class Results:
             # The sum of results of different experiments has none; nor is one that was there the one of these.
             (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps(held, indent=1) + "\n")
-        explained._save_tables(directory)
+        self._save_tables(directory)
         self._save_channels(directory)
         return directory
 
@@ -304,12 +349,19 @@ class Results:
     ) -> list[Path]:
         """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
 
-        `places` are the points whose channels are drawn; without it, the one with the hottest channel of all.
+        Args:
+            directory: Where to; it is made if it is not there.
+            formats: Of `png`, `svg` and `pdf`.
+            places: The points whose channels are drawn, by their places in these results; without it, the one with the
+                hottest channel of all.
+
+        Raises:
+            ValueError: The channels of a point are not known.
+            OSError: A file cannot be written.
         """
         import cutthrough.plots as plots
 
-        with atomic.replacing_files(Path(directory)) as aside:
-            return [Path(directory) / path.name for path in plots.save(self, aside, formats, places)]
+        return plots.save(self, Path(directory), formats, places)
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
@@ -325,6 +377,7 @@ class Results:
             stored: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             names = ("points", "axes", "title", "seed", "version", "complete")
             held = {name: stored[name] for name in names}
+            results = cls(**held, replicas=stored.get("replicas", []), settings=stored.get("settings", {}))
         except (ValueError, KeyError, TypeError) as error:
             message = f"{path} does not hold results of `cutthrough run`"
             raise ValueError(message) from error
@@ -332,9 +385,8 @@ class Results:
         experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
         copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
         files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
-        replicas = stored.get("replicas", [])
         network = Stored(path.parent)
-        return cls(**held, replicas=replicas, experiment=_unstamped(experiment), files=files, network=network)
+        return replace(results, experiment=_unstamped(experiment), files=files, network=network)
 
     def _stamped_experiment(self) -> str:
         stamp = f"{STAMP} {self.version}: every key, whether written or default. Seed {self.seed}.\n"
@@ -368,8 +420,7 @@ class Results:
         if self.network is None:
             return
         for place in held if few else self.shown_places():
-            with atomic.replacing(Stored.path(directory, place)) as aside:
-                self.network.loads(place).save(aside)
+            self.network.loads(place).save(Stored.path(directory, place))
 
 
 def _unstamped(experiment: str) -> str:

@@ -14,16 +14,14 @@ False
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import cutthrough.files as files
 import cutthrough.keep.atomic as atomic
 from cutthrough.faults import refuse
 from cutthrough.topologies import Topology
@@ -59,6 +57,11 @@ class RoutingTable:
         ties: How a router chooses among several ports of an entry: `"least-loaded"`, `"random"`, or `"first"`.
         starts: The layers on which packets start, from 0: each packet on one of so many, drawn uniformly.
         name: What files and figures call the table.
+
+    Attributes:
+        ports: The next ports, `[layers, routers, destinations, ports]`.
+        classes: The class of each entry, `[layers, routers, destinations]`.
+        next_layers: The next layer of each entry, likewise.
 
     Raises:
         ExperimentError: An array is not of whole numbers, or of another shape.
@@ -101,7 +104,9 @@ class RoutingTable:
 
     def __repr__(self) -> str:
         layers, routers, destinations, ports = self.ports.shape
-        size = f"{layers} layers, {routers} routers, {destinations} destinations, up to {ports} ports"
+        counts = {"layer": layers, "router": routers, "destination": destinations, "port": ports}
+        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()]
+        size = ", ".join([*parts[:-1], f"{'up to ' if ports > 1 else ''}{parts[-1]} an entry"])
         return f"<RoutingTable {self.name}: {size}>"
 
     def _entries(self, name: str, values: npt.ArrayLike) -> Integers:
@@ -150,19 +155,23 @@ class RoutingTable:
         return written.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`."""
+        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         atomic.write(Path(path), self.to_bytes())
 
     @property
     def spec(self) -> dict[str, Any]:
         """The table for `[routing]` of an experiment file.
 
-        Its file is in a folder of this user for temporary files; it is copied to the results of a run.
+        Its file is in a folder of this user for temporary files; results and saved experiments have copies of it.
+
+        Raises:
+            ExperimentError: Somebody else has a folder of that name.
         """
-        content = self.to_bytes()
-        path = _folder() / f"{self.name}-{hashlib.sha256(content).hexdigest()[:12]}.npz"
-        if not path.exists():
-            atomic.write(path, content)
+        path = files.keep(self.to_bytes(), self.name, ".npz", "routing")
         return {"kind": "table", "path": str(path), **self.keys}
 
 
@@ -184,20 +193,3 @@ def _whole(name: str, values: npt.ArrayLike) -> Integers:
 def _narrow(values: Integers) -> npt.NDArray[np.signedinteger[Any]]:
     """The same numbers in as few bytes as they need."""
     return values.astype(np.min_scalar_type(-max(int(values.max(initial=0)) + 1, 2)), order="C")
-
-
-def _folder() -> Path:
-    """The folder of this user's tables.
-
-    Its name does not change from run to run, as it stands in results.
-
-    Raises:
-        ExperimentError: Somebody else has a folder of this name.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"cutthrough-tables-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if hasattr(os, "getuid") and folder.stat().st_uid != user:
-        message = f"{folder} belongs to another user; save the table, and name its file"
-        raise refuse("routing", message)
-    return folder

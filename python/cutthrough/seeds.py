@@ -21,9 +21,10 @@ from cutthrough.points import as_point
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.channels import Doubles
     from cutthrough.points import Point
 
-__all__ = ["SEED", "Pooled", "half_width", "pool", "pooled_series"]
+__all__ = ["SEED", "Pooled", "half_width", "mean_point", "pool", "pooled_series"]
 
 #: The key whose sweep gives replicas.
 SEED = "seed"
@@ -86,14 +87,29 @@ def _mean_outcome(group: Sequence[Outcome], confidence: float) -> Outcome:
     used = [outcome.utilization for outcome in group]
     same = len({len(own) for own in used}) == 1
     utilization = np.mean(used, axis=0) if same else np.empty(0)
-    keys = {key: value for key, value in first.keys.items() if key != SEED}
-    measured = [{k: v for k, v in outcome.point.items() if k not in outcome.keys} for outcome in group]
-    head = {**keys, SEED: first.keys[SEED], "seeds": len(group), "confidence": confidence}
+    point = mean_point([outcome.point for outcome in group], list(first.keys), confidence, utilization)
+    others = tuple(outcome.index for outcome in group[1:])
+    return Outcome(point, first.index, dict(first.keys), utilization, others)
+
+
+def mean_point(
+    runs: Sequence[Mapping[str, Any]], keys: Sequence[str], confidence: float, utilization: Doubles
+) -> dict[str, Any]:
+    """The mean of points that differ in their seed only.
+
+    Args:
+        runs: The points, in the order of their seeds.
+        keys: What is no measurement: the keys of the sweep, and the seed, in the order in which they stand.
+        confidence: That of the intervals.
+        utilization: The mean share of time in which each channel sends, by their numbers; empty if it is not known.
+    """
+    held = [*(key for key in keys if key != SEED), SEED]
+    measured = [{name: value for name, value in run.items() if name not in held} for run in runs]
+    head = {**{key: runs[0].get(key) for key in held}, "seeds": len(runs), "confidence": confidence}
     point = {**head, **_mean_point(measured, confidence)}
     if "hottest_channels" in point:
         point["hottest_channels"] = _hottest(measured, utilization)
-    others = tuple(outcome.index for outcome in group[1:])
-    return Outcome(point, first.index, {**keys, SEED: first.keys[SEED]}, utilization, others)
+    return point
 
 
 def _mean_point(points: Sequence[Mapping[str, Any]], confidence: float) -> dict[str, Any]:
@@ -178,7 +194,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return list(found.values())
 
 
-def _hottest(points: Sequence[Mapping[str, Any]], utilization: np.ndarray[Any, Any]) -> list[Any]:
+def _hottest(points: Sequence[Mapping[str, Any]], utilization: Doubles) -> list[Any]:
     """Of the channels that are among the hottest of any replica, those that are the hottest on average."""
     found = {row["id"]: row for point in points for row in point["hottest_channels"]}
     if not len(utilization):

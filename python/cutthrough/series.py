@@ -14,7 +14,20 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["Axis", "Series", "brief_labels", "label_of", "name_of", "pick_axis", "split"]
+__all__ = [
+    "JOB_LOAD",
+    "LOAD",
+    "MEASURED",
+    "SHARE",
+    "Axis",
+    "Series",
+    "brief_labels",
+    "facets_of",
+    "label_of",
+    "name_of",
+    "pick_axis",
+    "split",
+]
 
 LOAD = "workload.load"
 MESSAGE = "workload.benchmark.message_size"
@@ -24,9 +37,14 @@ JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 SHARE = "share of the injection bandwidth"
 #: A routing table by its file: the folder and the hash of its content are left out of labels.
 TABLE_FILE = re.compile(r"^table \(path (?:[^,)]*/)?([^/,)]+?)(?:-[0-9a-f]{12})?\.\w+(?=[,)])")
+#: A number, with its unit if it has one: `0.5`, `4 KiB`, `8 packets`, `10 Gb/s`.
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:[ _]?[a-zA-Zµ]+(?:/[a-z]+)?)?")
+#: Panels of a figure, at most.
+MOST_PANELS = 16
 #: Characters from which on a beginning that all labels share is left out.
 LONG_START = 10
 #: Swept keys that points have as measured quantities too, by those.
+#: The keys of a sweep, by the quantities that stand for them along x.
 MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
 
@@ -97,6 +115,25 @@ def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Seri
     return [Series(name, sorted(held, key=axis.place)) for name, held in zip(named, groups.values(), strict=True)]
 
 
+def facets_of(points: Sequence[Point], key: str) -> dict[str, list[Point]]:
+    """The points of each panel, by its name, for each value of a key.
+
+    Raises:
+        ValueError: The key is not swept, or has more values than a figure has panels.
+    """
+    if not any(key in point for point in points):
+        message = f"no key {key!r} is swept"
+        raise ValueError(message)
+    brief = brief_labels([point.get(key) for point in points])
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(name_of([key], [brief[label_of(point.get(key))]]), []).append(point)
+    if len(found) > MOST_PANELS:
+        message = f"{key} has {len(found)} values, and a figure has at most {MOST_PANELS} panels"
+        raise ValueError(message)
+    return found
+
+
 def brief_labels(values: Sequence[Any]) -> dict[str, str]:
     """The labels of a key's values, each with one without what all have in common.
 
@@ -139,10 +176,10 @@ def label_of(value: Any) -> str:
 
 
 def name_of(keys: Sequence[str], values: Sequence[str]) -> str:
-    """A name for the legend: values speak for themselves unless they are numbers."""
+    """A name for the legend: values speak for themselves unless they are numbers, with a unit or without."""
     parts = []
     for key, value in zip(keys, values, strict=True):
-        bare = value.replace(".", "", 1).isdigit() or value in {"true", "false"}
+        bare = NUMBER.fullmatch(value) or value in {"true", "false"}
         parts.append(f"{key.rsplit('.', 1)[-1]} {value}" if bare else value)
     return ", ".join(parts)
 

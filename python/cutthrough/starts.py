@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
-from cutthrough.faults import refuse
+from cutthrough.faults import nearest, refuse
 from cutthrough.reference import Section, sections, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["PURPOSES", "names", "text_of"]
+__all__ = ["PURPOSES", "names", "needed_files", "text_of"]
 
 #: Columns of comments.
 WIDTH = 100
@@ -30,6 +29,24 @@ MACHINES: dict[str, dict[str, Any]] = {
     "mesh": {"dims": [4, 4]},
     "file": {"path": "network.edges"},
 }
+#: What the edge list of a file to start from holds.
+EDGES = """\
+# Four routers, each wired to the others, with two nodes each: to be replaced by your network.
+#
+#   link A B [CLASS] [xN]   a wire between routers A and B, N times; channels of a class may have a bandwidth of their
+#                           own, as [link.CLASS]
+#   node R [xN]             a node on router R, N times; nodes are numbered in the order of the lines
+link 0 1
+link 0 2
+link 0 3
+link 1 2
+link 1 3
+link 2 3
+node 0 x2
+node 1 x2
+node 2 x2
+node 3 x2
+"""
 LOADS = {"workload.load": [0.1, 0.3, 0.5, 0.7, 0.9]}
 #: What an experiment is for, and how it differs from a load-latency curve of a fat-tree. A title comes first.
 PURPOSES: dict[str, dict[str, Any]] = {
@@ -77,10 +94,8 @@ def text_of(name: str) -> str:
         ExperimentError: There is none of that name.
     """
     if name not in names():
-        near = difflib.get_close_matches(name, names(), 1)
-        hint = f"did you mean `{near[0]}`?" if near else None
         message = f"no experiment to start from is called `{name}`"
-        raise refuse("", message, allowed=names(), help=hint)
+        raise refuse("", message, allowed=names(), help=nearest(name, names()))
     written = _experiment(name)
     resolved = _resolved(written)
     blocks = [_head(name, written)]
@@ -89,6 +104,11 @@ def text_of(name: str) -> str:
         lines = [f'"{key}" = {experiments.to_value(values)}' for key, values in written["sweep"].items()]
         blocks.append("\n".join(["# The points: every combination of these values.", "[sweep]", *lines]))
     return "\n\n".join(blocks) + "\n"
+
+
+def needed_files(name: str) -> dict[str, str]:
+    """The files that such an experiment reads, with contents to start from."""
+    return {MACHINES["file"]["path"]: EDGES} if name == "file" else {}
 
 
 def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,12 +153,8 @@ def _head(name: str, written: Mapping[str, Any]) -> str:
         "#",
         *(f"#   cutthrough {command:<{width}}  {what}" for command, what in commands.items()),
     ]
-    if name == "file":
-        lines += [
-            "#",
-            "# network.edges is yours to write: lines `link 0 1` (a wire between routers 0 and 1) and `node 0` (a node",
-            "# on router 0); `x2` at the end of a line repeats it.",
-        ]
+    for needed in needed_files(name):
+        lines += ["#", f"# {needed} holds the network: replace it by yours. Its comments say how it is written."]
     return "\n".join([*lines, f"title = {json.dumps(written['title'])}", "# seed = 1"])
 
 

@@ -9,12 +9,12 @@ import json
 import os
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
 import cutthrough.remote as remote
-from cutthrough.channels import Network, Outcome, doubles
+from cutthrough.channels import Network, Outcome, doubles, explained
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.keep.bundles import bundle
 from cutthrough.points import as_point
@@ -207,11 +207,28 @@ def _finish(tasks: Sequence[_Task], watcher: Watcher | None) -> list[Outcome]:
     return [task.settle() for task in tasks]
 
 
-def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, complete: bool = True) -> Results:
-    """Points as the results of an experiment."""
+def collect(
+    experiment: _core.Experiment,
+    outcomes: Sequence[Outcome],
+    *,
+    complete: bool = True,
+    axes: Sequence[str] | None = None,
+) -> Results:
+    """Points as the results of an experiment, with exact loads of channels beside the measured ones.
+
+    Args:
+        experiment: The experiment.
+        outcomes: Its points, in the order of its sweep.
+        complete: Whether they are all of its points.
+        axes: The keys by which they are told apart, where these are others than the experiment's.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed; it holds the same points without exact loads.
+    """
     held = bundle(experiment)
-    pooled = pool(experiment, outcomes, json.loads(experiment.axes()))
-    return Results(
+    pooled = pool(experiment, outcomes, json.loads(experiment.axes()) if axes is None else axes)
+    network = Network(experiment, pooled.outcomes)
+    plain = Results(
         points=[as_point(outcome.point) for outcome in pooled.outcomes],
         axes=pooled.axes,
         replicas=pooled.replicas,
@@ -221,8 +238,14 @@ def collect(experiment: _core.Experiment, outcomes: Sequence[Outcome], *, comple
         experiment=held.text,
         files=held.files,
         complete=complete,
-        network=Network(experiment, pooled.outcomes),
+        network=network,
     )
+    try:
+        points = explained(plain.points, network)
+        replicas = explained(plain.replicas, network.of_runs(outcomes)) if plain.replicas else []
+    except KeyboardInterrupt:
+        raise Interrupted(plain) from None
+    return replace(plain, points=[*map(as_point, points)], replicas=[*map(as_point, replicas)])
 
 
 @dataclass

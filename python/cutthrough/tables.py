@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -30,13 +31,25 @@ class Column:
         heading: Its heading.
         cells: Its cells, one a row.
         rank: 0 if it is always shown; of the others the highest is left out first.
-        is_text: Names, which may be broken into lines; else numbers, which may not.
+        is_text: Names, which may be broken into lines between words; else numbers, which may not.
     """
 
     heading: str
     cells: Sequence[str]
     rank: int = 0
     is_text: bool = False
+
+    @property
+    def width(self) -> int:
+        """The width that it takes if nothing limits it."""
+        return max(map(cell_len, (self.heading, *self.cells)))
+
+    def floor(self, narrow: int) -> int:
+        """The width down to which it is narrowed: that of its longest word, or `narrow`; numbers are not broken."""
+        if not self.is_text:
+            return self.width
+        words = (word for text in (self.heading, *self.cells) for word in text.split())
+        return max(max(map(cell_len, words), default=0), min(self.width, narrow))
 
 
 @dataclass(frozen=True)
@@ -56,35 +69,45 @@ class Fitted:
     elsewhere: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
-        shown, narrow = list(self.columns), False
-        while self._width(shown, narrow, console) > options.max_width:
-            if not narrow:
-                narrow = True
-                continue
+        shown = list(self.columns)
+        while self._width(shown, [column.floor(NARROW) for column in shown], console) > options.max_width:
             least = max(shown, key=lambda column: column.rank, default=None)
             if least is None or least.rank == 0:
                 break
             shown.remove(least)
-        # Rich breaks names as far as the width asks for, the longest first.
-        yield self._table(shown, narrow=False)
+        yield self._table(shown, self._limits(shown, options.max_width, console))
         left_out = [column.heading for column in self.columns if column not in shown]
         if left_out:
             yield Text(f"Left out at this width: {', '.join(left_out)}. {self.elsewhere}".rstrip(), style="dim")
 
-    def _width(self, columns: Sequence[Column], narrow: bool, console: Console) -> int:
-        """The width that a table takes if nothing limits it."""
-        options = console.options.update_width(UNLIMITED)
-        return Measurement.get(console, options, self._table(columns, narrow=narrow, titled=False)).maximum
+    def _limits(self, columns: Sequence[Column], width: int, console: Console) -> list[int]:
+        """The widths of columns in a table of some width: names are broken, the longest first.
 
-    def _table(self, columns: Sequence[Column], *, narrow: bool, titled: bool = True) -> Table:
+        Where that is not enough, Rich breaks words.
+        """
+        limits = [column.width for column in columns]
+        excess = self._width(columns, limits, console) - width
+        for narrow in (NARROW, 0):
+            floors = [column.floor(narrow) for column in columns]
+            while excess > 0 and limits != floors:
+                widest = max(range(len(limits)), key=lambda place: (limits[place] > floors[place], limits[place]))
+                limits[widest] -= 1
+                excess -= 1
+        return limits
+
+    def _width(self, columns: Sequence[Column], limits: Sequence[int], console: Console) -> int:
+        """The width that a table takes if nothing but the limits of its columns does."""
+        options = console.options.update_width(UNLIMITED)
+        return Measurement.get(console, options, self._table(columns, limits, titled=False)).maximum
+
+    def _table(self, columns: Sequence[Column], limits: Sequence[int], *, titled: bool = True) -> Table:
         title = self.title if titled and self.title else None
         table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-        for column in columns:
+        for column, limit in zip(columns, limits, strict=True):
             if column.is_text:
-                table.add_column(column.heading, max_width=NARROW if narrow else None, overflow="fold")
+                table.add_column(column.heading, max_width=limit, overflow="fold")
             else:
-                digits = max(map(len, (column.heading, *column.cells)))
-                table.add_column(column.heading, justify="right", no_wrap=True, min_width=digits)
+                table.add_column(column.heading, justify="right", no_wrap=True, min_width=limit)
         styles = self.styles or [""] * max((len(column.cells) for column in columns), default=0)
         for *cells, style in zip(*(column.cells for column in columns), styles, strict=True):
             table.add_row(*map(Text, cells), style=style)

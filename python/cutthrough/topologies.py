@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import cutthrough._core as _core
+import cutthrough.notebooks as notebooks
 from cutthrough.faults import refuse
 from cutthrough.packages import require
 from cutthrough.sections.base import Section, plain
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.figure import Figure
 
-__all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "shape_of"]
+__all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "number_below", "numbers_below", "shape_of"]
 
 #: Numbers of nodes or routers.
 Indices: TypeAlias = Sequence[int] | npt.NDArray[Any]
@@ -60,6 +61,15 @@ class Topology:
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {self.nodes} nodes, {self.routers} routers>"
+
+    def _repr_html_(self) -> str:
+        return notebooks.facts(self._facts(), repr(self).strip("<>"))
+
+    def _facts(self) -> dict[str, Any]:
+        """What a notebook shows."""
+        names = ("nodes", "routers", "classes", "groups", "bisection_channels")
+        held = {name: getattr(self, name) for name in names}
+        return {name.replace("_", " "): value for name, value in held.items() if value is not None}
 
     @property
     def kind(self) -> str:
@@ -112,7 +122,12 @@ class Topology:
     def distance(self, router: int, other: Indices) -> npt.NDArray[np.uint32]: ...
 
     def distance(self, router: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
-        """Channels on a shortest path between two routers; of arrays, between those of each pair (broadcast)."""
+        """Channels on a shortest path between two routers; of arrays, between those of each pair (broadcast).
+
+        Raises:
+            IndexError: There is no such router.
+            TypeError: The numbers are no whole numbers.
+        """
         return for_pairs("router", self.routers, self._shape.distances, router, other)
 
     @overload
@@ -129,12 +144,20 @@ class Topology:
 
         On a torus or mesh whose routers have one node each these are the channels between routers; elsewhere the
         channels into the network and out of it count too. Of arrays, the hops of each pair (broadcast).
+
+        Raises:
+            IndexError: There is no such node.
+            TypeError: The numbers are no whole numbers.
         """
         return for_pairs("node", self.nodes, self._shape.hops, node, other)
 
     def coordinates(self, router: int) -> tuple[int, ...]:
-        """A router's coordinates, named by `coordinate_names`."""
-        return tuple(self._shape.coordinates(router))
+        """A router's coordinates, named by `coordinate_names`.
+
+        Raises:
+            IndexError: There is no such router.
+        """
+        return tuple(self._shape.coordinates(number_below("router", router, self.routers)))
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -142,15 +165,19 @@ class Topology:
         return tuple(self._shape.coordinate_names())
 
     def coordinate_array(self) -> npt.NDArray[np.int32]:
-        """The coordinates of every router: a row for each."""
+        """The coordinates of every router, `[routers, coordinates]`."""
         return np.frombuffer(self._shape.coordinate_table(), np.int32).reshape(self.routers, -1)
 
     def router_of(self, node: int) -> int:
-        """The router that a node is attached to."""
-        return self._shape.router_of(node)
+        """The router that a node is attached to.
+
+        Raises:
+            IndexError: There is no such node.
+        """
+        return self._shape.router_of(number_below("node", node, self._shape.nodes))
 
     def node_routers(self) -> npt.NDArray[np.uint32]:
-        """The router of every node of the topology."""
+        """The router of every node of the topology, `[nodes]`."""
         return np.frombuffer(self._shape.attachments(), np.uint32)
 
     def neighbours(self) -> npt.NDArray[np.int32]:
@@ -254,7 +281,7 @@ def shape_of(shape: str | Table) -> _core.Topology:
     return _core.Topology(text, ".")
 
 
-def _numbers(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
+def numbers_below(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
     """Numbers below a count, checked."""
     held = np.asarray(values)
     if held.dtype.kind not in "iu" and held.size:
@@ -267,11 +294,21 @@ def _numbers(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
     return held
 
 
+def number_below(what: str, value: int, count: int) -> int:
+    """A number below a count.
+
+    Raises:
+        IndexError: It is negative, or not below.
+        TypeError: It is no whole number.
+    """
+    return int(numbers_below(what, [value], count)[0])
+
+
 def for_pairs(
     what: str, count: int, query: Any, one: Indices | int, other: Indices | int
 ) -> npt.NDArray[np.uint32] | int:
     """The answer to a query for two numbers, or for each pair of two arrays."""
-    pairs = np.broadcast_arrays(_numbers(what, one, count), _numbers(what, other, count))
+    pairs = np.broadcast_arrays(numbers_below(what, one, count), numbers_below(what, other, count))
     asked = [part.astype(np.uint32).tobytes() for part in pairs]
     found = np.frombuffer(query(*asked), np.uint32).reshape(pairs[0].shape)
     return found if found.ndim else int(found)

@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Capacity, Time};
 
+pub use crate::depths::Depths;
+use crate::depths::Sizes;
+
 /// The inside of every router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -22,9 +25,9 @@ pub enum RouterSpec {
 
 /// The keys that every architecture has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CommonKeys {
-    /// Depth of the buffer that a credit stands for, if given.
-    pub buffer: Option<Capacity>,
+pub struct CommonKeys<'a> {
+    /// Depths of the buffers that credits stand for, if given.
+    pub buffer: Option<&'a Depths>,
     /// Virtual channels of a link, if given.
     pub vcs: Option<u8>,
     /// From a packet's head at the input to its head ready to leave, if given.
@@ -36,40 +39,38 @@ pub struct CommonKeys {
 macro_rules! common {
     ($spec:expr) => {{
         let spec = $spec;
-        CommonKeys { buffer: spec.buffer, vcs: spec.vcs, delay: spec.delay, credit_return: spec.credit_return }
-    }};
-}
-
-macro_rules! write_sizes {
-    ($spec:expr, $delay:expr, $buffer:expr) => {{
-        let spec = $spec;
-        let written = [("delay", spec.delay.is_none()), ("buffer", spec.buffer.is_none())];
-        spec.delay = Some($delay);
-        spec.buffer = Some($buffer);
-        written
+        CommonKeys { buffer: spec.buffer.as_ref(), vcs: spec.vcs, delay: spec.delay, credit_return: spec.credit_return }
     }};
 }
 
 impl RouterSpec {
-    /// Writes the delay and the depths, which are those given if there are any; returns the keys that were left out.
-    pub(crate) fn write_sizes(&mut self, delay: Time, buffer: Capacity, inner: Option<Capacity>) -> Vec<&'static str> {
-        let mut written = match self {
-            Self::OutputQueued(spec) => write_sizes!(spec, delay, buffer),
-            Self::InputQueued(spec) => write_sizes!(spec, delay, buffer),
-            Self::VirtualOutputQueued(spec) => write_sizes!(spec, delay, buffer),
-            Self::InputOutputQueued(spec) => write_sizes!(spec, delay, buffer),
-            Self::SharedBuffer(spec) => write_sizes!(spec, delay, buffer),
+    /// Writes the delay and the depths, by class of channels of these names, where they are left out; returns the keys.
+    pub(crate) fn write_sizes(&mut self, sizes: &Sizes, names: &[&str]) -> Vec<String> {
+        let (buffer, delay) = match self {
+            Self::OutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::InputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::VirtualOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::InputOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::SharedBuffer(spec) => (&mut spec.buffer, &mut spec.delay),
+        };
+        let mut written = Vec::new();
+        if delay.is_none() {
+            *delay = Some(sizes.delay);
+            written.push("delay".to_owned());
         }
-        .to_vec();
-        if let Self::SharedBuffer(spec) = self {
-            written.push(("memory", spec.memory.is_none() && inner.is_some()));
-            spec.memory = spec.memory.or(inner);
+        let depths = names.iter().copied().zip(sizes.buffers.iter().copied());
+        written.extend(Depths::complete(buffer, depths));
+        if let (Self::SharedBuffer(spec), Some((_, inner))) = (self, sizes.inner)
+            && spec.memory.is_none()
+        {
+            spec.memory = Some(inner);
+            written.push("memory".to_owned());
         }
-        written.into_iter().filter_map(|(key, left_out)| left_out.then_some(key)).collect()
+        written
     }
 
     /// The keys that every architecture has.
-    pub fn common(&self) -> CommonKeys {
+    pub fn common(&self) -> CommonKeys<'_> {
         match self {
             Self::OutputQueued(spec) => common!(spec),
             Self::InputQueued(spec) => common!(spec),
@@ -118,10 +119,10 @@ impl Default for RouterSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputQueuedSpec {
-    /// Depth of one crosspoint buffer, for each virtual channel; without it, at least 4 packets and the credit round trip of
-    /// every class of channels.
+    /// Depth of one crosspoint buffer, for each virtual channel, or a table of depths by class of channels. Without it, and
+    /// for classes that the table leaves out, it is the credit round trip of the class, and at least 4 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Capacity>,
+    pub buffer: Option<Depths>,
     /// Virtual channels of a link; without it, as many as the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -141,10 +142,10 @@ pub struct OutputQueuedSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputQueuedSpec {
-    /// Depth of an input's FIFO, for each virtual channel; without it, at least 16 packets and the credit round trip of every
-    /// class of channels.
+    /// Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels. Without it, and for
+    /// classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Capacity>,
+    pub buffer: Option<Depths>,
     /// Virtual channels of a link; without it, as many as the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -162,10 +163,10 @@ pub struct InputQueuedSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VirtualOutputQueuedSpec {
-    /// Memory of an input, for each virtual channel, shared by its queues; without it, at least 16 packets and the credit
-    /// round trip of every class of channels.
+    /// Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class of channels. Without
+    /// it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Capacity>,
+    pub buffer: Option<Depths>,
     /// Virtual channels of a link; without it, as many as the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -184,10 +185,10 @@ pub struct VirtualOutputQueuedSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputOutputQueuedSpec {
-    /// Depth of an input's FIFO, for each virtual channel; without it, at least 16 packets and the credit round trip of every
-    /// class of channels.
+    /// Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels. Without it, and for
+    /// classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Capacity>,
+    pub buffer: Option<Depths>,
     /// Depth of an output's buffer, for each virtual channel.
     pub output_buffer: Capacity,
     /// Virtual channels of a link; without it, as many as the routing needs.
@@ -224,12 +225,12 @@ impl Default for InputOutputQueuedSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharedBufferSpec {
-    /// Reserved for each input and virtual channel: what a credit stands for; without it, at least 4 packets and the credit
-    /// round trip of every class of channels.
+    /// Reserved for each input and virtual channel: what a credit stands for; or a table of depths by class of channels.
+    /// Without it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 4 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Capacity>,
+    pub buffer: Option<Depths>,
     /// The memory of a router that its outputs share, besides what is reserved; without it, for each port 16 packets and the
-    /// credit round trip, and at least 1024 packets.
+    /// longest credit round trip, and at least 1024 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Capacity>,
     /// A packet is admitted to the shared memory while its output's queue there is below alpha times what is free.

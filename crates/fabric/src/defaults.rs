@@ -7,6 +7,7 @@ use topology::{ChannelClass, Topology};
 use units::{Bandwidth, Bytes, Capacity, RouterId, Time};
 
 use crate::catalogue::RouterSpec;
+use crate::depths::Sizes;
 use crate::link::LinkParameters;
 
 /// From this bandwidth of the injection channels on, links are taken for those of the present.
@@ -42,6 +43,8 @@ pub(crate) fn max_ports(topology: &dyn Topology) -> u16 {
 /// What the defaults of a router depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'a> {
+    /// The names of the classes of channels.
+    pub names: &'a [&'a str],
     /// By class of channels.
     pub links: &'a [LinkParameters],
     /// The largest packet.
@@ -50,24 +53,13 @@ pub(crate) struct Surroundings<'a> {
     pub max_ports: u16,
 }
 
-/// A router's delay and the depths of its buffers, given or by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    /// From a packet's head at the input to its head ready to leave.
-    pub delay: Time,
-    /// Depth of the buffer that a credit stands for.
-    pub buffer: Capacity,
-    /// Key and depth of the buffer behind the inputs, if there is one.
-    pub inner: Option<(&'static str, Capacity)>,
-}
-
 impl RouterSpec {
     /// Writes the delay and the depths that are left out, as a network of a topology and of links by class gets them;
     /// `packet` is the largest. Returns the keys.
-    pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<&'static str> {
-        let Sizes { delay, buffer, inner } =
-            self.sizes(&Surroundings { links, packet, max_ports: max_ports(topology) });
-        self.write_sizes(delay, buffer, inner.map(|(_, depth)| depth))
+    pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<String> {
+        let names = topology.class_names();
+        let sizes = self.sizes(&Surroundings { names: &names, links, packet, max_ports: max_ports(topology) });
+        self.write_sizes(&sizes, &names)
     }
 
     /// The delay and the depths in these surroundings.
@@ -76,13 +68,18 @@ impl RouterSpec {
         let injection = around.links.get(usize::from(ChannelClass::INJECTION.0)).map_or(FAST, |link| link.bandwidth);
         let delay = keys.delay.unwrap_or_else(|| router_delay(injection));
         let covering = around.round_trip_packets(delay);
-        let shared = u64::from(around.max_ports).saturating_mul(SHARED_A_PORT.saturating_add(covering));
+        let longest = covering.iter().copied().max().unwrap_or(1);
+        let shared = u64::from(around.max_ports).saturating_mul(SHARED_A_PORT.saturating_add(longest));
         let inner = self.inner_buffer().map(|(key, depth)| {
             let default = || around.packets(shared.max(LEAST_SHARED));
             (key, depth.unwrap_or_else(default))
         });
-        let buffer = keys.buffer.unwrap_or_else(|| around.packets(covering.max(self.least_packets())));
-        Sizes { delay, buffer, inner }
+        let buffer = |(name, covering): (&&str, u64)| {
+            let given = keys.buffer.and_then(|depths| depths.of_class(name));
+            given.unwrap_or_else(|| around.packets(covering.max(self.least_packets())))
+        };
+        let buffers = around.names.iter().zip(covering).map(buffer).collect();
+        Sizes { delay, buffers, inner }
     }
 
     /// The least default depth, in packets, so that packets which contend find room too.
@@ -95,18 +92,20 @@ impl RouterSpec {
 }
 
 impl Surroundings<'_> {
-    /// Packets that keep every class of channels busy during a credit round trip: over the channel, through the router, until the
-    /// tail has left by the slowest channel, and back; and one more, that packets may come at any time.
-    fn round_trip_packets(&self, router_delay: Time) -> u64 {
+    /// By class of channels, the packets that keep a channel busy during a credit round trip: over the channel, through the
+    /// router, until the tail has left by the slowest channel, and back; and one more, that packets may come at any time.
+    fn round_trip_packets(&self, router_delay: Time) -> Vec<u64> {
         let time = |link: &LinkParameters| link.bandwidth.serialization(self.packet).map_or(0, |(time, _)| time.0);
         let slowest = self.links.iter().map(time).max().unwrap_or(0);
-        // Nodes take packets without credit.
-        let ends = |class: usize| class != usize::from(ChannelClass::EJECTION.0);
-        let of = |link: &LinkParameters| {
+        let of = |(class, link): (usize, &LinkParameters)| {
+            // Nodes take packets without credit.
+            if class == usize::from(ChannelClass::EJECTION.0) {
+                return 0;
+            }
             let round_trip = link.delay.0.saturating_mul(2).saturating_add(router_delay.0).saturating_add(slowest);
             round_trip.div_ceil(time(link).max(1)).saturating_add(1)
         };
-        self.links.iter().enumerate().filter(|&(class, _)| ends(class)).map(|(_, link)| of(link)).max().unwrap_or(1)
+        self.links.iter().enumerate().map(of).collect()
     }
 
     /// So many packets, or as many as the largest default has room for.
@@ -119,6 +118,7 @@ impl Surroundings<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::depths::Depths;
 
     const GIGABIT: u64 = 1_000_000_000;
 
@@ -128,22 +128,67 @@ mod tests {
 
     fn sizes(router: &RouterSpec, links: &[LinkParameters], max_ports: u16) -> Sizes {
         let packet = packet_size(links[0].bandwidth);
-        router.sizes(&Surroundings { links, packet, max_ports })
+        let names = &["injection", "ejection", "local", "global"][..links.len()];
+        router.sizes(&Surroundings { names, links, packet, max_ports })
+    }
+
+    fn packets(count: u32) -> Capacity {
+        Capacity::Packets(count)
+    }
+
+    /// The depths of all classes but ejection.
+    fn with_credits(found: &Sizes) -> Vec<Capacity> {
+        let depths = found.buffers.iter().enumerate();
+        depths.filter(|&(class, _)| class != 1).map(|(_, &depth)| depth).collect()
     }
 
     #[test]
-    fn depths_are_the_round_trip_of_the_class_that_needs_most() {
-        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1. Would catch a
-        // class that is left out, and ejection, which needs no credit, taken in.
+    fn depths_are_the_round_trip_of_each_class() {
+        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1; of 5 ns
+        // (10 + 200 + 40.96) / 40.96 = 6.1, so 7 + 1. Would catch one depth for all classes, and a class with another's.
         let links = [link(800, 5), link(800, 5), link(800, 500), link(100, 5)];
-        // The slow class holds a tail for 327.68 ns: (1200 + 327.68) / 40.96 = 37.3.
-        let found = sizes(&RouterSpec::default(), &links, 64);
-        assert_eq!((found.delay, found.buffer), (Time(200_000), Capacity::Packets(39)));
         let found = sizes(&RouterSpec::default(), &links[..3], 64);
-        assert_eq!(found.buffer, Capacity::Packets(32));
-        assert_eq!(found.inner, Some(("router.memory", Capacity::Packets(64 * (16 + 32)))));
+        assert_eq!((found.delay, with_credits(&found)), (Time(200_000), vec![packets(8), packets(32)]));
+        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 32)))));
+        // The slow class holds a tail for 327.68 ns: (1200 + 327.68) / 40.96 = 37.3, (210 + 327.68) / 40.96 = 13.1 and
+        // (210 + 327.68) / 327.68 = 1.6, below the least.
+        let found = sizes(&RouterSpec::default(), &links, 64);
+        assert_eq!(with_credits(&found), [packets(15), packets(39), packets(4)]);
+        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 39)))));
+        // Ejection needs no credit, however long it is.
         let found = sizes(&RouterSpec::default(), &[link(800, 5), link(800, 9000)], 64);
-        assert_eq!(found.buffer, Capacity::Packets(8), "(10 + 200 + 40.96) / 40.96 = 6.1");
+        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 8)))));
+    }
+
+    #[test]
+    fn a_table_gives_the_depths_of_its_classes_and_no_others() {
+        // Would catch a table that is taken for all classes, or that hides the default of those which it leaves out.
+        let links = [link(800, 5), link(800, 5), link(800, 500), link(800, 500)];
+        let router: RouterSpec =
+            toml::from_str("kind = \"shared-buffer\"\nbuffer = { local = \"3 packets\" }").unwrap();
+        assert_eq!(with_credits(&sizes(&router, &links, 64)), [packets(8), packets(3), packets(32)]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_written_as_one_depth_where_that_is_enough() {
+        // Would catch a resolved file that gives all classes one depth, or changes a depth that was given.
+        let names = ["injection", "ejection", "local", "global"];
+        let written = |buffer: &str, links: &[LinkParameters]| {
+            let mut router: RouterSpec = toml::from_str(&format!("kind = \"input-queued\"\n{buffer}")).unwrap();
+            let keys = router.write_sizes(&sizes(&router, links, 64), &names);
+            (router.common().buffer.cloned().unwrap(), keys.join(" "))
+        };
+        let (alike, mixed) = ([link(800, 5); 4], [link(800, 5), link(800, 5), link(800, 5), link(800, 500)]);
+        let table = |local, global| {
+            let depths = [("injection", 16), ("local", local), ("global", global)];
+            Depths::ByClass(depths.map(|(name, depth)| (name.to_owned(), packets(depth))).into())
+        };
+        assert_eq!(written("", &alike), (Depths::Uniform(packets(16)), "delay buffer".to_owned()));
+        assert_eq!(written("", &mixed), (table(16, 32), "delay buffer".to_owned()));
+        let found = written("delay = \"200 ns\"\nbuffer = { local = \"3 packets\" }", &mixed);
+        assert_eq!(found, (table(3, 32), "buffer.global buffer.injection".to_owned()));
+        let found = written("buffer = \"5 packets\"", &mixed);
+        assert_eq!(found, (Depths::Uniform(packets(5)), "delay".to_owned()));
     }
 
     #[test]
@@ -152,16 +197,17 @@ mod tests {
         // that the generation of the links does not decide.
         let links = [link(10, 20), link(10, 20)];
         let found = sizes(&RouterSpec::default(), &links, 8);
-        assert_eq!((found.delay, found.buffer), (Time(90_000), Capacity::Packets(4)));
-        assert_eq!(found.inner, Some(("router.memory", Capacity::Packets(1024))));
-        assert_eq!(sizes(&RouterSpec::InputQueued(Default::default()), &links, 8).buffer, Capacity::Packets(16));
+        assert_eq!((found.delay, with_credits(&found)), (Time(90_000), vec![packets(4)]));
+        assert_eq!(found.inner, Some(("router.memory", packets(1024))));
+        let found = sizes(&RouterSpec::InputQueued(Default::default()), &links, 8);
+        assert_eq!(with_credits(&found), [packets(16)]);
     }
 
     #[test]
     fn a_depth_stays_within_what_a_counter_holds() {
         // A second of delay at 800 Gb/s is 200 GB. Would catch a default that the plan then refuses.
         let found = sizes(&RouterSpec::default(), &[link(800, 1_000_000_000), link(800, 5)], u16::MAX);
-        assert_eq!(found.buffer.in_bytes(Bytes(4096)), Some(1 << 30));
+        assert_eq!(found.buffers[0].in_bytes(Bytes(4096)), Some(1 << 30));
         assert_eq!(found.inner.and_then(|(_, depth)| depth.in_bytes(Bytes(4096))), Some(1 << 30));
     }
 }

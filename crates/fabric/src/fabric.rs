@@ -154,6 +154,8 @@ pub struct Fabric {
     tracks_tails: bool,
     /// A buffer always falls free as the packet's head leaves.
     frees_at_head: bool,
+    /// Packets may bypass queues: buffers fall free at heads, no credit is promised or counted per crosspoint, no node has any.
+    bypasses: bool,
     /// Packets that share buffer space.
     copies: Copies,
     pub(crate) stations: Stations,

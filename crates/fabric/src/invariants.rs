@@ -92,12 +92,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = self.fabric();
         fabric.account(part, ledger);
         for input in 0..fabric.ports() << fabric.vc_shift {
-            if fabric.inputs[input >> fabric.vc_shift].partition == NO_PARTITION {
+            let port = &fabric.inputs[input >> fabric.vc_shift];
+            if port.partition == NO_PARTITION {
                 continue;
             }
+            let depth = fabric.plan.buffer_bytes(port.class);
             for (part, bytes) in self.routers().held(input) {
-                if bytes > u64::from(fabric.plan.depth) {
-                    let depth = fabric.plan.depth;
+                if bytes > u64::from(depth) {
                     ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
                 }
                 let (partition, counter) = fabric.counter_of(Space { input: input as u32, part });
@@ -126,7 +127,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = self.fabric();
         self.routers().check(fabric)?;
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
-            let depth = i64::from(fabric.plan.depth_beyond(fabric.outputs[output].far_end));
+            let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output]));
             for (counter, _) in fabric.counters_of(output) {
                 let found = ledger.credits[part as usize].get(counter as usize).copied().unwrap_or(0);
                 if found != depth {

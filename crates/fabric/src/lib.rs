@@ -8,6 +8,7 @@ pub mod catalogue;
 mod context;
 mod counters;
 mod defaults;
+mod depths;
 mod event_kind;
 mod fabric;
 mod footprint;

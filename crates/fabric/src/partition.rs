@@ -262,11 +262,22 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        let Self { fabric, routers, .. } = self;
+        let Self { fabric, routers, arrivals, .. } = self;
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
             fabric.decide::<PLAIN>(&mut arrival);
-            routers.enqueue::<PLAIN>(fabric, &arrival, now);
+            if R::BYPASSES {
+                arrivals.push(arrival);
+            } else {
+                routers.enqueue::<PLAIN>(fabric, &arrival, now);
+            }
         });
+        if R::BYPASSES {
+            for arrival in arrivals.drain(..) {
+                if !routers.bypass::<PLAIN>(fabric, &arrival, now) {
+                    routers.enqueue::<PLAIN>(fabric, &arrival, now);
+                }
+            }
+        }
         routers.serve::<PLAIN>(fabric, router, now);
     }
 
@@ -405,6 +416,9 @@ fn enqueue_batch<const PLAIN: bool, R: Routers>(
     }
     for arrival in arrivals.iter_mut() {
         fabric.decide::<PLAIN>(arrival);
+    }
+    if R::BYPASSES {
+        arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
     }
     for arrival in arrivals.iter() {
         routers.before_output(fabric, arrival);

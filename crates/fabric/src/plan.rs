@@ -9,7 +9,7 @@ use units::{Bandwidth, Bytes, Capacity, ChannelId, Time};
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{Surroundings, max_ports};
 use crate::link::LinkParameters;
-use crate::port::FarEnd;
+use crate::port::{FarEnd, OutputPort};
 use crate::stations::ReceiveBuffer;
 
 /// What a fabric is built from.
@@ -89,8 +89,8 @@ pub struct Plan {
     pub(crate) vc_shift: u32,
     /// The most ports that a router has.
     pub(crate) max_ports: u16,
-    /// Depth in bytes that a credit counter starts with.
-    pub(crate) depth: u32,
+    /// By class of channels, the depth in bytes that a credit counter starts with.
+    pub(crate) depths: Vec<u32>,
     /// Depth in bytes of the buffer behind the inputs (`RouterSpec::inner_buffer`); 0 if the architecture has none.
     pub(crate) inner_depth: u32,
     /// The router's delay, in ticks.
@@ -148,8 +148,14 @@ impl Plan {
             ));
         }
         let max_ports = max_ports(&*spec.topology);
-        let sizes = spec.router.sizes(&Surroundings { links: &spec.links, packet: spec.packet, max_ports });
-        let depth = holds_a_packet("router.buffer", sizes.buffer, spec.packet)?;
+        let names = spec.topology.class_names();
+        let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
+        let sizes = spec.router.sizes(&around);
+        let depths = names.iter().zip(&sizes.buffers).map(|(name, &depth)| {
+            let key = router.buffer.map_or_else(|| "buffer".to_owned(), |depths| depths.key_of(name));
+            holds_a_packet(&format!("router.{key}"), depth, spec.packet)
+        });
+        let depths = depths.collect::<Result<_, _>>()?;
         let inner = sizes.inner.map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
         let inner_depth = inner.transpose()?.unwrap_or(0);
         let tick = grain(&spec, sizes.delay)?;
@@ -164,10 +170,10 @@ impl Plan {
             vcs,
             vcs_per_class,
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
-            depth,
+            depths,
             inner_depth,
             delay: sizes.delay.0 / tick.0,
-            credit_return: router.credit_return,
+            credit_return: spec.router.common().credit_return,
             receive_buffer,
             tick,
             units_per_tick: if spec.continuous { tick.0 } else { 1 },
@@ -251,9 +257,9 @@ impl Plan {
         self.delay
     }
 
-    /// Depth in bytes of the buffer that a credit stands for.
-    pub fn buffer_bytes(&self) -> u32 {
-        self.depth
+    /// Depth in bytes of the buffer that a credit stands for, of the channels of a class.
+    pub fn buffer_bytes(&self, class: ChannelClass) -> u32 {
+        self.depths[usize::from(class.0)]
     }
 
     /// Depth in bytes of the buffer behind the inputs: of an output's, or of the shared memory; 0 if there is none.
@@ -300,11 +306,11 @@ impl Plan {
     }
 
     /// The most credit that an output's channel has on a virtual channel, in bytes: the depth of the buffer at its far end.
-    pub(crate) fn depth_beyond(&self, end: FarEnd) -> i32 {
-        match (end, self.receive_buffer) {
+    pub(crate) fn depth_beyond(&self, output: &OutputPort) -> i32 {
+        match (output.far_end, self.receive_buffer) {
             (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
             (FarEnd::Node, _) => i32::MAX,
-            _ => self.depth as i32,
+            _ => self.buffer_bytes(output.class) as i32,
         }
     }
 

@@ -85,10 +85,16 @@ fn nothing_sent_is_nothing_measured() {
 
 #[test]
 fn imbalance_is_the_largest_over_the_mean() {
-    // Would catch a mean over the nodes that have tasks instead of all.
-    let graph = all_to_all(3, 1);
-    let found = measure(&graph, &machine("torus:4"), &Mapping { place_of: vec![0, 0, 2] });
-    assert!((found.imbalance - 2.0 / 0.75).abs() < 1e-12);
+    // Would catch a mean over the nodes that have tasks, by which everything on one node is balanced, and one over nodes that must stay
+    // idle, by which a task on each of three nodes of four is not.
+    let imbalance = |tasks: u32, place_of: Vec<u32>| {
+        measure(&all_to_all(tasks, 1), &machine("torus:4"), &Mapping { place_of }).imbalance
+    };
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    close(imbalance(6, vec![0, 0, 0, 1, 2, 2]), 3.0 / (6.0 / 4.0));
+    close(imbalance(3, vec![0, 1, 3]), 1.0);
+    close(imbalance(3, vec![0, 0, 2]), 2.0);
+    close(imbalance(3, vec![1, 1, 1]), 3.0);
 }
 
 proptest! {

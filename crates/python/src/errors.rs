@@ -38,6 +38,8 @@ pub struct Parts<'a> {
     pub allowed: &'a [String],
     /// What to do.
     pub help: Option<&'a str>,
+    /// The text with the escapes of a terminal, if it has any.
+    pub coloured: Option<&'a str>,
 }
 
 impl Parts<'_> {
@@ -49,7 +51,8 @@ impl Parts<'_> {
         target.setattr("line", self.line)?;
         target.setattr("column", self.column)?;
         target.setattr("allowed", PyTuple::new(py, self.allowed)?)?;
-        target.setattr("help", self.help)
+        target.setattr("help", self.help)?;
+        target.setattr("coloured", self.coloured)
     }
 
     /// The exception with a text and these attributes.
@@ -71,7 +74,7 @@ pub fn set_defaults(py: Python<'_>) -> PyResult<()> {
 
 /// An error of the experiment, as Python raises it.
 pub fn wrong(error: &sim::ExperimentError) -> PyErr {
-    let position = error.position.as_ref();
+    let (position, coloured) = (error.position.as_ref(), error.render(true));
     let parts = Parts {
         message: &error.message,
         key: &error.key,
@@ -80,8 +83,23 @@ pub fn wrong(error: &sim::ExperimentError) -> PyErr {
         column: position.map(|position| position.column as u64),
         allowed: &error.allowed,
         help: error.help.as_deref(),
+        coloured: Some(&coloured),
     };
     parts.raise(error.to_string())
+}
+
+/// The text of an error that Python finds, as errors of experiment files have it: plain, and with the escapes of a terminal.
+#[pyfunction]
+#[pyo3(signature = (message, file = None, allowed = Vec::new(), help = None))]
+pub fn error_text(
+    message: String,
+    file: Option<String>,
+    allowed: Vec<String>,
+    help: Option<String>,
+) -> (String, String) {
+    let (key, file) = (String::new(), file.unwrap_or_default());
+    let diagnosis = sim::Diagnosis { message, key, file, position: None, allowed, help };
+    (diagnosis.render(false), diagnosis.render(true))
 }
 
 /// A topology that cannot be built, as Python raises it; `key` is the one under `[topology]`, if one is at fault.

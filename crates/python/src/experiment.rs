@@ -74,7 +74,7 @@ impl Experiment {
     }
 
     /// JSON: what is written, with the options that override it: `{"sections": {...}, "sweep": [{"keys":
-    /// [[key, values], ...], "labels": null}, ...]}`.
+    /// [[key, values], ...], "labels": null}, ...]}`; keys of a group move together, and the last group changes fastest.
     fn written(&self) -> String {
         let (sections, sweep) = self.inner.written();
         json!({ "sections": sections, "sweep": sweep }).to_string()
@@ -83,12 +83,6 @@ impl Experiment {
     /// JSON: the keys of points by which they are told apart, in order.
     fn axes(&self) -> String {
         json!(self.inner.axes()).to_string()
-    }
-
-    /// JSON: the sweep, a list of groups of keys that move together, `{"keys": [...], "labels": [...], "steps": n}`; the
-    /// last changes fastest.
-    fn groups(&self) -> String {
-        json!(self.inner.groups()).to_string()
     }
 
     /// One point as TOML, with every default written out; `complete`, with those too that follow from the network.

@@ -16,7 +16,7 @@ mod _core {
     #[pymodule_export]
     use crate::documents::{bits_per_second, catalogue, message_latency, reference, result_schema, schema};
     #[pymodule_export]
-    use crate::errors::{Cancelled, ExperimentError, RunError};
+    use crate::errors::{Cancelled, ExperimentError, RunError, error_text};
     #[pymodule_export]
     use crate::experiment::Experiment;
     #[pymodule_export]

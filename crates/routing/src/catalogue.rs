@@ -14,7 +14,7 @@ use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
-use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
+use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
@@ -82,12 +82,14 @@ impl RoutingSpec {
         ]
     }
 
-    /// The routing of a topology whose experiment names none.
+    /// The routing of a topology whose experiment names none. On a file it spreads packets over all shortest paths: with one fixed path
+    /// for each pair most of a folded Clos network would lie idle.
     pub fn default_for(topology: &dyn Topology) -> Self {
         match topology.kind() {
             "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
             "dragonfly" => Self::Minimal(MinimalSpec::default()),
             "torus" | "mesh" => Self::DimensionOrder(DimensionOrderSpec::default()),
+            "file" => Self::ShortestPath(ShortestPathSpec { ties: TieRule::Random, ..ShortestPathSpec::default() }),
             _ => Self::ShortestPath(ShortestPathSpec::default()),
         }
     }

@@ -194,8 +194,10 @@ pub struct Check {
     pub packet_bytes: u32,
     /// From a packet's head at a router's input to its head ready to leave.
     pub router_delay_ns: f64,
-    /// Depth of the buffer that a credit stands for, for each virtual channel.
+    /// Depth of the buffer that a credit stands for, for each virtual channel: the deepest of all classes of channels.
     pub buffer_bytes: u32,
+    /// The same by class of channels; ejection has none, since nodes take packets without credit.
+    pub buffer_bytes_by_class: BTreeMap<String, u32>,
     /// Depth of the buffer behind the inputs: of an output's, or of the shared memory; null if there is none.
     pub inner_buffer_bytes: Option<u32>,
     /// Buffers of a router, the largest.
@@ -235,6 +237,7 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
     let window = division(system, 2, Grain::Fine).window();
     let router_memory = router_memory::of(system);
     let effort = effort::of(system);
+    let buffers = buffers_by_class(system);
     Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
@@ -257,7 +260,8 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         packet_bytes: system.network.packet,
         router_delay_ns: system.picoseconds(plan.router_delay()) as f64 / 1e3,
-        buffer_bytes: plan.buffer_bytes(),
+        buffer_bytes: buffers.values().copied().max().unwrap_or(0),
+        buffer_bytes_by_class: buffers,
         inner_buffer_bytes: system.spec.router.inner_buffer().map(|_| plan.inner_buffer_bytes()),
         router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
         router_memory,
@@ -273,6 +277,13 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
 fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
     let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names()).skip(2);
     classes.map(|(class, name)| (name.to_owned(), system.network.plan.vcs_on(class))).collect()
+}
+
+/// Depths of the buffers that credits stand for, by class of channels.
+fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
+    let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names());
+    let with_credits = classes.filter(|&(class, _)| class != ChannelClass::EJECTION);
+    with_credits.map(|(class, name)| (name.to_owned(), system.network.plan.buffer_bytes(class))).collect()
 }
 
 fn connected_channels(system: &System) -> u32 {

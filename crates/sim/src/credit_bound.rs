@@ -110,7 +110,7 @@ impl<'a> Rates<'a> {
     /// The rate of one class of virtual channels of a class of channels.
     fn of_class(&self, class: ChannelClass, round_trip: u64) -> f64 {
         let plan = &self.system.network.plan;
-        self.rate(plan.buffer_bytes(), round_trip) * f64::from(plan.lanes_on(class))
+        self.rate(plan.buffer_bytes(class), round_trip) * f64::from(plan.lanes_on(class))
     }
 
     /// The least time for which a packet of any size holds its credit, given that of the largest.

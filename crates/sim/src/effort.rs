@@ -12,6 +12,7 @@ use units::NodeId;
 use crate::experiment::Search;
 use crate::network::Network;
 use crate::path_sample;
+use crate::run::most_runs;
 use crate::system::{Job, System};
 use crate::traffic::PacedTraffic;
 use crate::workloads::Extent;
@@ -41,17 +42,28 @@ pub(crate) fn of(system: &System) -> Effort {
 fn runs(system: &System) -> f64 {
     let measure = &system.spec.measure;
     let search = match measure.search {
-        Some(Search::Saturation) => 1.0 + (1.0 / measure.resolution).log2().ceil().max(0.0),
+        Some(Search::Saturation) => f64::from(most_runs(measure.resolution)),
         None => 1.0,
     };
     search * if measure.compare_alone { 2.0 } else { 1.0 }
 }
 
+/// Simulated time of a run, in ticks, if it converges as soon as it may: of closed workloads at least this.
+pub(crate) fn usual_end(system: &System) -> u64 {
+    let extents: Vec<Extent> = system.jobs.iter().map(|job| extent(system, job)).collect();
+    end(system, &extents, &|extent| extent.usual_time())
+}
+
+/// Simulated time of a run in which open jobs run for a time, in ticks.
+fn end(system: &System, extents: &[Extent], time: &dyn Fn(&Extent) -> u64) -> u64 {
+    let foreground = extents.iter().zip(&system.jobs).filter(|(_, job)| !job.background);
+    foreground.map(|(extent, job)| of_job_time(system, job, extent, time)).max().unwrap_or(0)
+}
+
 /// Packet-hops of a run in which open jobs run for a time, in ticks.
 fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
     let extents: Vec<Extent> = system.jobs.iter().map(|job| extent(system, job)).collect();
-    let foreground = extents.iter().zip(&system.jobs).filter(|(_, job)| !job.background);
-    let end = foreground.map(|(extent, job)| of_job_time(system, job, extent, time)).max().unwrap_or(0);
+    let end = end(system, &extents, time);
     let of = |(extent, job): (&Extent, &Job)| {
         let (rate, routers) = path_sample::packets_and_routers(system, job);
         let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };

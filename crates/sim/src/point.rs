@@ -8,7 +8,7 @@ use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
-use crate::warnings::warnings;
+use crate::warnings::{settle, warnings};
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -76,7 +76,10 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         Some(Search::Saturation) => run::search(&system, options),
     });
     if let Ok(found) = &mut result {
-        found.warnings = warnings(&system).map_err(|error| located(experiment, point, &error))?;
+        let mut all = warnings(&system).map_err(|error| located(experiment, point, &error))?;
+        settle(&mut all, found);
+        all.append(&mut found.warnings);
+        found.warnings = all;
     }
     result.map_err(|error| match error {
         RunError::System(error) => located(experiment, point, &error).into(),

@@ -43,6 +43,9 @@ struct Shared {
     cancelled: AtomicBool,
     phase: AtomicU8,
     millionths: AtomicU32,
+    /// Of a point that takes several runs, the number of the present one, from 0, and how many follow it.
+    run: AtomicU32,
+    to_come: AtomicU32,
 }
 
 /// A handle on the progress of one run. Clones are handles on the same run.
@@ -75,8 +78,39 @@ impl Progress {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Begins one of so many runs, by its number from 0: what is set from now on is a part of that one.
+    pub(crate) fn begin_run(&self, run: u32, runs: u32) {
+        self.0.run.store(run, Ordering::Relaxed);
+        self.0.to_come.store(runs.saturating_sub(run + 1), Ordering::Relaxed);
+    }
+
     pub(crate) fn set(&self, phase: Phase, fraction: f64) {
+        let (run, to_come) = (self.0.run.load(Ordering::Relaxed), self.0.to_come.load(Ordering::Relaxed));
+        // Done is what the last run is.
+        let phase = if phase == Phase::Done && to_come > 0 { Phase::Setup } else { phase };
         self.0.phase.store(phase as u8, Ordering::Relaxed);
-        self.0.millionths.fetch_max((fraction.clamp(0.0, 1.0) * 1e6) as u32, Ordering::Relaxed);
+        let whole = (f64::from(run) + fraction.clamp(0.0, 1.0)) / f64::from(run + 1 + to_come);
+        self.0.millionths.fetch_max((whole * 1e6) as u32, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_point_share_its_progress() {
+        // Would catch a search that is done after the first of its runs, and a share that falls.
+        let progress = Progress::new();
+        let mut seen = vec![];
+        for run in 0..4 {
+            progress.begin_run(run, 4);
+            for fraction in [0.0, 0.5, 1.0] {
+                progress.set(if fraction < 1.0 { Phase::Measuring } else { Phase::Done }, fraction);
+                seen.push((progress.fraction() * 8.0).round() as u32);
+            }
+            assert_eq!(progress.phase() == Phase::Done, run == 3);
+        }
+        assert_eq!(seen, [0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8]);
     }
 }

@@ -40,12 +40,14 @@ fn connected(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = 
 fn of_router(system: &System, router: RouterId) -> u64 {
     let (topology, plan) = (&*system.network.topology, &system.network.plan);
     let outputs = |port: PortId| u64::from(plan.vcs_on(topology.class(router, port)).max(1));
-    let inputs = |port: PortId| match topology.endpoint(router, port) {
-        // A wire's two channels are of one class.
-        Endpoint::Router(from, port) => u64::from(plan.vcs_on(topology.class(from, port))),
-        _ => u64::from(plan.vcs_on(ChannelClass::INJECTION)),
+    let inputs = |port: PortId| {
+        let class = match topology.endpoint(router, port) {
+            Endpoint::Router(from, port) => topology.class(from, port),
+            _ => ChannelClass::INJECTION,
+        };
+        u64::from(plan.vcs_on(class)) * u64::from(plan.buffer_bytes(class))
     };
-    let queues = connected(topology, router).map(inputs).sum::<u64>() * u64::from(plan.buffer_bytes());
+    let queues = connected(topology, router).map(inputs).sum::<u64>();
     let inner = u64::from(plan.inner_buffer_bytes());
     match &system.spec.router {
         RouterSpec::OutputQueued(_) => queues * connected(topology, router).count() as u64,

@@ -1,13 +1,14 @@
 //! What will mislead in a result although nothing is wrong with the experiment: small buffers, routers that block, runs that are
-//! too short, sources that starve.
+//! too short, time series of a single interval, sources that starve.
 
 use fabric::catalogue::{Arbitration, RouterSpec};
 use topology::ChannelClass;
 use units::{Bytes, Time};
 
+use crate::effort;
 use crate::error::SystemError;
 use crate::experiment::WarmUp;
-use crate::results::Warning;
+use crate::results::{PointResult, Warning};
 use crate::router_memory;
 use crate::starvation;
 use crate::system::System;
@@ -18,6 +19,9 @@ const MUCH_MEMORY: u64 = 256 << 20;
 /// Messages that the measured interval should generate.
 const FEWEST_MESSAGES: f64 = 200.0;
 
+/// The kind of the warning that a time series may be a single interval.
+const COARSE_SERIES: &str = "coarse-series";
+
 /// All warnings of a system.
 ///
 /// # Errors
@@ -27,6 +31,8 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
     found.extend(memory(system));
     found.extend(head_of_line(system));
     found.extend(short_run(system));
+    found.extend(coarse_series(system));
+    found.extend(fine_series(system));
     found.extend(starving(system)?);
     Ok(found)
 }
@@ -39,7 +45,8 @@ fn credits(system: &System) -> Vec<Warning> {
         let round_trip = plan.credit_round_trip(class, class);
         let full = plan.serialization(class, packet);
         let lanes = u64::from(plan.lanes_on(class));
-        let packets = u64::from(plan.buffer_bytes() / packet) * lanes;
+        let depth = plan.buffer_bytes(class);
+        let packets = u64::from(depth / packet) * lanes;
         // A whole number of packets; a share is of the time.
         let needed = round_trip.div_ceil(full).div_ceil(lanes.max(1)) * u64::from(packet);
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
@@ -48,7 +55,7 @@ fn credits(system: &System) -> Vec<Warning> {
             message: format!(
                 "a buffer of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
                  bandwidth; {} cover all of it",
-                Bytes(u64::from(plan.buffer_bytes())),
+                Bytes(u64::from(depth)),
                 100.0 * (packets * full) as f64 / round_trip as f64,
                 Bytes(needed),
             ),
@@ -124,6 +131,45 @@ fn short_run(system: &System) -> Option<Warning> {
             (10.0 * least + warm_up.0 as f64).max(20.0 * least) / 1e6,
         ),
     })
+}
+
+/// A time series whose run ends before its first interval does, as far as that is known before.
+fn coarse_series(system: &System) -> Option<Warning> {
+    let period = system.spec.measure.series?;
+    let end = Time(system.picoseconds(effort::usual_end(system)));
+    (period > end).then(|| Warning {
+        kind: COARSE_SERIES,
+        key: "measure.series",
+        message: format!(
+            "`measure.series` ({period}) is longer than the run, which may end after {:.1} ns: then the series is a single interval; \
+             {:.1} ns would make about 100",
+            end.as_ns(),
+            end.as_ns() / 100.0
+        ),
+    })
+}
+
+/// A time series whose intervals are too short for a packet.
+fn fine_series(system: &System) -> Option<Warning> {
+    let period = system.spec.measure.series?;
+    let packet = system.picoseconds(system.network.plan.serialization(ChannelClass::EJECTION, system.network.packet));
+    (period.0 < packet).then(|| Warning {
+        kind: "fine-series",
+        key: "measure.series",
+        message: format!(
+            "`measure.series` ({period}) is shorter than the time of a packet of {} on a channel to a node, {:.1} ns: what a node \
+             accepts in an interval is a whole packet or nothing",
+            Bytes(u64::from(system.network.packet)),
+            Time(packet).as_ns()
+        ),
+    })
+}
+
+/// Leaves out what was expected of a run, where what it has measured shows otherwise.
+pub(crate) fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
+    let is_series = |point: &PointResult| point.series.as_ref().is_some_and(|series| series.time_ns.len() > 1);
+    let has_series = is_series(point) || point.jobs.iter().any(|job| is_series(&job.point));
+    warnings.retain(|warning| !(has_series && warning.kind == COARSE_SERIES));
 }
 
 /// Sources that get far less than others of a channel that all ask for.

@@ -51,7 +51,7 @@ fn last_arrival_behind(
         links: links.to_vec(),
         architecture: router.0,
         vcs: None,
-        buffer: 256,
+        buffers: vec![256; links.len()],
         delay: 90_000,
         frees_at_tail: router.1,
         packet: 256,

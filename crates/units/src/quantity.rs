@@ -46,6 +46,16 @@ pub enum QuantityError {
         /// A correct value.
         example: &'static str,
     },
+    /// A number below 0.
+    #[error("`{text}` is negative; {what} must be positive, as for example \"{example}\"")]
+    Negative {
+        /// What was written.
+        text: String,
+        /// The dimension, in words.
+        what: &'static str,
+        /// A correct value.
+        example: &'static str,
+    },
     /// Finer than the smallest unit, or too large.
     #[error("`{text}` is not a whole number of {smallest} between 0 and 2^63")]
     Unrepresentable {
@@ -68,6 +78,9 @@ struct Dimension {
 impl Dimension {
     fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let trimmed = text.trim();
+        if is_negative(trimmed) {
+            return Err(QuantityError::Negative { text: text.into(), what: self.what, example: self.example });
+        }
         let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
         let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
         // Both micro signs of Unicode are written `u` here.
@@ -100,6 +113,12 @@ impl Dimension {
             .unwrap_or(("", 1));
         write!(f, "{} {name}", value / scale)
     }
+}
+
+/// Whether a text starts with a negative number, whichever minus sign it has.
+fn is_negative(text: &str) -> bool {
+    let number = text.strip_prefix(['-', '\u{2212}']).map(str::trim_start);
+    number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// A decimal number times a scale, exactly; `None` if it is not a whole number below 2^63.
@@ -292,7 +311,7 @@ impl std::str::FromStr for Capacity {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let number = text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet"));
-        match number {
+        match number.filter(|number| !is_negative(number.trim())) {
             Some(number) => number
                 .trim()
                 .parse()
@@ -392,6 +411,11 @@ mod tests {
             assert!(text.parse::<Time>().is_err(), "{text}");
         }
         assert!(matches!("20".parse::<Time>(), Err(QuantityError::NoUnit { .. })));
+        for text in ["-400 Gb/s", "-400", "- 400 Gb/s", "\u{2212}0.5 Gb/s", "-.5 Gb/s"] {
+            assert!(matches!(text.parse::<Bandwidth>(), Err(QuantityError::Negative { .. })), "{text}");
+        }
+        assert!(matches!("-4 packets".parse::<Capacity>(), Err(QuantityError::Negative { .. })));
+        assert!(matches!("-x Gb/s".parse::<Bandwidth>(), Err(QuantityError::NotANumber { .. })));
     }
 
     proptest! {

@@ -12,6 +12,7 @@ pub mod patterns;
 mod placed;
 mod placement;
 pub mod program;
+mod rows;
 pub mod schedule;
 mod shape;
 mod stream;

@@ -34,8 +34,8 @@ pub enum PlacementSpec {
 pub struct PlacementFile {
     /// The file, relative to the experiment file: line i, from 0, is the number of the node of task i.
     pub path: PathBuf,
-    /// Nodes of the job, those without a task included: what the mean of an application's `imbalance` is over. Without it,
-    /// the nodes that the file names.
+    /// Nodes of the job, those without a task included, over which the load of a balanced application would be even (`imbalance`).
+    /// Without it, the nodes that the file names.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated_nodes: Option<u32>,
@@ -57,7 +57,7 @@ impl PlacementFile {
         let file = std::fs::File::open(base.join(&self.path)).map_err(cannot)?;
         file.take(MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;
         let mut node_of = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             match line.trim().parse::<u32>() {
                 Ok(node) if node < nodes => node_of.push(node),
                 _ => {

@@ -222,6 +222,31 @@ fn fractions_of_bytes_are_rounded_up_and_headers_skipped() {
     assert_eq!(sent(market, GraphFormat::MatrixMarket), want);
 }
 
+#[test]
+fn a_dense_matrix_is_read_from_csv_where_it_is_no_list() {
+    // Would catch a matrix that is read as edges, and the other way round: three columns may be either.
+    let read = |text: &str| parse_graph(text.as_bytes(), GraphFormat::Edges);
+    let ring = |size: u32| {
+        let row =
+            |from| (0..size).map(|to| u32::from(to == (from + 1) % size).to_string()).collect::<Vec<_>>().join(",");
+        (0..size).map(|from| row(from) + "\n").collect::<String>()
+    };
+    for size in [2, 4, 5, 9] {
+        let want: Vec<(u32, u32, u64)> = (0..size).map(|from| (from, (from + 1) % size, 1)).collect();
+        assert_eq!(arcs_of(&read(&ring(size)).expect("a matrix")), want, "{size}");
+    }
+    assert_eq!(arcs_of(&read("r0,r1\n0,2.5\n0,0\n").expect("a matrix")), [(0, 1, 3)]);
+    for list in
+        ["0,1,2\n2,0,1\n1,2,1\n", "from,to,bytes\n0,1,2\n1,0,3\n2,1,0\n", "task,4\n0,1,2\n", "0,1,2,1\n1,0,2,1\n"]
+    {
+        assert!(arcs(&read(list).expect(list)) >= 1 && arcs_of(&read(list).expect(list))[0] == (0, 1, 2), "{list}");
+    }
+    let error = read(&ring(3)).expect_err("either").to_string();
+    assert!(error.contains("`from,to,bytes`") && error.contains(".txt"), "{error}");
+    let error = read("0,1,1,1,1\n1,0,1,1,1\n").expect_err("not square").to_string();
+    assert!(error.contains("line 2: the matrix has 2 rows and 5 columns") && error.contains("lists edges"), "{error}");
+}
+
 /// The arcs of a graph's first phase: from, to, bytes.
 fn arcs_of(graph: &TaskGraph) -> Vec<(u32, u32, u64)> {
     graph.phases[0].arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes)).collect()

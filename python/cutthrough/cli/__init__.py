@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from cutthrough.cli.common import WRONG_INPUT, complain
+from cutthrough.cli.common import WRONG_INPUT, complain, complain_of, described, replace_unencodable
 from cutthrough.cli.complete import joined_words
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def cutthrough(
 
 def main() -> None:
     """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
+    replace_unencodable(sys.stdout)
     try:
         with joined_words():
             app()
@@ -114,9 +115,9 @@ def main() -> None:
         from cutthrough.packages import MissingPackage
 
         if isinstance(error, ExperimentError):
-            complain(str(error))
+            complain_of(error)
             sys.exit(WRONG_INPUT)
         if isinstance(error, RunError | OSError | MissingPackage):
-            complain(f"error: {error}")
+            complain(f"error: {described(error) if isinstance(error, OSError) else error}")
             sys.exit(1)
         raise

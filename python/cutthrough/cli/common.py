@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import cutthrough.cli.complete as complete
+from cutthrough.faults import refuse
+from cutthrough.keep.atomic import Unwritable
 
-__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "PlotsOption", "SetOption", "ThreadsOption"]
+if TYPE_CHECKING:
+    from cutthrough.errors import ExperimentError
+
+__all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
 
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -42,14 +49,6 @@ ThreadsOption = Annotated[
 ]
 
 
-class Plots(StrEnum):
-    """Which plots are drawn."""
-
-    NONE = "none"
-    MAIN = "main"
-    ALL = "all"
-
-
 class Format(StrEnum):
     """A format of pictures."""
 
@@ -58,13 +57,6 @@ class Format(StrEnum):
     PDF = "pdf"
 
 
-PlotsOption = Annotated[
-    Plots,
-    typer.Option(
-        "--plots",
-        help="Curves and the heat map of the hottest point (main), or a heat map for every line (all).",
-    ),
-]
 FormatOption = Annotated[
     list[Format], typer.Option("--format", "-f", help="A format of the plots; may be given again.")
 ]
@@ -96,6 +88,12 @@ def emit(text: str) -> None:
         _drop(sys.stdout)
 
 
+def replace_unencodable(stream: TextIO) -> None:
+    """Has characters that a stream's encoding does not have written as `?`, where they would be errors."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="replace")
+
+
 def _drop(stream: IO[str]) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
@@ -105,6 +103,50 @@ def _drop(stream: IO[str]) -> None:
 def complain(message: str) -> None:
     """Writes an error message to standard error, without markup."""
     err.print(message, style=None, markup=False, soft_wrap=True)
+
+
+def complain_of(error: ExperimentError) -> None:
+    """Writes what is wrong with the input to standard error, in colours on a terminal."""
+    if error.coloured and err.is_terminal:
+        err.print(Text.from_ansi(error.coloured), soft_wrap=True)
+    else:
+        complain(str(error))
+
+
+def described(error: OSError) -> str:
+    """What has failed, in words: the file, where it is known, and why."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
+def file_target(path: Path, option: str = "--out") -> Path:
+    """The path of a file that a command is going to write.
+
+    Raises:
+        ExperimentError: It is a folder, or in a folder that is not there.
+    """
+    if not path.name or path.is_dir():
+        raise refuse(option, f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise refuse(option, f"{path} cannot be written: there is no folder {path.parent}")
+    return path
+
+
+def folder_target(path: Path) -> Path:
+    """The path of a folder that a command is going to write to, and to make if it is not there.
+
+    Raises:
+        Unwritable: It cannot be written, such as where a file is in its place.
+    """
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
+    if not there.is_dir():
+        message = f"cannot write to {path}: {there} is a file"
+        raise Unwritable(message)
+    if not os.access(there, os.W_OK):
+        message = f"cannot write to {path}: no permission to write in {there}"
+        raise Unwritable(message)
+    return path
 
 
 def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
@@ -117,10 +159,7 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     for text in sets:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            from cutthrough.errors import ExperimentError
-
-            message = f"error: --set {text}: write KEY=VALUE, as in `--set workload.load=0.5`"
-            raise ExperimentError(message)
+            raise refuse("--set", f"`{text}` is not KEY=VALUE", help="write for example `--set workload.load=0.5`")
         pairs.append((key.strip(), value.strip()))
     return pairs
 

@@ -110,4 +110,5 @@ def _show(found: Comparison) -> None:
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {label_of(value)}" for key, value in settings.items())
+    # A label that the other results alone have says nothing of these.
+    return ", ".join(f"{key} = {label_of(value)}" for key, value in settings.items() if value is not None)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 from cutthrough.cli.common import (
     WRONG_INPUT,
     Format,
     FormatOption,
     SetOption,
     complain,
+    folder_target,
     out,
     parse_sets,
 )
+from cutthrough.faults import no_point, refuse
 
 if TYPE_CHECKING:
     import cutthrough._core as _core
@@ -70,6 +73,7 @@ def draw(
     - `cutthrough draw examples/torus.toml --set workload.pattern=tornado --loads --out tornado`
     - `cutthrough draw results/torus --point 3`
     """
+    folder_target(stem.parent)
     try:
         source, title = _source(what, parse_sets(set_), loads, point)
     except (FileNotFoundError, IndexError) as error:
@@ -78,7 +82,7 @@ def draw(
     import cutthrough.plots as plots
     import cutthrough.plots.machine as machine
 
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(stem.parent)
     names = [form.value for form in dict.fromkeys(formats)]
     for path in plots.write(machine.draw(source, title), stem, names):
         out.print(f"Picture: {path}", markup=False, soft_wrap=True)
@@ -99,15 +103,23 @@ def _source(
 
     path = Path(what)
     if path.is_dir():
+        _refuse_options(what, {"--set": bool(sets), "--loads": loads})
         return _of_results(path, point)
     if ":" in what and not path.exists():
+        _refuse_options(what, {"--set": bool(sets), "--loads": loads, "--point": point is not None})
         return Machine.of(_core.Topology(what, ".")), what
     experiment = experiments.read_file(path, sets)
     count = len(json.loads(experiment.points()))
     if point is not None and point >= count:
-        message = f"no point {point}: {what} has {count}, counted from 0"
-        raise IndexError(message)
+        raise IndexError(no_point(point, count))
     return _of_experiment(experiment, loads, point or 0), experiment.title
+
+
+def _refuse_options(what: str, given: dict[str, bool]) -> None:
+    """Refuses options that say nothing of what is drawn."""
+    option = next((option for option, is_given in given.items() if is_given), None)
+    if option is not None:
+        raise refuse(option, f"it is for an experiment file, and {what} is none")
 
 
 def _of_experiment(experiment: _core.Experiment, loads: bool, point: int) -> Machine | ChannelLoads:

@@ -10,9 +10,11 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
+import cutthrough.keep.atomic as atomic
 import cutthrough.reference as reference
 import cutthrough.reports as reports
-from cutthrough.cli.common import WRONG_INPUT, JsonOption, complain, out, print_json
+from cutthrough.cli.common import JsonOption, complain, file_target, out, print_json
+from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from cutthrough.reference import Key, Section, Topic
@@ -79,8 +81,7 @@ def list_(
     entries: dict[str, Any] = {**reference.catalogue(), "papers": papers()}
     kind = reference.PLURALS.get(kind, kind) if kind is not None else None
     if kind is not None and kind not in entries:
-        complain(f"error: no list of {kind!r}; there are {', '.join(entries)}")
-        raise typer.Exit(WRONG_INPUT)
+        raise refuse("", f"there is no list of `{kind}`", allowed=list(entries), help=nearest(kind, entries))
     shown = entries if kind is None else {kind: entries[kind]}
     if json_output:
         print_json({"version": _core.__version__, **shown})
@@ -105,25 +106,32 @@ def new(
 ) -> None:
     """Write an experiment file with comments to start from.
 
-    It has every key of its sections, those with defaults as comments. A file that exists is not overwritten.
+    It has every key of its sections, those with defaults as comments. A file that exists is not overwritten. For
+    `file`, an edge list is written beside it.
 
     Examples:
     - `cutthrough new fat-tree`
     - `cutthrough new torus -o - | cutthrough run -`
     """
-    from cutthrough.starts import text_of
+    from cutthrough.starts import needed_files, text_of
 
     text = text_of(what)
     path = output or Path(f"{what}.toml")
     if path == STANDARD:
         sys.stdout.write(text)
+        for name in needed_files(what):
+            complain(f"{name}, which it names, is yours to write: `cutthrough new {what}` writes one beside the file")
         return
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        complain(f"error: {path} exists, and is not overwritten: name another with --out")
-        raise typer.Exit(WRONG_INPUT) from None
+    if file_target(path).exists():
+        raise refuse("--out", f"{path} exists, and is not overwritten", help="name another")
+    for name, content in needed_files(what).items():
+        beside = path.with_name(name)
+        if beside.exists():
+            out.print(f"{beside}: as it was", markup=False, soft_wrap=True)
+        else:
+            atomic.write(beside, content)
+            out.print(f"{beside}: a small network, to be replaced by yours", markup=False, soft_wrap=True)
+    atomic.write(path, text)
     out.print(f"{path}: `cutthrough run {path}` simulates it", markup=False, soft_wrap=True)
 
 
@@ -136,6 +144,7 @@ def _described(topic: Topic) -> dict[str, Any]:
                 "section": section.path,
                 "kind": section.tag[1] if section.tag else None,
                 "doc": section.doc,
+                "example": section.example,
                 "keys": [_key(key) for key in section.keys if topic.key in {None, key.name}],
             }
             for section in topic.sections
@@ -175,6 +184,9 @@ def _show_section(section: Section) -> None:
     if section.keys:
         out.print()
         out.print(reports.keys_table(section.keys))
+    if section.example is not None:
+        out.print("\nexample", style="bold")
+        out.print(section.example, markup=False, soft_wrap=True)
 
 
 def _show_key(topic: Topic, name: str) -> None:

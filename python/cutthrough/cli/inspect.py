@@ -11,17 +11,23 @@ import typer
 import cutthrough._core as _core
 import cutthrough.api as api
 import cutthrough.experiments as experiments
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     FileArgument,
+    Format,
+    FormatOption,
     JsonOption,
     SetOption,
     complain,
+    folder_target,
     out,
     parse_sets,
     print_json,
 )
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
+from cutthrough.cli.progress import LINE_S, Bar
 from cutthrough.series import label_of
 
 if TYPE_CHECKING:
@@ -54,7 +60,8 @@ def check(
     Example: `cutthrough check examples/torus.toml --set router.vcs=1`
     """
     experiment = experiments.read_file(file, parse_sets(set_))
-    points = api.check_points(experiment)
+    with Bar(LINE_S) as bar:
+        points = api.check_points(experiment, bar)
     resolved = experiments.resolved(experiment)
     if json_output:
         print_json({"version": _core.__version__, "resolved": resolved, "points": points})
@@ -70,6 +77,7 @@ def check(
 
 
 def analyze(
+    context: typer.Context,
     file: FileArgument,
     set_: SetOption = [],  # noqa: B006  (typer copies it)
     out_directory: Annotated[
@@ -78,6 +86,8 @@ def analyze(
             "--out", "-o", metavar="DIR", help="Where tables and heat maps of the channels go.", show_default="nowhere"
         ),
     ] = None,
+    plots: PlotsOption = Plots.MAIN,
+    formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
@@ -85,31 +95,41 @@ def analyze(
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
     not depend on congestion; for an adaptive one they are those of an even spread over the candidates.
 
-    With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of it.
+    With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of the point that is
+    full first, or with `--plots all` of every point.
 
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
+    needs_folder(context, out_directory, "--out")
+    if out_directory is not None:
+        folder_target(out_directory)
     analyses = api.analyze_points(experiments.read_file(file, parse_sets(set_)))
-    paths = _save(analyses, out_directory) if out_directory else []
+    paths = _save(analyses, out_directory, Pictures(plots, formats)) if out_directory else []
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
     for analysis in analyses:
         _print_analysis(analysis)
-    for path in (path for path in paths if path.suffix == ".png"):
+    for path in paths:
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)
 
 
-def _save(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
+def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(directory)
+    places = range(len(analyses))
+    # What is full at the lowest load is what limits the sweep.
+    first = min(places, key=lambda place: float(analyses[place]["throughput_bound"]))
+    drawn = pictures.chosen([first], places)
     paths = []
     for place, analysis in enumerate(analyses):
         loads = analysis.channel_loads()
         loads.save(Stored.path(directory, place))
-        paths += plots.write(plots.heat_maps(loads, _name(analysis)), Stored.path(directory, place, ""))
+        if place in drawn:
+            figure = plots.heat_maps(loads, _name(analysis))
+            paths += plots.write(figure, Stored.path(directory, place, ""), pictures.extensions)
     return paths
 
 
@@ -117,10 +137,10 @@ def _name(analysis: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {label_of(value)}" for key, value in analysis.items() if "." in key)
 
 
-def _print_analysis(analysis: Mapping[str, Any]) -> None:
+def _print_analysis(analysis: api.Analysis) -> None:
     if keys := _name(analysis):
         out.print(keys, style="bold", markup=False)
-    out.print(reports.analysis_table(analysis))
+    out.print(reports.analysis_table(analysis.class_loads()))
     if not analysis["exact"]:
         out.print("The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.")
     if model := analysis.get("imbalance_model"):

@@ -16,6 +16,7 @@ import typer
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
 from cutthrough.experiments import STANDARD_INPUT
+from cutthrough.faults import refuse
 from cutthrough.keep.folder import Folder
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ __all__ = ["DaskOption", "FreshOption", "PointsOption", "Signals", "folder_of", 
 SIGNALLED = 128
 #: Characters of a folder's name that come from options; longer ones are cut and end with a hash.
 LONGEST = 96
+#: A value that is an empty table or list: an option that takes a sweep away.
+EMPTY = re.compile(r"=(\{\}|\[\])$")
 #: Seconds in which a scheduler of Dask has to answer.
 CONNECT_S = 10
 
@@ -39,7 +42,7 @@ FreshOption = Annotated[
     bool, typer.Option("--fresh", help="Run every point, also those that have finished in the folder before.")
 ]
 PointsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--points",
         metavar="POINTS",
@@ -63,7 +66,8 @@ def folder_of(file: Path, options: Sequence[str]) -> Path:
         options: What is set: `KEY=VALUE` or a word.
     """
     stem = "stdin" if file == STANDARD_INPUT else file.stem
-    text = "+".join([stem, *(re.sub(r"[\s\"']", "", option) for option in options)])
+    words = (re.sub(r"[\s\"']", "", option) for option in options)
+    text = "+".join([stem, *(EMPTY.sub("=none", word) for word in words)])
     name = re.sub(r"[^\w.=,+-]", "_", text)
     if name != text or len(name) > LONGEST + len(stem):
         name = f"{name[: LONGEST + len(stem)]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -144,7 +148,11 @@ def _dask(address: str) -> Iterator[Executor]:
         raise typer.Exit(FAILED) from None
     try:
         client = distributed.Client(address, timeout=CONNECT_S)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
+        raise refuse(
+            "--dask", f"`{address}` is no address: {error}", help="write for example tcp://host:8786"
+        ) from None
+    except OSError as error:
         complain(f"error: --dask {address}: no scheduler of Dask answers there: {error}")
         raise typer.Exit(FAILED) from None
     with client:

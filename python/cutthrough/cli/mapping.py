@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field, replace
 from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
+import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
-from cutthrough.cli.common import JsonOption, complain, err, out, print_json
+from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, print_json
 from cutthrough.cli.keeping import Signals
-from cutthrough.cli.progress import LINE_S, Live
-from cutthrough.errors import ExperimentError
+from cutthrough.cli.map_inputs import (
+    LARGEST,
+    LARGEST_SEED,
+    graph_of,
+    hosts_of,
+    machine_of,
+    naming_options,
+    pairs_of,
+)
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, is_given, needs_folder
+from cutthrough.cli.progress import LINE_S, POINT_S, Live
+from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
-from cutthrough.mapping.evaluation import Links, simulate
+from cutthrough.mapping.evaluation import ASSUMED, Links, simulate
 from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["register"]
 
 #: What is drawn.
 PICTURES = ("tasks", "hops", "channels")
-#: The largest number of a task or a place, and the largest seed.
-LARGEST, LARGEST_SEED = 2**32 - 1, 2**64 - 1
 #: Differences of measures below this share are of no consequence.
 TOLERANCE = 1e-9
 #: What `auto` lowers unless another objective is given, and what it lowers first where time decides.
 DEFAULT_OBJECTIVE, OTHER_OBJECTIVE = "both", "hop-bytes"
+#: What the measures that mappings are judged by are called.
+NAMES = {"hop_bytes": "hop-bytes", "max_channel_load": "load of the fullest channel"}
 #: The measures by whose product a mapping is better, for each objective.
 MEASURES = {
     "hop-bytes": ("hop_bytes",),
@@ -54,6 +69,13 @@ class Bar(Live):
         self._task = self._progress.add_task("", total=1.0)
         self._started = self._written = time.monotonic()
 
+    def finish(self, what: str) -> None:
+        """Says that something has been done, where the output is no terminal and it has taken some time."""
+        now = time.monotonic()
+        if not err.is_terminal and now - self._written >= POINT_S:
+            self._written = now
+            complain(f"{what} after {now - self._started:,.0f} s")
+
     def update(self, fraction: float, phase: str) -> None:
         """Shows the progress of a search (see `solving.Watcher`)."""
         self._progress.update(self._task, completed=fraction, description=phase)
@@ -64,6 +86,7 @@ class Bar(Live):
 
 
 def map_(
+    context: typer.Context,
     graph: Annotated[
         list[str],
         typer.Option(
@@ -71,7 +94,13 @@ def map_(
         ),
     ],
     machine: Annotated[
-        str, typer.Option("--machine", "-m", metavar="MACHINE", help="`torus:8x8x8`, a preset or a file.")
+        str,
+        typer.Option(
+            "--machine",
+            "-m",
+            metavar="MACHINE",
+            help="`torus:8x8x8`, a preset, a machine's file or an experiment file.",
+        ),
     ],
     strategy: Annotated[
         list[str],
@@ -142,9 +171,16 @@ def map_(
         str | None, typer.Option(help="The job's nodes: `0:8,0:8,4:12`, `0-63,100` or `node[001-064]`.")
     ] = None,
     node: Annotated[Path | None, typer.Option(metavar="FILE", help="hwloc's XML of a node.")] = None,
-    pictures: Annotated[
-        Path | None, typer.Option("--plots", metavar="DIR", help="Draw tasks, hops and channels here.")
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--pictures",
+            metavar="DIR",
+            help="Where plots of tasks, hops and channels go, beside those of tasks in order.",
+            show_default="nowhere",
+        ),
     ] = None,
+    plots: PlotsOption = Plots.MAIN,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Simulate a step of the application, mapped and in order.")
     ] = False,
@@ -180,16 +216,25 @@ def map_(
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
     - `cutthrough map -g stencil:8x8x8 -m dragonfly:h=3 -s greedy -s multilevel --json`
     - `cutthrough map -g stencil:8x8 -m mesh:8x8 -o ranks.txt --format openmpi-rankfile`
-    - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --plots pictures`
+    - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --pictures figures`
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
     - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
 
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
-    tasks = _graph(graph, weight, seed)
-    if shuffle is not None:
-        tasks = tasks.shuffled(shuffle)
-    where = Machine(machine, cores=cores, rank_order=rank_order, allocation=allocation, node=node)
+    needs_folder(context, folder, "--pictures")
+    if output is None and is_given(context, "form"):
+        raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
+    assumed = Links(bandwidth, delay, packet_size, router, buffer)
+    _check_options(assumed, output, folder, evaluate=evaluate)
+    with naming_options():
+        check(form)
+        tasks = graph_of(graph, weight, seed)
+        if shuffle is not None:
+            tasks = tasks.shuffled(shuffle)
+        shape = {"cores": cores, "rank_order": rank_order, "allocation": allocation, "node": node}
+        where, sections = machine_of(machine, **shape)
+        assumed.check()
     options: dict[str, Any] = {
         "imbalance": imbalance,
         "tasks_per_node": tasks_per_node,
@@ -197,24 +242,20 @@ def map_(
         "time_limit": time_limit,
         "seed": seed,
     }
-    if output is not None and not output.parent.is_dir():
-        message = f"error: out: there is no directory {output.parent}"
-        raise ExperimentError(message)
-    check(form)
-    names = _hosts(hosts, where) if hosts else None
-    options["fixed"] = {row[0]: row[1] for row in _pairs(fixed, 2)} if fixed else None
-    options["current"] = [row[0] for row in _pairs(current, 1)] if current else None
-    links = Links(bandwidth, delay, packet_size, router, buffer) if evaluate else None
+    names = hosts_of(hosts, where) if hosts else None
+    options["fixed"] = {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None
+    options["current"] = [row[0] for row in pairs_of(current, "current", 1)] if current else None
     searches = [(name, goal) for name in strategy for goal in _objectives(name, objective, evaluate=evaluate)]
     search = Search(tasks, where, options)
-    with Signals() as signals:
-        search.run(searches, links)
+    with Signals() as signals, naming_options():
+        search.run(searches, replace(assumed, sections=sections) if evaluate else None)
     if not search.found:
         complain("interrupted: no mapping had been found, and nothing was written")
         raise typer.Exit(signals.status)
     default, compared = search.default, search.compared
     best = _best(compared if search.steps else search.found, search.steps, objective or DEFAULT_OBJECTIVE)
     warnings = _warnings(best, default, evaluated=bool(search.steps))
+    warnings += _unsimulated(objective) if evaluate and not search.steps else []
     warnings += [f"{mapping.strategy}: {_unrepeatable(mapping)}" for mapping in compared if mapping.ended != "budget"]
     if form in HOSTED and names is None and not has_hosts(best):
         warnings.append(f"{machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names")
@@ -223,7 +264,8 @@ def map_(
     for warning in warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     if output is not None:
-        best.save(output, form, names)
+        with naming_options():
+            best.save(output, form, names)
     if json_output:
         shown = points if evaluate else points[: len(search.found)]
         print_json({"version": _core.__version__, "points": shown, "kept": best.strategy, "warnings": warnings})
@@ -232,8 +274,8 @@ def map_(
     if search.interrupted:
         complain(f"interrupted: the best mapping found so far is kept{f' in {output}' if output else ''}")
         raise typer.Exit(signals.status)
-    if pictures is not None:
-        _draw(best, default, pictures, quiet=json_output)
+    if folder is not None:
+        _draw(Pictures(plots).chosen([best], compared), default, folder, quiet=json_output)
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
@@ -275,13 +317,15 @@ class Search:
         self.default = map_tasks(self.graph, self.machine, "identity", **self.options)
         with Bar() as bar:
             try:
-                for name, objective in searches:
+                for number, (name, objective) in enumerate(searches, 1):
                     self._add(
                         map_tasks(self.graph, self.machine, name, objective=objective, watcher=bar, **self.options),
                         objective,
                     )
+                    bar.finish(f"{number}/{len(searches)} searches, {name},")
                 if links is not None:
                     self.steps = [_step(mapping, links, bar) for mapping in self.compared]
+                    bar.finish(f"{len(self.steps)}/{len(self.steps)} mappings simulated")
             except SearchInterrupted as ended:
                 self.found.append(ended.result)
                 self.interrupted = True
@@ -307,13 +351,6 @@ def _unrepeatable(mapping: MappingResult) -> str:
     return f"the time limit of {mapping.time_limit_s:g} s ended the search; another run may find another mapping"
 
 
-def _graph(graphs: list[str], weights: list[float] | None, seed: int) -> TaskGraph:
-    """The graph, or one of several."""
-    if len(graphs) == 1 and not weights:
-        return TaskGraph(graphs[0], seed)
-    return TaskGraph.combine([TaskGraph(graph, seed) for graph in graphs], weights)
-
-
 def _step(mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
     """A simulated step: its time and the channels that were used most."""
     bar.update(0.0, f"simulating {mapping.strategy}")
@@ -336,22 +373,43 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
             out.print(line, markup=False, soft_wrap=True)
     for note in (*graph.about["assumed"], *machine.about["notes"]):
         out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
+    if len(points) > 1:
+        out.print(f"Kept: {best.strategy}", markup=False, soft_wrap=True)
     if output is not None:
         out.print(f"Mapping: {output}", markup=False, soft_wrap=True)
 
 
-def _draw(mapping: MappingResult, default: MappingResult, directory: Path, *, quiet: bool) -> None:
+def _check_options(links: Links, output: Path | None, pictures: Path | None, *, evaluate: bool) -> None:
+    """Refuses assumptions on the network where nothing is simulated, and targets that cannot be written."""
+    given = next((name for name in ASSUMED if getattr(links, name) is not None), None)
+    if given is not None and not evaluate:
+        raise refuse(f"--{given.replace('_', '-')}", "it is for --evaluate, without which nothing is simulated")
+    if output is not None:
+        file_target(output)
+    if pictures is not None:
+        folder_target(pictures)
+
+
+def _unsimulated(objective: str | None) -> list[str]:
+    """What an interruption leaves unknown where mappings were to be simulated."""
+    judged = " and ".join(NAMES[measure] for measure in MEASURES[objective or DEFAULT_OBJECTIVE])
+    unknown = "interrupted before every mapping had been simulated, so that no step time is shown"
+    return [f"{unknown}: mappings are judged by {judged}"]
+
+
+def _draw(mappings: Sequence[MappingResult], default: MappingResult, directory: Path, *, quiet: bool) -> None:
+    """Draws mappings beside tasks in order; of several, the names of the files begin with those of the strategies."""
     import cutthrough.plots as plots
 
-    directory.mkdir(parents=True, exist_ok=True)
-    for what in PICTURES:
-        for path in plots.write(mapping.plot(what, default), directory / what, ["png"]):
-            if not quiet:
-                out.print(f"Plot: {path}", markup=False, soft_wrap=True)
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= len(str(LARGEST)) and int(word) <= LARGEST
+    atomic.make_folder(directory)
+    for mapping in mappings:
+        words = re.sub(r"[^a-z0-9]+", "-", mapping.strategy.lower()).strip("-")
+        start = f"{words}-" if len(mappings) > 1 else ""
+        before = None if mapping is default else default
+        for what in PICTURES:
+            for path in plots.write(mapping.plot(what, before), directory / f"{start}{what}", ["png"]):
+                if not quiet:
+                    out.print(f"Plot: {path}", markup=False, soft_wrap=True)
 
 
 def _goodness(mapping: MappingResult, objective: str) -> float:
@@ -372,49 +430,11 @@ def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective:
 def _warnings(best: MappingResult, default: MappingResult, *, evaluated: bool) -> list[str]:
     """In what the mapping that is kept is worse than tasks in order."""
     worse = []
-    for measure, name in (("hop_bytes", "hop-bytes"), ("max_channel_load", "load of the fullest channel")):
+    for measure, name in NAMES.items():
         found, before = float(best.measures[measure]), float(default.measures[measure])
         if found > before * (1 + TOLERANCE):
-            worse.append(f"{name}: {found:,.6g} instead of {before:,.6g}")
+            worse.append(f"{name}: {found:,.0f} B instead of {before:,.0f} B")
     if not worse:
         return []
     hint = "it is the fastest all the same" if evaluated else "--evaluate simulates both and keeps the faster"
     return [f"by {' and '.join(worse)} the mapping is worse than tasks in order; {hint}"]
-
-
-def _hosts(path: Path, machine: Machine) -> list[str]:
-    """The hosts of the machine's allocated nodes: the first words of the lines of a file."""
-    found = [words[0] for _, words in _rows(path)]
-    if len(found) != machine.nodes:
-        message = f"error: {path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
-        raise ExperimentError(message)
-    if len(set(found)) < len(found):
-        twice = next(host for number, host in enumerate(found) if host in found[:number])
-        message = f"error: {path}: the host {twice} is given twice"
-        raise ExperimentError(message)
-    return found
-
-
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The words of the lines of a file that have any, with the lines' numbers; `#` starts a comment."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"error: {path}: it cannot be read: {error}"
-        raise ExperimentError(message) from None
-    rows = [(number, line.split("#", 1)[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)]
-    return [(number, words) for number, words in rows if words]
-
-
-def _pairs(path: Path, width: int) -> list[tuple[int, ...]]:
-    """The rows of a file of whole numbers, `width` each."""
-    rows = []
-    for number, words in _rows(path):
-        if len(words) != width or not all(_is_number(word) for word in words):
-            message = f"error: {path}:{number}: expected {'a place' if width == 1 else '`task place`'}, whole numbers"
-            raise ExperimentError(message)
-        rows.append(tuple(int(word) for word in words))
-    if width == 2 and len({row[0] for row in rows}) < len(rows):
-        message = f"error: {path}: a task is fixed twice"
-        raise ExperimentError(message)
-    return rows

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 import cutthrough.keep.merging as merging
-from cutthrough.cli.common import WRONG_INPUT, Format, FormatOption, JsonOption, Plots, PlotsOption, complain
+from cutthrough.cli.common import WRONG_INPUT, Format, FormatOption, JsonOption, complain, folder_target
 from cutthrough.cli.keeping import Signals
-from cutthrough.cli.run import Pictures, report
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
+from cutthrough.cli.run import report
 from cutthrough.keep.shares import ranges
 
 __all__ = ["register"]
@@ -39,6 +40,7 @@ def merge(
     The results are those of one run of all points. Folders of other experiments, or of another version of Cutthrough,
     are refused. A run that was ended may be merged alone: then its finished points are the results.
     """
+    folder_target(out_directory)
     try:
         with Signals():
             results = merging.merge(directories, out_directory)

@@ -39,7 +39,8 @@ class Live:
 class Bar(Live):
     """A progress bar over all points, with the time left; lines of text where the output is no terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet_s: float = 0.0) -> None:
+        """With `quiet_s`, lines of text are written only from so many seconds on."""
         columns = (
             TextColumn("{task.fields[phase]:<10}"),
             BarColumn(bar_width=None),
@@ -51,7 +52,7 @@ class Bar(Live):
         )
         self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self._task = self._progress.add_task("", total=1.0, phase="", points="")
-        self._lines = None if err.is_terminal else Lines()
+        self._lines = None if err.is_terminal else Lines(quiet_s)
 
     def update(self, done: float, total: int, phase: str) -> None:
         """Shows the progress of a run (see `sweeps.Watcher`)."""
@@ -64,8 +65,9 @@ class Bar(Live):
 class Lines:
     """Progress as lines on standard error: the first and the last finished point, and one every few seconds between."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet_s: float = 0.0) -> None:
         self._started = self._written = time.monotonic()
+        self._quiet_until = self._started + quiet_s
         self._finished = 0
 
     def update(self, done: float, total: int, phase: str) -> None:
@@ -75,7 +77,7 @@ class Lines:
         finished = int(done + ROUNDING)
         pause = now - self._written
         news = finished > self._finished and (pause >= POINT_S or finished == total or self._finished == 0)
-        if not news and pause < LINE_S:
+        if now < self._quiet_until or (not news and pause < LINE_S):
             return
         self._finished, self._written = finished, now
         running = f", {phase}" if phase and finished < total else ""

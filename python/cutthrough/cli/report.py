@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import cutthrough.page as page
-from cutthrough.cli.common import WRONG_INPUT, complain, out
+from cutthrough.cli.common import WRONG_INPUT, complain, file_target, out
 from cutthrough.cli.compare import names_of, read
 
 __all__ = ["register"]
@@ -40,14 +40,14 @@ def report(
     - `cutthrough report results/tree`
     - `cutthrough report results/minimal results/valiant results/ugal --out routings.html`
     """
+    first = directories[0]
+    target = file_target(out_file or (first if first.is_dir() else first.parent) / "report.html")
     held = [read(path) for path in directories]
     sides = [page.Side(name, one, page.drawn(one)) for name, one in zip(names_of(directories), held, strict=True)]
     empty = next((side.name for side in sides if not side.results.points), None)
     if empty is not None:
         complain(f"error: there are no points in {empty}")
         raise typer.Exit(WRONG_INPUT)
-    first = directories[0]
-    target = out_file or (first if first.is_dir() else first.parent) / "report.html"
     size = page.write(sides, target)
     out.print(f"Report: {target} ({size / 1e6:.1f} MB)", markup=False, soft_wrap=True)
     if size > LARGE:

@@ -9,7 +9,7 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.sweeps as sweeps
-from cutthrough.cli.common import JobsOption, JsonOption, complain, out, print_json
+from cutthrough.cli.common import JobsOption, JsonOption, complain, folder_target, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import Bar
 from cutthrough.reports import claims_table, sensitivity_table
@@ -45,7 +45,9 @@ def reproduce(
     Example: `cutthrough reproduce hardware-collectives --quick`
     """
     outcomes = []
-    for paper in find(ids or []):
+    papers = find(ids or [])
+    folder_target(out_directory)
+    for paper in papers:
         directory = out_directory / paper.name
         with Signals() as signals:
             try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,23 +20,27 @@ from cutthrough.cli.common import (
     FormatOption,
     JobsOption,
     JsonOption,
-    Plots,
-    PlotsOption,
     SetOption,
     ThreadsOption,
     complain,
     emit,
+    folder_target,
     out,
     parse_sets,
     titled,
 )
 from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
+from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
 from cutthrough.cli.progress import Bar
 from cutthrough.errors import Interrupted
 from cutthrough.keep.shares import points_of, ranges
-from cutthrough.points import MANY_PHASES, phase_times
+from cutthrough.points import MANY_PHASES, is_unconverged, phase_times
 from cutthrough.results import Results
 from cutthrough.series import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 __all__ = ["register", "report"]
 
@@ -47,22 +51,6 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
 ]
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """What is drawn, and in which formats."""
-
-    plots: Plots
-    formats: list[Format]
-
-    def draw(self, results: Results, directory: Path, points: list[int] | None = None) -> list[Path]:
-        """Writes the plots into a directory; `points` are those whose channels are drawn, if any is named."""
-        if self.plots is Plots.NONE:
-            return []
-        if points is None and self.plots is Plots.ALL:
-            points = results.shown_places()
-        return results.save_plots(directory, [form.value for form in dict.fromkeys(self.formats)], points)
 
 
 def register(app: typer.Typer) -> None:
@@ -83,7 +71,7 @@ def run(
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
-    points: PointsOption = "",
+    points: PointsOption = None,
     fresh: FreshOption = False,
     dask: DaskOption = "",
 ) -> None:
@@ -108,8 +96,8 @@ def run(
         overrides.append(("measure.search", '"saturation"'))
         options.append("saturation")
     experiment = experiments.read_file(file, overrides)
-    chosen = points_of(points, len(json.loads(experiment.points()))) if points else None
-    options += [f"points={points.replace('/', '-of-')}"] if points else []
+    chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
+    options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
     directory = out_directory or (None if json_output else folder_of(file, options))
     with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
         try:
@@ -148,6 +136,8 @@ def plot(
 
     Example: `cutthrough plot results/fat_tree --format pdf --out figures --point 3`
     """
+    if out_directory is not None:
+        folder_target(out_directory)
     try:
         paths = Pictures(plots, formats).draw(Results.read(directory), out_directory or directory, points)
     except FileNotFoundError:
@@ -186,14 +176,21 @@ def report(
 
 def _warn_of_uncertainty(results: Results) -> None:
     """Names the points that ended before they were precise, or before they were done."""
-    open_ended = [place for place, point in enumerate(results) if "phases" not in point and not point["converged"]]
-    unfinished = [place for place, point in enumerate(results) if "phases" in point and point["time_ns"] is None]
-    if open_ended:
-        which = f"{len(open_ended)} of {len(results)} points ({ranges(open_ended)}, counted from 0)"
+    if which := _points_where(results, lambda part: "phases" not in part and is_unconverged(part)):
         complain(f"not converged: {which}; their means are less certain than `measure.precision` asks")
-    if unfinished:
-        which = f"{len(unfinished)} of {len(results)} points ({ranges(unfinished)}, counted from 0)"
+    if which := _points_where(results, lambda part: "phases" in part and part["time_ns"] is None):
         complain(f"not finished by `measure.max_time`: {which}")
+
+
+def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) -> str:
+    """The points of which something holds, in words, or of a job of which it does; nothing if there are none."""
+    found = {
+        place: [part for part in point.get("jobs") or [point] if holds(part)] for place, point in enumerate(results)
+    }
+    places = [place for place, parts in found.items() if parts]
+    names = dict.fromkeys(part["name"] for parts in found.values() for part in parts if "name" in part)
+    of_jobs = f"; {'jobs' if len(names) > 1 else 'job'} {', '.join(names)}" if names else ""
+    return f"{len(places)} of {len(results)} points ({ranges(places)}, counted from 0{of_jobs})" if places else ""
 
 
 def _show_phases(results: Results) -> None:
@@ -215,6 +212,8 @@ def _show_channels(results: Results) -> None:
     out.print(reports.channels_table(loads))
     out.print()
     out.print(reports.hottest_table(loads))
+    if note := reports.reference_note(loads):
+        out.print(note, markup=False, soft_wrap=True, style="dim")
     for note in results.network.notes:
         out.print(note, markup=False, soft_wrap=True)
 

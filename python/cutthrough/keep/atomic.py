@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Unwritable", "clean", "replacing", "replacing_files", "write"]
+__all__ = ["Unwritable", "clean", "make_folder", "replacing", "write"]
 
 #: How the names of unfinished files begin.
 UNFINISHED = ".part-"
@@ -52,32 +51,23 @@ def write(path: Path, content: str | bytes) -> None:
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-@contextmanager
-def replacing_files(directory: Path) -> Iterator[Path]:
-    """A new folder to write to. At the end of the block each of its files replaces that of `directory`."""
-    directory.mkdir(parents=True, exist_ok=True)
-    aside = directory / f"{UNFINISHED}{os.getpid()}-{threading.get_ident()}"
-    aside.mkdir()
+def make_folder(directory: Path) -> None:
+    """Makes a folder if it is not there, with those around it.
+
+    Raises:
+        Unwritable: It cannot be made.
+    """
     try:
-        yield aside
-        for path in sorted(aside.iterdir()):
-            _sync(path)
-            path.replace(directory / path.name)
+        directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"cannot write to {directory}: {error.strerror or error}"
-        raise Unwritable(message) from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    _sync(directory)
+        raise Unwritable(message) from None
 
 
 def clean(directory: Path) -> None:
     """Removes what killed processes have left unfinished. Only for whoever holds the folder's lock."""
     for left in directory.glob(f"{UNFINISHED}*"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+        left.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

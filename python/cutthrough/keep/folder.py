@@ -12,7 +12,7 @@ import io
 import json
 import os
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,13 +26,17 @@ from cutthrough.channels import Outcome
 from cutthrough.keep.bundles import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["Folder", "InUse", "Manifest", "recall"]
 
+#: The descriptors of the locks that this process holds.
+_HELD: set[int] = set()
 #: The folder of finished points, in the folder of results.
 POINTS = "points"
+#: The file in it that a run locks.
+LOCK = ".lock"
 
 
 class InUse(OSError):
@@ -123,12 +127,13 @@ class Folder:
             Unwritable: It cannot be written.
         """
         points = directory / POINTS
+        made = [folder for folder in (points, directory) if not folder.exists()]
         try:
             points.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             message = f"cannot write results to {directory}: {error.strerror}"
             raise atomic.Unwritable(message) from None
-        with _locked(directory):
+        with _locked(directory), _left_as_found(directory, made):
             atomic.clean(directory)
             atomic.clean(points)
             if fresh:
@@ -181,18 +186,42 @@ def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
 
 
 @contextmanager
+def _left_as_found(directory: Path, made: Sequence[Path]) -> Iterator[None]:
+    """Removes the folders that a run has made, the inner one first, if no point of it was to be run."""
+    try:
+        yield
+    finally:
+        if made and not Manifest.read(directory):
+            (directory / POINTS / LOCK).unlink(missing_ok=True)
+            with suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+
+
+@contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Holds a folder's lock, which ends with the process, whatever ends that."""
     try:
-        descriptor = os.open(directory / POINTS / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(directory / POINTS / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         message = f"cannot write results to {directory}: {error.strerror}"
         raise atomic.Unwritable(message) from None
+    _HELD.add(descriptor)
     try:
         _lock(descriptor, directory)
         yield
     finally:
+        _HELD.discard(descriptor)
         os.close(descriptor)
+
+
+def _let_go() -> None:
+    """Closes the locks that a forked process has inherited: a worker that outlives its run must not hold its folder."""
+    while _HELD:
+        os.close(_HELD.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _lock(descriptor: int, directory: Path) -> None:

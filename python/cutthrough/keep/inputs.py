@@ -7,14 +7,16 @@ stands, on another machine too.
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.files as files
 import cutthrough.keep.atomic as atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 __all__ = ["FILE_KEYS", "FOLDER", "Inputs", "copy"]
@@ -33,7 +35,7 @@ class Inputs:
 
     Attributes:
         base: The folder that relative paths start from.
-        copies: By the path of its copy (`inputs/NAME-HASH.EXTENSION`), each file that `renamed` has met.
+        copies: By the path of its copy (`inputs/NAME-HASH.EXTENSION`), each file that has got the path of a copy.
     """
 
     base: Path
@@ -42,32 +44,47 @@ class Inputs:
 
     def renamed(self, value: Any, key: str = "") -> Any:
         """A value of the experiment, with the paths of the copies instead of those of the files."""
-        return self._replaced(value, key, "copy")
+        return self._replaced(value, key, self._copied)
 
     def stamped(self, value: Any, key: str = "") -> Any:
         """A value of the experiment, with hashes of contents instead of paths: it does not depend on names."""
-        return self._replaced(value, key, "digest")
+        return self._replaced(value, key, lambda path, _: f"sha256:{self._digest(path)}{path.suffix}")
 
-    def _replaced(self, value: Any, key: str, by: str) -> Any:
+    def moved(self, value: Any, folder: Path) -> Any:
+        """A value of the experiment for a file in another folder, or in the same one.
+
+        Files of the user have their whole paths, unless the folder is the one that they start from; files that stand
+        for objects, which need not last, have the paths of copies.
+        """
+        same = folder.absolute() == self.base.absolute()
+
+        def change(path: Path, text: str) -> str:
+            if files.is_kept(path):
+                return self._copied(path, text)
+            return text if same else os.path.abspath(path)
+
+        return self._replaced(value, "", change)
+
+    def _replaced(self, value: Any, key: str, change: Callable[[Path, str], str]) -> Any:
+        """A value in which each path of a file is changed, given the file and the path as it was written."""
         if isinstance(value, dict):
-            return {name: self._replaced(item, name, by) for name, item in value.items()}
+            return {name: self._replaced(item, name, change) for name, item in value.items()}
         if isinstance(value, list):
-            return [self._replaced(item, key, by) for item in value]
-        return self._file(value, by) if isinstance(value, str) and key in FILE_KEYS else value
+            return [self._replaced(item, key, change) for item in value]
+        # The path of a swept key ends with the key.
+        if not (isinstance(value, str) and key.rpartition(".")[2] in FILE_KEYS):
+            return value
+        prefix = PREFIX if value.startswith(PREFIX) and not (self.base / value).is_file() else ""
+        text = value.removeprefix(prefix)
+        path = self.base / text
+        return prefix + change(path, text) if path.is_file() else value
 
-    def _file(self, text: str, by: str) -> str:
-        """The path of a copy or the hash of a file; the text itself if it names none."""
-        prefix, path = "", self.base / text
-        if not path.is_file() and text.startswith(PREFIX):
-            prefix, path = PREFIX, self.base / text.removeprefix(PREFIX)
-        if not path.is_file():
-            return text
+    def _copied(self, path: Path, _text: str) -> str:
+        """The path of a file's copy."""
         digest = self._digest(path)
-        if by == "digest":
-            return f"{prefix}sha256:{digest}{path.suffix}"
         name = f"{FOLDER}/{_stem(path, digest)}-{digest[:12]}{path.suffix}"
         self.copies[name] = path
-        return prefix + name
+        return name
 
     def _digest(self, path: Path) -> str:
         if path not in self._digests:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import cutthrough._core as _core
 import cutthrough.keep.identity as identity
-from cutthrough.channels import Network, Outcome
-from cutthrough.keep.bundles import bundle
+from cutthrough.channels import Outcome
 from cutthrough.keep.folder import Folder, Manifest, recall
-from cutthrough.points import as_point
-from cutthrough.results import Results
-from cutthrough.seeds import pool
+from cutthrough.sweeps import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from cutthrough.results import Results
 
 __all__ = ["MergeError", "merge", "missing"]
 
@@ -54,7 +54,10 @@ def merge(directories: Sequence[Path], out: Path) -> Results:
         for index, outcome in found.items():
             if folder.recall(index) is None:
                 folder.keep(outcome)
-        return _results(experiment, manifests[0], [_placed(found[index], indices[index]) for index in found])
+        placed = [_placed(found[index], indices[index]) for index in found]
+        results = collect(experiment, placed, complete=len(found) == len(indices), axes=manifests[0].axes)
+        # What is run again is the experiment as it was, not as it is resolved once more.
+        return replace(results, experiment=manifests[0].experiment)
 
 
 def missing(directory: Path) -> list[int]:
@@ -121,19 +124,3 @@ def _experiment(directory: Path, manifest: Manifest) -> tuple[_core.Experiment, 
     if lost is not None:
         _refuse(f"point {lost} of {directory} is not what its experiment says: a file in `inputs` has changed")
     return experiment, [numbers[name] for name, _ in manifest.points]
-
-
-def _results(experiment: _core.Experiment, manifest: Manifest, outcomes: Sequence[Outcome]) -> Results:
-    pooled = pool(experiment, outcomes, manifest.axes)
-    return Results(
-        points=[as_point(outcome.point) for outcome in pooled.outcomes],
-        axes=pooled.axes,
-        replicas=pooled.replicas,
-        title=experiment.title,
-        seed=experiment.seed,
-        version=manifest.version,
-        experiment=manifest.experiment,
-        complete=len(outcomes) == len(manifest.points),
-        files=bundle(experiment).files,
-        network=Network(experiment, pooled.outcomes),
-    )

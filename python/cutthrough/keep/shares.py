@@ -16,13 +16,14 @@ SHARE = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
-def points_of(wanted: str, total: int) -> list[int]:
+def points_of(wanted: str, total: int, name: str = "points") -> list[int]:
     """The numbers of points, in order.
 
     Args:
         wanted: `3/16` for the third of 16 shares: every sixteenth point, from number 2 on, so that shares of a sweep
             over loads take about as long as one another. `5,7-9` for points by number, counted from 0.
         total: The number of points of the sweep.
+        name: What the argument or option is called.
 
     Returns:
         None at all for a share of more shares than points.
@@ -34,16 +35,16 @@ def points_of(wanted: str, total: int) -> list[int]:
     if share:
         number, shares = int(share[1]), int(share[2])
         if not 1 <= number <= shares:
-            _refuse(wanted, f"shares count from 1 to {shares}" if shares else "there are no shares")
+            _refuse(name, wanted, f"shares count from 1 to {shares}" if shares else "there are no shares")
         return list(range(number - 1, total, shares))
     chosen: set[int] = set()
     for part in wanted.split(","):
         found = RANGE.fullmatch(part)
         if not found:
-            _refuse(wanted, "write a share such as 3/16, or numbers such as 5,7-9")
+            _refuse(name, wanted, "write a share such as 3/16, or numbers such as 5,7-9")
         first, last = int(found[1]), int(found[2] or found[1])
         if not first <= last < total:
-            _refuse(wanted, f"the sweep has points 0 to {total - 1}")
+            _refuse(name, wanted, f"the sweep has points 0 to {total - 1}")
         chosen.update(range(first, last + 1))
     return sorted(chosen)
 
@@ -59,6 +60,5 @@ def ranges(points: Sequence[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _refuse(wanted: str, why: str) -> NoReturn:
-    message = f"points {wanted}: {why}"
-    raise refuse("", message)
+def _refuse(name: str, wanted: str, why: str) -> NoReturn:
+    raise refuse(name, f"`{wanted}`: {why}" if wanted.strip() else f"it is empty: {why}")

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
+import cutthrough.experiments as experiments
+import cutthrough.files as files
+from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cutthrough.mapping.graphs import TaskGraph
     from cutthrough.mapping.mapped import Mapped
     from cutthrough.results import Results
 
-__all__ = ["Links", "experiment", "simulate"]
+__all__ = ["ASSUMED", "Links", "experiment", "simulate"]
+
+#: The attributes of `Links` that are quantities or kinds, by the keys of experiments that hold them.
+ASSUMED_KEYS = {
+    "link.bandwidth": "bandwidth",
+    "link.delay": "delay",
+    "workload.packet_size": "packet_size",
+    "router.kind": "router",
+    "router.buffer": "buffer",
+}
+ASSUMED = tuple(ASSUMED_KEYS.values())
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,8 @@ class Links:
         packet_size: Of a packet; without it, the experiment's default for the bandwidth.
         router: The kind of the routers; without it the default.
         buffer: Of an input or crosspoint of a router: bytes or packets; without it the default.
+        sections: What an experiment says of its network: the tables `link`, `router` and `routing`, as far as it has
+            them. The other attributes win.
     """
 
     bandwidth: str | None = None
@@ -37,53 +52,84 @@ class Links:
     packet_size: str | None = None
     router: str | None = None
     buffer: str | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)
 
-    def routers(self) -> dict[str, Any]:
-        """The section `[router]`, if anything is said of it."""
-        table = {"kind": self.router, "buffer": self.buffer}
-        table = {key: value for key, value in table.items() if value is not None}
-        return {"router": table} if table else {}
+    def network(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
+        """The sections on links, routers and routing; `preset` are the links of a machine that is known by name."""
+        sections = {"link": self.table(preset)}
+        # The keys of one kind of router are not those of another.
+        router = {} if self.router is not None else dict(self.sections.get("router", {}))
+        router |= {key: value for key, value in (("kind", self.router), ("buffer", self.buffer)) if value is not None}
+        sections |= {"router": router} if router else {}
+        sections |= {"routing": self.sections["routing"]} if "routing" in self.sections else {}
+        return sections
 
-    def table(self, preset: Mapping[str, float] | None) -> dict[str, str]:
+    def table(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
         """The table of `[link]`."""
         bandwidth = f"{preset['bytes_per_s']:.0f} B/s" if preset else "100 Gb/s"
         delay = f"{preset['delay_ns']:.0f} ns" if preset else "20 ns"
-        return {"bandwidth": self.bandwidth or bandwidth, "delay": self.delay or delay}
+        given = {"bandwidth": self.bandwidth, "delay": self.delay}
+        known = self.sections.get("link", {"bandwidth": bandwidth, "delay": delay})
+        return {**known, **{key: value for key, value in given.items() if value is not None}}
+
+    def check(self) -> None:
+        """Checks what is assumed on the smallest network.
+
+        Raises:
+            ExperimentError: An attribute is wrong; `key` is its name.
+        """
+        with naming_attributes():
+            workload = {"kind": "application", "graph": "stencil:2", **self.packets()}
+            plain = replace(self, sections={}).network(None)
+            experiments.load(topology={"kind": "single-switch", "ports": 2}, workload=workload, **plain).validate(0)
+
+    def packets(self) -> dict[str, str]:
+        """What is said of packets in `[workload]`."""
+        return {} if self.packet_size is None else {"packet_size": self.packet_size}
 
 
-def experiment(mapping: Mapped, directory: Path, links: Links = Links()) -> dict[str, Any]:
+@contextmanager
+def naming_attributes() -> Iterator[None]:
+    """Names the attribute of `Links` that is at fault, instead of a key of an experiment that the user has not seen."""
+    try:
+        yield
+    except ExperimentError as error:
+        name = ASSUMED_KEYS.get(error.key)
+        if name is None:
+            raise
+        message = error.message.removeprefix(f"`{error.key}`: ").replace(f"`{error.key}`", f"`{name}`")
+        raise refuse(name, message, allowed=error.allowed, help=error.help) from None
+
+
+def experiment(mapping: Mapped, links: Links = Links()) -> dict[str, Any]:
     """The experiment of one step of the mapped application, as the sections of an experiment file.
+
+    The placement, and the graph and the machine where no line of the experiment can say them, are in temporary files,
+    of which results keep copies.
 
     Args:
         mapping: The mapping.
-        directory: Where the files that the experiment names are written: the placement, and the graph and the machine
-            where no line of the experiment can say them.
         links: What is assumed of the network.
 
     Raises:
         ExperimentError: A graph with multicasts or reductions that is no file and no generator cannot be written.
+        OSError: A file cannot be written.
     """
-    topology = mapping.machine.topology
-    if topology is None:
-        (directory / "machine.edges").write_text(mapping.machine.edge_list(), encoding="utf-8")
-        topology = {"kind": "file", "path": str((directory / "machine.edges").resolve())}
-    placement = mapping.save(directory / "placement.txt")
-    source = mapping.graph.source or _write(mapping.graph, directory)
+    placement = files.keep(mapping.export("nodes").encode(), "placement", ".txt", "placement")
+    source = mapping.graph.source or _write(mapping.graph)
     named: dict[str, Any] = {"graph": _resolved(source["graph"])}
     if source.get("next_graphs"):
         named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
     named |= {key: source[key] for key in ("shuffle",) if key in source}
-    packets = {} if links.packet_size is None else {"packet_size": links.packet_size}
     return {
         "title": f"{mapping.graph.name}, {mapping.strategy}",
         "seed": source.get("seed", 1),
-        "topology": topology,
-        "link": links.table(mapping.machine.about["link"]),
-        **links.routers(),
-        "workload": {"kind": "application", **named, **packets},
+        "topology": mapping.machine.whole_spec,
+        **links.network(mapping.machine.about["link"]),
+        "workload": {"kind": "application", **named, **links.packets()},
         "placement": {
             "strategy": "file",
-            "path": str(placement.resolve()),
+            "path": str(placement),
             "allocated_nodes": mapping.machine.nodes,
         },
     }
@@ -98,8 +144,8 @@ def simulate(mapping: Mapped, links: Links = Links()) -> Results:
         ExperimentError: The experiment is wrong.
         RunError: The simulation ended without a result.
     """
-    with tempfile.TemporaryDirectory(prefix="cutthrough-") as folder:
-        return api.run(**experiment(mapping, Path(folder), links))
+    with naming_attributes():
+        return api.run(**experiment(mapping, links))
 
 
 def _resolved(graph: str) -> str:
@@ -107,7 +153,7 @@ def _resolved(graph: str) -> str:
     return str(Path(graph).resolve()) if Path(graph).is_file() else graph
 
 
-def _write(graph: TaskGraph, directory: Path) -> dict[str, Any]:
+def _write(graph: TaskGraph) -> dict[str, Any]:
     """Writes arcs and loads of a graph as lists of edges, one for each phase; returns how an experiment names them."""
     phases = graph.about["phases"]
     if any(phase["groups"] for phase in phases):
@@ -121,9 +167,8 @@ def _write(graph: TaskGraph, directory: Path) -> dict[str, Any]:
     # Loads of graphs over the same tasks add up: the first has them all.
     loads, first, paths = graph.loads.tolist(), 0, []
     for number, phase in enumerate(phases):
-        path = directory / f"graph-{number}.csv"
-        path.write_text(_edges(rows[first : first + phase["arcs"]], loads), encoding="utf-8")
-        paths.append(str(path))
+        text = _edges(rows[first : first + phase["arcs"]], loads)
+        paths.append(str(files.keep(text.encode(), f"graph-{number}", ".csv", "graph")))
         first += phase["arcs"]
         loads = [0.0] * len(loads)
     return {"graph": paths[0], "next_graphs": paths[1:]}

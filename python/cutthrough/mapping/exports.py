@@ -6,11 +6,10 @@ order of their numbers.
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from cutthrough.faults import refuse
+from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,9 +49,7 @@ def check(form: str) -> None:
         ExperimentError: There is no such format.
     """
     if form not in FORMATS:
-        near = difflib.get_close_matches(form, FORMATS, 1)
-        hint = f"did you mean `{near[0]}`?" if near else None
-        raise refuse("format", f"there is no `{form}`", allowed=list(FORMATS), help=hint)
+        raise refuse("format", f"there is no `{form}`", allowed=list(FORMATS), help=nearest(form, FORMATS))
 
 
 def has_hosts(mapping: Mapped) -> bool:

@@ -152,11 +152,11 @@ class TaskGraph:
 
     @property
     def loads(self) -> npt.NDArray[np.float64]:
-        """The work of each task."""
+        """The work of each task, `[tasks]`; 1 where nothing else is known."""
         return np.frombuffer(self._core.loads(), np.float64)
 
     def arcs(self) -> dict[str, npt.NDArray[Any]]:
-        """The messages between pairs, as columns `source`, `target` and `bytes`; multicasts are not among them."""
+        """The messages between pairs, as columns `source`, `target` and `bytes` of equal length; no multicasts."""
         kinds = {"source": np.uint32, "target": np.uint32, "bytes": np.uint64}
         return {name: np.frombuffer(data, kinds[name]) for name, data in self._core.arcs().items()}
 

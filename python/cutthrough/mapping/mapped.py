@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     import numpy.typing as npt
 
@@ -47,5 +45,5 @@ class Mapped(Protocol):
     def channel_bytes(self) -> npt.NDArray[np.float64]:
         """The bytes over every channel in a step, by the numbers of the topology's channels."""
 
-    def save(self, path: str | Path, form: str = "nodes") -> Path:
-        """Writes the mapping to a file and returns its path."""
+    def export(self, form: str) -> str:
+        """The mapping as the text of a file."""

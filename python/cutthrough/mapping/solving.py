@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import time
@@ -15,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
+import cutthrough.keep.atomic as atomic
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.errors import Cancelled
-from cutthrough.faults import refuse
+from cutthrough.faults import nearest, refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain
@@ -128,17 +128,25 @@ class MappingResult:
         return exports.write(self, form, hosts)
 
     def save(self, path: str | Path, form: str = "nodes", hosts: Sequence[str] | None = None) -> Path:
-        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i."""
+        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i.
+
+        The file is whole or as it was before, whatever ends the process.
+
+        Returns:
+            The path.
+
+        Raises:
+            ExperimentError: There is no such format, the mapping cannot be written in it, or the path is a folder.
+            OSError: The file cannot be written.
+        """
         target = Path(path)
         if not target.name or target.is_dir():
             message = f"{path}: the mapping goes to a file, and this is a folder"
             raise refuse("", message)
-        text = self.export(form, hosts)
-        unfinished = target.with_name(f".{target.name}.part")
-        unfinished.write_text(text, encoding="utf-8")
-        return unfinished.replace(target)
+        atomic.write(target, self.export(form, hosts))
+        return target
 
-    def simulate(self, **links: str) -> Results:
+    def simulate(self, **links: Any) -> Results:
         """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
 
         Args:
@@ -243,10 +251,7 @@ def _seconds(key: str, value: float | None) -> float | None:
 def _check(key: str, value: str, known: Sequence[str]) -> None:
     """Refuses an unknown word and names the nearest known one."""
     if value not in known:
-        near = difflib.get_close_matches(value, known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else None
-        message = f"there is no `{value}`"
-        raise refuse(key, message, allowed=list(known), help=hint)
+        raise refuse(key, f"there is no `{value}`", allowed=list(known), help=nearest(value, known))
 
 
 def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.comparison import METRICS
+from cutthrough.details import nested
 from cutthrough.points import half_width, is_saturated, is_unconverged
-from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from cutthrough.points import Point, PointTable
     from cutthrough.series import Axis
 
-__all__ = ["QUANTITIES", "axis_of", "lines_of", "quantities_of", "rows_of", "settings_of"]
+__all__ = ["QUANTITIES", "axes_of", "lines_of", "quantities_of", "rows_of", "settings_of"]
 
 #: The quantities of curves and tables, with their headings.
 QUANTITIES = {
@@ -29,6 +31,10 @@ QUANTITIES = {
     "bandwidth_B_per_s": METRICS["bandwidth_B_per_s"][0],
     "saturation_load": METRICS["saturation_load"][0],
     "slowdown": METRICS["slowdown"][0],
+    "messages.latency_mean_ns": "message latency, mean, ns",
+    "messages.latency_p99_ns": "message latency, 99th percentile, ns",
+    "messages.slowdown_mean": "slowdown of messages, mean",
+    "messages.slowdown_p99": "slowdown of messages, 99th percentile",
     "hops_mean": "routers on the way, mean",
 }
 #: Significant digits of the numbers in a page.
@@ -37,18 +43,37 @@ DIGITS = 7
 
 def quantities_of(points: Sequence[Point]) -> list[str]:
     """The quantities that were measured at any point; of workloads that end, the time comes first."""
-    found = [name for name in QUANTITIES if any(point.get(name) is not None for point in points)]
+    found = [name for name in QUANTITIES if any(nested(point, name) is not None for point in points)]
     first = ("message_time_mean_ns", "time_ns") if any("phases" in point for point in points) else ()
     return sorted(found, key=lambda name: name not in first)
 
 
-def axis_of(tables: Sequence[PointTable]) -> Axis | None:
-    """The axis of the curves, which all results have; None if the points have no key in common to stand along."""
-    shared = [axis for axis in tables[0].axes if all(axis in table.axes for table in tables)]
+def axes_of(tables: Sequence[PointTable]) -> list[Axis]:
+    """For each of the results the axis of the curves, as in the figure of latency; all have one label.
+
+    It is a key that all sweep, else a load: what is offered, or the load of a job that is swept; else the job. Empty if
+    the points have nothing in common to stand along.
+    """
     points = [point for table in tables for point in table]
-    offered = any("phases" not in point for point in points)
-    along = [axis for axis in shared if axis != "job"] or (["workload.load"] if offered else [])
-    return pick_axis(points, along) if along else None
+    shared = [axis for axis in tables[0].axes if all(axis in table.axes for table in tables)]
+    if along := [axis for axis in shared if axis != "job"]:
+        return [pick_axis(points, along)] * len(tables)
+    loads = [axis for table in tables if (axis := _load_of(table)) is not None]
+    if len(loads) == len(tables):
+        labels = {axis.label for axis in loads}
+        label = labels.pop() if len(labels) == 1 else f"Offered load ({SHARE})"
+        return [replace(axis, label=label) for axis in loads]
+    return [pick_axis(points, shared)] * len(tables) if shared else []
+
+
+def _load_of(table: PointTable) -> Axis | None:
+    """The load that points stand along: the swept one of a job, not that of each job, which differs within a point."""
+    keys = [axis for axis in table.axes if axis == LOAD or JOB_LOAD.fullmatch(axis)]
+    is_open = any("phases" not in point for point in table)
+    if not keys and ("job" in table.axes or not is_open):
+        return None
+    axis = pick_axis(table.points, keys)
+    return None if axis.names else axis
 
 
 def lines_of(number: int, table: PointTable, axis: Axis | None, quantities: Sequence[str]) -> list[dict[str, Any]]:
@@ -72,8 +97,8 @@ def _line(
         "label": label,
         "x": x,
         "points": [places.get(id(point), place) for place, point in enumerate(points)],
-        "y": {name: [brief(point.get(name)) for point in points] for name in quantities},
-        "ci": {name: [brief(half_width(point, name)) for point in points] for name in quantities},
+        "y": {name: [brief(nested(point, name)) for point in points] for name in quantities},
+        "ci": {name: [_interval(point, name) for point in points] for name in quantities},
         "marks": [int(is_saturated(point)) + 2 * int(is_unconverged(point)) for point in points],
     }
 
@@ -84,8 +109,8 @@ def rows_of(table: PointTable, quantities: Sequence[str]) -> list[dict[str, Any]
     return [
         {
             "settings": own,
-            "y": [brief(point.get(name)) for name in quantities],
-            "ci": [brief(half_width(point, name)) for name in quantities],
+            "y": [brief(nested(point, name)) for name in quantities],
+            "ci": [_interval(point, name) for name in quantities],
             "seeds": point.get("seeds", 1),
             "marks": _marks(point),
         }
@@ -114,6 +139,14 @@ def _marks(point: Point) -> str:
         return "not finished"
     words = (("saturated", is_saturated(point)), ("not converged", is_unconverged(point)))
     return ", ".join(word for word, holds in words if holds)
+
+
+def _interval(point: Point, name: str) -> float | None:
+    """Half of the confidence interval of a quantity; 0 if it is less than the digits that are shown of the mean."""
+    half, mean = half_width(point, name), nested(point, name)
+    if half is None:
+        return None
+    return 0.0 if mean is not None and half < abs(mean) * 10.0**-DIGITS else float(brief(half))
 
 
 def brief(value: Any) -> Any:

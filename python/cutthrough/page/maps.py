@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutthrough.page.lines import brief
-from cutthrough.plots.heat import HEADINGS, panels
+from cutthrough.plots.heat import HEADINGS
+from cutthrough.plots.panels import panels
+from cutthrough.plots.scales import top_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.plots.heat import Panel
+    from cutthrough.plots.panels import Panel
     from cutthrough.results import Results
 
 __all__ = ["maps_of"]
@@ -25,6 +27,8 @@ __all__ = ["maps_of"]
 MOST_CELLS = 700_000
 #: Cells of a heat map along one axis; of more, several share one, which shows the hottest.
 MOST_ALONG = 128
+#: Channels that are named.
+NAMED = 8
 #: Shares of bandwidth are written in steps of 1e-4; the largest number is of a cell without a channel.
 STEPS, NOTHING = 10_000, 0xFFFF
 
@@ -70,23 +74,39 @@ def _of_point(loads: ChannelLoads) -> dict[str, Any]:
     columns = _columns(loads)
     classes = [
         [row["class"], row["channels"], *(brief(row[name][part]) for part in ("mean", "max") for name in columns)]
-        for row in loads.by_class()
+        for row in loads.by_direction()
     ]
-    headings = [HEADINGS[name] for name in columns]
-    return {"columns": headings, "classes": classes, "panels": [_panel(loads, panel) for panel in panels(loads)]}
+    hottest = [[row["name"], row["part"], *(brief(row[name]) for name in columns)] for row in loads.hottest(NAMED)]
+    shown = panels(loads)
+    inner = np.concatenate([panel.channels for panel in shown])
+    return {
+        "columns": [HEADINGS[name] for name in columns],
+        "classes": classes,
+        "hottest": hottest,
+        "top": top_of(max(float(loads.values(name)[inner].max()) for name in columns)),
+        "panels": [_panel(loads, panel) for panel in shown],
+    }
 
 
 def _panel(loads: ChannelLoads, panel: Panel) -> dict[str, Any]:
     packed = [_packed(panel, loads.values(name)) for name in _columns(loads)]
     height, width = packed[0].shape
     data = [base64.b64encode(cells.astype("<u2").tobytes()).decode("ascii") for cells in packed]
-    return {"title": panel.title, "axes": list(panel.axes), "width": width, "height": height, "cells": data}
+    rows, columns = _factors(panel.cells(loads.values(loads.quantity)))
+    axes = panel.labelled((panel.shared[0] * columns, panel.shared[1] * rows))
+    return {"title": panel.title, "axes": axes, "width": width, "height": height, "cells": data}
+
+
+def _factors(cells: npt.NDArray[Any]) -> tuple[int, int]:
+    """How many rows and columns of cells share one of the page."""
+    rows, columns = (-(-size // MOST_ALONG) for size in cells.shape)
+    return rows, columns
 
 
 def _packed(panel: Panel, values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
     """The cells of a panel as small numbers, several in one where there are too many."""
     cells = panel.cells(values)
-    rows, columns = (-(-size // MOST_ALONG) for size in cells.shape)
+    rows, columns = _factors(cells)
     padded = np.pad(
         cells, ((0, -cells.shape[0] % rows), (0, -cells.shape[1] % columns)), constant_values=np.nan
     ).reshape(-(-cells.shape[0] // rows), rows, -(-cells.shape[1] // columns), columns)

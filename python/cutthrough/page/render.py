@@ -7,7 +7,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from html import escape
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, zip_longest
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,11 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
-from cutthrough.page.lines import QUANTITIES, axis_of, brief, lines_of, quantities_of, rows_of, settings_of
+from cutthrough.page.lines import QUANTITIES, axes_of, brief, lines_of, quantities_of, rows_of, settings_of
 from cutthrough.page.maps import maps_of
+from cutthrough.page.messages import messages_of
+from cutthrough.page.series import series_of
+from cutthrough.plots.scales import palette
 from cutthrough.points import is_saturated, is_unconverged
 from cutthrough.series import label_of
 
@@ -35,6 +38,10 @@ __all__ = ["Side", "render", "write"]
 ASSETS = Path(__file__).with_name("assets")
 #: The parts of BokehJS that the page needs.
 COMPONENTS: list[Component] = ["bokeh", "bokeh-api"]
+#: The scripts of the page, in their order.
+SCRIPTS = ("base.js", "curves.js", "points.js", "main.js")
+#: Colours of heat maps.
+COLOURS = 128
 #: Numbers of a sweep up to which each is named, and one more.
 MOST_VALUES = 6
 #: Sections of the experiment that a summary shows, in the order of the file.
@@ -65,7 +72,7 @@ def write(sides: Sequence[Side], path: Path) -> int:
         OSError: The file cannot be written.
     """
     text = render(sides).encode("utf-8")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(path.parent)
     atomic.write(path, text)
     return len(text)
 
@@ -88,7 +95,8 @@ def render(sides: Sequence[Side]) -> str:
         "title": escape(title if len(sides) == 1 else " · ".join(side.name for side in sides)),
         "version": escape(_core.__version__),
         "style": _asset("page.css"),
-        "script": _asset("page.js"),
+        # One function: nothing of the page has a global name.
+        "script": "\n".join(['"use strict";', "(() => {", *map(_asset, SCRIPTS), "})();"]),
         # `<` cannot end a script if it is written as its number.
         "data": json.dumps(content(sides), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "bokeh": "\n".join(Resources(mode="inline", components=COMPONENTS).js_raw).replace("</script", "<\\/script"),
@@ -104,8 +112,10 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
     """All that the page shows, as plain values."""
     tables = [side.results.by_job() for side in sides]
     quantities = quantities_of([point for table in tables for point in table])
-    axis = axis_of(tables)
+    along = axes_of(tables)
+    axis = along[0] if along else None
     maps, note = maps_of([side.results for side in sides])
+    series, series_note = series_of([side.results for side in sides])
     axes = list(dict.fromkeys(axis for table in tables for axis in table.axes))
     pairs = list(combinations(range(len(sides)), 2))
     return {
@@ -116,11 +126,19 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "quantities": [[name, QUANTITIES[name]] for name in quantities],
         "axes": axes,
         "axis": {"label": axis.label, "names": bool(axis.names)} if axis else {"label": "", "names": True},
-        "lines": [line for number, table in enumerate(tables) for line in lines_of(number, table, axis, quantities)],
+        "lines": [
+            line
+            for number, (table, own) in enumerate(zip_longest(tables, along))
+            for line in lines_of(number, table, own, quantities)
+        ],
         "rows": [rows_of(table, quantities) for table in tables],
         "places": [settings_of(side.results) for side in sides],
         "maps": maps,
         "mapsNote": note,
+        "palette": palette(COLOURS),
+        "messages": messages_of([side.results for side in sides]),
+        "series": series,
+        "seriesNote": series_note,
         "comparisons": [
             {"pair": [a, b], **_compared(compare(tables[a], tables[b], (sides[a].name, sides[b].name)))}
             for a, b in pairs
@@ -205,7 +223,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
         for match, one in found
     ]
     lonely = [
-        [_in_words([f"{key} {label_of(value)}" for key, value in own.items()]) for own in side]
+        [_in_words([f"{key} {label_of(value)}" for key, value in own.items() if value is not None]) for own in side]
         for side in found.unmatched
     ]
     return {

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib import style
 
+import cutthrough.keep.atomic as atomic
 from cutthrough.channels import Stored
-from cutthrough.plots import bars, curves, details, heat
+from cutthrough.plots import bars, curves, details, heat, surfaces
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from cutthrough.channels import ChannelLoads
     from cutthrough.points import PointTable
 
-__all__ = ["STYLE", "channels", "figure", "heat_maps", "save", "write"]
+__all__ = ["STYLE", "channels", "faceted", "figure", "heat_maps", "save", "surface", "write"]
 
+#: The figures that can have a panel for each value of a key.
+CURVES: dict[str, Callable[[PointTable, str], Figure]] = {
+    "latency": curves.latency,
+    "throughput": curves.throughput,
+    "slowdown": curves.slowdown,
+}
 FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "latency": curves.latency,
     "throughput": curves.throughput,
@@ -52,11 +59,45 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
     if quantity not in FIGURES:
         message = f"no figure of {quantity!r}; there are {', '.join(FIGURES)} and channels"
         raise ValueError(message)
+    _check_points(results)
+    with style.context(STYLE):
+        return FIGURES[quantity](results)
+
+
+def faceted(results: PointTable, quantity: str, facets: str) -> Figure:
+    """Draws curves with a panel for each value of a key.
+
+    Args:
+        results: The points.
+        quantity: `latency`, `throughput` or `slowdown`.
+        facets: The key; `job` for those of several jobs.
+
+    Raises:
+        ValueError: There is no such figure or key, no point to draw, or the key has too many values.
+    """
+    if quantity not in CURVES:
+        message = f"facets are of {', '.join(CURVES)}, and of heat maps; {quantity!r} has none"
+        raise ValueError(message)
+    _check_points(results)
+    with style.context(STYLE):
+        return CURVES[quantity](results, facets)
+
+
+def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], facets: str | None = None) -> Figure:
+    """Draws heat maps of a quantity over two keys of the sweep; see `surfaces.surface`.
+
+    Raises:
+        ValueError: There is no such key or quantity, no point to draw, or more keys are swept than the figure has.
+    """
+    _check_points(results)
+    with style.context(STYLE):
+        return surfaces.surface(results, quantity, keys, facets)
+
+
+def _check_points(results: PointTable) -> None:
     if not results.points:
         message = "no points to plot"
         raise ValueError(message)
-    with style.context(STYLE):
-        return FIGURES[quantity](results)
 
 
 def channels(results: PointTable, place: int | None = None) -> Figure:
@@ -87,7 +128,7 @@ def save(
         formats: `png`, `svg`, `pdf`.
         places: The points whose channels are drawn; without it, the one with the hottest channel of all.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(directory)
     paths = [path for name in _names(results) for path in write(figure(results, name), directory / name, formats)]
     if places is None:
         hottest = results.hottest_place()
@@ -134,12 +175,19 @@ def _title(results: PointTable, place: int) -> str:
 
 
 def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes."""
+    """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes.
+
+    Each file is whole or as it was before, whatever ends the process.
+
+    Raises:
+        Unwritable: A file cannot be written.
+    """
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with style.context(STYLE):
         # Laid out once: a format's resolution would move things a little, and with them what is written next.
         drawn.draw_without_rendering()
         drawn.set_layout_engine("none")
         for path in paths:
-            drawn.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            with atomic.replacing(path) as aside:
+                drawn.savefig(aside, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths

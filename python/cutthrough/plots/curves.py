@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
-from cutthrough.series import pick_axis, split
+from cutthrough.series import facets_of, pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,40 +32,51 @@ MOST_PANELS = 9
 PANELS_A_ROW = 3
 #: Where the smallest value is above this part of the largest, an axis does not start at 0.
 FAR_FROM_0 = 0.6
+#: How far points of neighbouring lines stand apart along an axis of names, at most, and those of all lines together.
+MOST_APART, BESIDE = 0.12, 0.7
 #: The part of their range by which an axis is wider than its values.
 MARGIN = 0.08
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes and the lines that they show: all of them, or those of one job, whose name is the panel's."""
+    """Axes and the lines that they show: all of them, or those of one job, whose name is the panel's.
+
+    Nothing is between two names of an axis: points stand alone there, those of several lines beside one another.
+    """
 
     axes: Axes
     lines: list[Series]
+    axis: Axis
     name: str = ""
 
+    def places(self, number: int) -> list[float]:
+        """Where the points of a line stand, by its number."""
+        apart = min(MOST_APART, BESIDE / len(self.lines)) if self.axis.names else 0.0
+        shift = apart * (number - (len(self.lines) - 1) / 2)
+        return [self.axis.place(point) + shift for point in self.lines[number].points]
 
-def latency(results: PointTable) -> Figure:
+
+def latency(results: PointTable, facets: str | None = None) -> Figure:
     """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only.
 
     Several jobs have a line each, or a panel each where that would be too many lines.
     """
     results = results.by_job()
-    figure, panels, axis = _canvas(results)
+    figure, panels, axis = _canvas(results, facets=facets)
     series = [line for panel in panels for line in panel.lines]
     unit, scale = _time_unit(results)
     for panel, number, line in _lines(panels):
         mean = [value * scale for value in line.column("latency_mean_ns")]
-        x = [axis.place(point) for point in line.points]
-        colour = _draw(panel.axes, line, (x, mean), number)
-        _draw_band(panel.axes, (x, mean), [half * scale for half in line.half_widths("latency_mean_ns")], colour)
+        x = panel.places(number)
+        colour = _draw(panel, line, (x, mean), number)
+        _draw_band(panel, (x, mean), [half * scale for half in line.half_widths("latency_mean_ns")], colour)
         if len(series) == 1:
             p99 = [value * scale for value in line.column("latency_p99_ns")]
-            marker = "_" if len(x) == 1 else ""
-            dashes = (0, (4, 2))
-            panel.axes.plot(
-                x, p99, color=colour, marker=marker, linestyle=dashes, linewidth=1.1, label="99th percentile"
-            )
+            marker = "_" if len(x) == 1 or axis.names else ""
+            dashes: Any = "none" if axis.names else (0, (4, 2))
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 12, "linestyle": dashes}
+            panel.axes.plot(x, p99, **look, linewidth=1.1, label="99th percentile")
             _write_value(panel.axes, x, p99, colour)
     values = [v * scale for line in series for v in line.column("latency_mean_ns") if v > 0]
     for panel in panels:
@@ -78,39 +89,39 @@ def latency(results: PointTable) -> Figure:
     return figure
 
 
-def throughput(results: PointTable) -> Figure:
+def throughput(results: PointTable, facets: str | None = None) -> Figure:
     """Accepted load over the axis; the grey diagonal is all that is offered. Several jobs are apart."""
     results = results.by_job()
-    figure, panels, axis = _canvas(results)
+    figure, panels, axis = _canvas(results, facets=facets)
     low, high = _limits(results, "accepted_load")
     for panel in panels:
         if axis.key == "offered_load":
             panel.axes.axline((0, 0), slope=1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
         panel.axes.set_ylim(low, high)
     for panel, number, line in _lines(panels):
-        data = ([axis.place(point) for point in line.points], line.column("accepted_load"))
-        _draw_band(panel.axes, data, line.half_widths("accepted_load"), _draw(panel.axes, line, data, number))
+        data = (panel.places(number), line.column("accepted_load"))
+        _draw_band(panel, data, line.half_widths("accepted_load"), _draw(panel, line, data, number))
     panels[0].axes.set_ylabel("Accepted load, mean over nodes")
     _finish(figure, panels, results, "throughput")
     return figure
 
 
-def slowdown(results: PointTable) -> Figure:
+def slowdown(results: PointTable, facets: str | None = None) -> Figure:
     """How many times longer each job took than alone, over the axis; at the grey line others do not touch it.
 
     Raises:
         ValueError: No job was compared with itself alone.
     """
     results = results.by_job()
-    figure, panels, axis = _canvas(results, "slowdown")
+    figure, panels, _ = _canvas(results, "slowdown", facets)
     if not any(panel.lines for panel in panels):
         message = "no job was compared with itself alone (`measure.compare_alone`)"
         raise ValueError(message)
     for panel in panels:
         panel.axes.axhline(1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
     for panel, number, line in _lines(panels):
-        data = ([axis.place(point) for point in line.points], line.column("slowdown"))
-        _draw_band(panel.axes, data, line.half_widths("slowdown"), _draw(panel.axes, line, data, number))
+        data = (panel.places(number), line.column("slowdown"))
+        _draw_band(panel, data, line.half_widths("slowdown"), _draw(panel, line, data, number))
     for panel in panels:
         panel.axes.set_ylim(bottom=0)
     panels[0].axes.set_ylabel("Slowdown against running alone")
@@ -118,10 +129,10 @@ def slowdown(results: PointTable) -> Figure:
     return figure
 
 
-def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel], Axis]:
-    """Empty axes for the lines that have a quantity at some point: one pair, or one for each job."""
-    axis = pick_axis(results.points, results.axes)
-    parts = _parts(results, axis, needed)
+def _canvas(results: PointTable, needed: str = "", facets: str | None = None) -> tuple[Figure, list[Panel], Axis]:
+    """Empty axes for the lines that have a quantity at some point: one pair, or one for each job or value of a key."""
+    axis = pick_axis(results.points, [key for key in results.axes if key != facets])
+    parts = _parts(results, axis, needed, facets)
     figure = Figure()
     width, height = figure.get_size_inches()
     columns = min(len(parts), PANELS_A_ROW)
@@ -130,17 +141,22 @@ def _canvas(results: PointTable, needed: str = "") -> tuple[Figure, list[Panel],
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(parts) :]:
         axes.set_visible(False)
-    panels = [Panel(axes, lines, name) for axes, (name, lines) in zip(grid.flat, parts.items(), strict=False)]
+    for axes in grid.flat[max(len(parts) - columns, 0) : len(parts)]:
+        # Also where the panel below is left out.
+        axes.tick_params(labelbottom=True)
+    panels = [Panel(axes, lines, axis, name) for axes, (name, lines) in zip(grid.flat, parts.items(), strict=False)]
     for panel in panels:
         panel.axes.set_xlabel(axis.label)
         if axis.names:
             name_places(figure, panel.axes, axis.names)
+            panel.axes.set_xlim(-0.5, len(axis.names) - 0.5)
+            panel.axes.grid(visible=False, axis="x")
         elif axis.key == "offered_load":
             panel.axes.set_xlim(*_limits(results, "offered_load"))
     return figure, panels, axis
 
 
-def _parts(results: PointTable, axis: Axis, needed: str) -> dict[str, list[Series]]:
+def _parts(results: PointTable, axis: Axis, needed: str, facets: str | None) -> dict[str, list[Series]]:
     """The lines of each panel, by its name."""
 
     def lines(points: Sequence[Point], keys: Sequence[str]) -> list[Series]:
@@ -150,6 +166,9 @@ def _parts(results: PointTable, axis: Axis, needed: str) -> dict[str, list[Serie
             if not needed or any(point.get(needed) is not None for point in line.points)
         ]
 
+    if facets is not None:
+        rest = [key for key in results.axes if key != facets]
+        return {name: lines(points, rest) for name, points in facets_of(results.points, facets).items()}
     together = lines(results.points, results.axes)
     if "job" not in results.axes or len(together) <= MOST_LINES:
         return {"": together}
@@ -180,22 +199,28 @@ def _limits(results: PointTable, key: str) -> tuple[float, float]:
     return start, high + MARGIN * (high - start)
 
 
-def _draw(axes: Axes, line: Series, data: tuple[list[float], list[float]], number: int) -> str:
+def _draw(panel: Panel, line: Series, data: tuple[list[float], list[float]], number: int) -> str:
     """Draws a line with the marks of its points; returns its colour."""
     x, y = data
     stroke = Stroke.of(number)
-    style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes}
-    axes.plot(x, y, **style, markevery=_every(len(x)), label=line.label or "mean")
-    mark_points(axes, line.points, data, stroke)
-    _write_value(axes, x, y, stroke.colour)
+    dashes = "none" if panel.axis.names else stroke.dashes
+    # A marker on the edge of the axes is drawn whole.
+    style: dict[str, Any] = {"color": stroke.colour, "marker": stroke.marker, "linestyle": dashes, "clip_on": False}
+    every = 1 if panel.axis.names else _every(len(x))
+    panel.axes.plot(x, y, **style, markevery=every, label=line.label or "mean")
+    mark_points(panel.axes, line.points, data, stroke)
+    _write_value(panel.axes, x, y, stroke.colour)
     return stroke.colour
 
 
-def _draw_band(axes: Axes, data: tuple[list[float], list[float]], half: Sequence[float], colour: str) -> None:
+def _draw_band(panel: Panel, data: tuple[list[float], list[float]], half: Sequence[float], colour: str) -> None:
     """Draws the confidence band of a line: over the seeds if there are several, else within the runs."""
     x, y = data
+    if panel.axis.names:
+        panel.axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=3, linewidth=1.2)
+        return
     low, high = ([value + sign * h for value, h in zip(y, half, strict=True)] for sign in (-1, 1))
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    panel.axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _write_value(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cutthrough.plots.curves import log_scale
-from cutthrough.plots.legends import below, title_of
+from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
-from cutthrough.plots.strokes import Stroke
+from cutthrough.plots.strokes import GREY, Stroke
+from cutthrough.points import has_series
 from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -29,6 +32,8 @@ MOST_LINES = 12
 PARTS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 #: A part of 1 stands this much beyond the last mark.
 LAST = 5.0
+#: The look of 99th percentiles: open markers tell them from medians where there is one size only.
+TAIL: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "markerfacecolor": "white"}
 #: Classes of channels at the ends of the network.
 ENDS = frozenset({"injection", "ejection"})
 
@@ -51,14 +56,14 @@ def message_sizes(results: PointTable) -> Figure:
         stroke = Stroke.of(number)
         look: dict[str, Any] = {"color": stroke.colour, "marker": stroke.marker, "markersize": 4}
         axes.plot(x, _numbers(own, "slowdown_p50", "slowdown_mean"), **look, label=label or "median")
-        axes.plot(x, _numbers(own, "slowdown_p99"), **look, linestyle=(0, (4, 2)), linewidth=1.1)
+        axes.plot(x, _numbers(own, "slowdown_p99"), **look, **TAIL)
     size_axis(axes, sorted(sizes))
     if len(sizes) > 1:
         axes.tick_params(axis="x", labelsize="small", rotation=60 if len(sizes) > 8 else 0)
     axes.set_xlabel("Message (largest of its class)")
     _slowdown_axis(axes)
     handles, labels = axes.get_legend_handles_labels()
-    tail = Line2D([], [], color="#555555", linestyle=(0, (4, 2)), linewidth=1.1)
+    tail = Line2D([], [], color="#555555", marker="o", markersize=4, **TAIL)
     below(figure, [*handles, tail], [*labels, "99th percentile"])
     axes.set_title(title_of(figure, results.title, "slowdown of messages"))
     return figure
@@ -77,7 +82,7 @@ def distribution(results: PointTable) -> Figure:
     for number, (label, point) in enumerate(lines):
         spread, stroke = _spread(point), Stroke.of(number)
         x = [_nines(part) for part in spread["part"]]
-        axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label)
+        axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label or "all messages")
     axes.xaxis.set_major_locator(FixedLocator([*map(_nines, PARTS), LAST]))
     names = {round(_nines(part), 6): f"{100 * part:g} %" for part in PARTS} | {LAST: "all"}
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value, 6), "")))
@@ -91,72 +96,130 @@ def distribution(results: PointTable) -> Figure:
     return figure
 
 
+@dataclass(frozen=True)
+class Line:
+    """A point, or a job of one, with its name and its look."""
+
+    label: str
+    point: Point
+    stroke: Stroke
+
+    def look(self) -> dict[str, Any]:
+        """The colour and the dashes, as matplotlib takes them."""
+        return {"color": self.stroke.colour, "linestyle": self.stroke.dashes, "linewidth": 1.4}
+
+
 def time_series(results: PointTable) -> Figure:
     """Accepted load, what waits in routers and how long sources wait, over simulated time.
 
-    Several jobs have a line each; of one point, so have the classes of channels.
+    Several jobs have a line each, of several points in the colour of the point; of one point, so have the classes of
+    channels.
 
     Raises:
         ValueError: No time series was measured.
     """
-    jobs = results.by_job()
-    lines = _lines(jobs, _has_series, "no time series was measured (`measure.series`)")
-    whole = _lines(results, _has_series, "")
+    whole, lines = _over_time(results)
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, 1.75 * height)
     load, queue, wait = figure.subplots(3, 1, sharex=True)
-    unit, scale = _time_unit(point["series"]["time_ns"][-1] for _, point in lines)
-    for number, (label, point) in enumerate(lines):
-        series, colour = point["series"], Stroke.of(number).colour
+    unit, scale = _time_unit(line.point["series"]["time_ns"][-1] for line in lines)
+    for line in lines:
+        series = line.point["series"]
         x = [scale * time for time in series["time_ns"]]
-        load.step(_edges(x), _led(series["accepted_load"]), where="pre", color=colour, label=label)
-        wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], color=colour)
+        load.step(_edges(x), _led(series["accepted_load"]), where="pre", label=line.label or "all nodes", **line.look())
+        wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], **line.look())
     _draw_queues(queue, whole, scale)
     load.set_ylabel("Accepted load")
-    load.set_ylim(bottom=0)
     wait.set_ylabel(f"Longest wait\nat a source ({unit})")
-    wait.set_ylim(bottom=0)
+    for axes in (load, queue, wait):
+        _from_0(axes)
     wait.set_xlabel(f"Simulated time ({unit})")
-    handles, labels = load.get_legend_handles_labels()
+    legend_beside(queue)
+    handles, labels = _legend(load, whole, lines)
     if len(labels) > 1:
         below(figure, handles, labels)
     load.set_title(title_of(figure, results.title, "time series"))
     return figure
 
 
-def _has_series(point: Point) -> bool:
-    """Whether a point has a time series, of which seeds have some time in common."""
-    return bool((point.get("series") or {}).get("time_ns"))
+def _over_time(results: PointTable) -> tuple[list[Line], list[Line]]:
+    """The points that are shown, and the lines of their jobs: the same again where there are none.
+
+    Of several points with several jobs, a line has the colour of its point and the dashes of its job.
+    """
+    error = "no time series was measured (`measure.series`)"
+    several = max((len(point.get("jobs", ())) for point in results), default=0)
+    held = _lines(results, has_series, error, MOST_LINES // max(several, 1))
+    whole = [Line(label, point, Stroke.of(number)) for number, (label, point) in enumerate(held)]
+    if not several:
+        return whole, whole
+    strokes = {place: line.stroke for place, point in enumerate(results) for line in whole if line.point is point}
+    parts = _lines(results.by_job(), lambda point: has_series(point) and point["point"] in strokes, error)
+    if len(whole) == 1:
+        return whole, [Line(label, point, Stroke.of(number)) for number, (label, point) in enumerate(parts)]
+    names = _job_names(point for _, point in parts)
+
+    def stroke(point: Point) -> Stroke:
+        own = strokes[point["point"]]
+        return own.part(names.index(point["job"])) if len(names) > 1 else own
+
+    return whole, [Line(label, point, stroke(point)) for label, point in parts]
 
 
-def _draw_queues(axes: Axes, lines: Sequence[tuple[str, Point]], scale: float) -> None:
-    """The longest queue of routers: by class of channels of the only line, else between routers of each."""
-    for number, (_, point) in enumerate(lines):
-        series = point["series"]
+def _legend(load: Axes, whole: Sequence[Line], lines: Sequence[Line]) -> tuple[list[Any], list[str]]:
+    """What colours and dashes mean: of several points with several jobs, points and jobs apart; else every line."""
+    names = _job_names(line.point for line in lines)
+    if len(whole) == 1 or len(names) < 2:
+        return load.get_legend_handles_labels()
+    handles = [Line2D([], [], **line.look()) for line in whole]
+    grey = Stroke(GREY, "", "solid")
+    jobs = [Line(name, whole[0].point, grey.part(number)) for number, name in enumerate(names)]
+    apart = [Line("all jobs", whole[0].point, grey), *jobs]
+    return [*handles, *(Line2D([], [], **line.look()) for line in apart)], [line.label for line in (*whole, *apart)]
+
+
+def _job_names(points: Iterable[Point]) -> list[str]:
+    return list(dict.fromkeys(point["job"] for point in points if "job" in point))
+
+
+def _draw_queues(axes: Axes, lines: Sequence[Line], scale: float) -> None:
+    """The longest queue of routers: by class of channels of the only point, else between routers of each."""
+    for line in lines:
+        series = line.point["series"]
         x = [scale * time for time in series["time_ns"]]
         if len(lines) == 1:
             for place, own in enumerate(series["queues"]):
                 look = Stroke.of(place)
                 y = [value / 1024 for value in own["max_B"]]
                 axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=own["class"])
-            axes.legend(fontsize=8, loc="upper left", ncols=3)
             continue
         inner = [own["max_B"] for own in series["queues"] if own["class"] not in ENDS]
         most = [
             max(values) / 1024 for values in zip(*(inner or [own["max_B"] for own in series["queues"]]), strict=True)
         ]
-        axes.plot(x, most, color=Stroke.of(number).colour)
+        axes.plot(x, most, **line.look())
     axes.set_ylabel("Longest queue\nfor a channel (KiB)")
-    axes.set_ylim(bottom=0)
 
 
-def _lines(results: PointTable, has: Callable[[Point], bool], error: str) -> list[tuple[str, Point]]:
+def _from_0(axes: Axes) -> None:
+    """An axis from 0; where all lines are 0 throughout, it has that mark only, and says so."""
+    if any(np.nanmax(np.asarray(line.get_ydata(), np.float64), initial=0.0) > 0 for line in axes.lines):
+        axes.set_ylim(bottom=0)
+        return
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0])
+    axes.text(0.5, 0.5, "0 throughout", transform=axes.transAxes, ha="center", va="center", color=GREY)
+
+
+def _lines(
+    results: PointTable, has: Callable[[Point], bool], error: str, most: int = MOST_LINES
+) -> list[tuple[str, Point]]:
     """The points that have something, and their labels; of many points some at equal distances."""
     held = [point for point in results if has(point)]
     if not held:
         raise ValueError(error)
-    step = -(-len(held) // MOST_LINES)
+    step = -(-len(held) // max(most, 1))
     held = held[::step]
     brief = [brief_labels([point.get(axis) for point in held]) for axis in results.axes]
     names = (

@@ -1,45 +1,41 @@
 """Heat maps of channels: where the load of a network is, measured beside exact.
 
-What is drawn depends on the shape. A machine of groups: groups by groups, and the inside of the hottest group. A grid:
-each direction of each dimension, in the coordinates of the routers. Others: routers by ports, for each class of
-channels (and each level). Where several channels fall on one cell, it has the colour of the hottest.
+What is drawn depends on the shape of the machine (`panels`). A machine without a shape of its own has, besides its
+routers by routers, the loads of each class from the hottest channel to the coldest, and the hottest channels by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from textwrap import fill
-from typing import TYPE_CHECKING
+import math
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import Normalize
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator
 
-from cutthrough.channels import ENDS
+from cutthrough.plots.panels import panels
+from cutthrough.plots.scales import HEAT, NOTHING, ink_on, scale_of
+from cutthrough.plots.strokes import Stroke
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.ticker import Locator
 
     from cutthrough.channels import ChannelLoads
+    from cutthrough.plots.panels import Panel
 
-    Integers = npt.NDArray[np.integer]
     Doubles = npt.NDArray[np.float64]
 
-__all__ = ["Panel", "compare", "heat_maps", "panels"]
+__all__ = ["HEADINGS", "compare", "heat_maps"]
 
-#: Cells of a heat map along one axis; of more, several share one.
-MOST_CELLS = 512
-#: Dimensions of a grid up to which each is drawn.
-MOST_DIMENSIONS = 4
 #: Characters of a title by inch of the figure's width.
 TITLE = 8.5
-#: Where there is no channel.
-NOTHING = "#eeeeee"
 #: What the columns of a figure are called.
 HEADINGS = {
     "utilization": "measured",
@@ -47,51 +43,30 @@ HEADINGS = {
     "exact": "exact",
     "even_spread": "even spread",
 }
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Which channel falls on which cell.
-
-    Attributes:
-        title: What is shown.
-        axes: The labels under and beside it.
-        channels: The rows of the table that are shown.
-        x: Their columns of cells.
-        y: Their rows of cells.
-        size: Cells along x and y, if there are more than have channels.
-    """
-
-    title: str
-    axes: tuple[str, str]
-    channels: Integers
-    x: Integers
-    y: Integers
-    size: tuple[int, int] = (0, 0)
-
-    def cells(self, values: Doubles) -> Doubles:
-        """The hottest channel of each cell; not-a-number where there is none."""
-        (x, width), (y, height) = (
-            _shrink(places, size) for places, size in zip((self.x, self.y), self.size, strict=True)
-        )
-        cells = np.full((height, width), np.nan)
-        np.fmax.at(cells, (y, x), values[self.channels])
-        return cells
-
-    @property
-    def ratio(self) -> float:
-        """Height over width, within what can be read."""
-        return float(np.clip((self.y.max() + 1) / (self.x.max() + 1), 0.22, 1.0))
+#: Cells along an axis up to which each has its value written on it.
+WRITTEN = 12
+#: Inches of a figure's column, of the texts around a heat map, between two marks of an axis, and of a line of text.
+COLUMN, AROUND, MARKS, LINE = 4.1, 1.0, 0.24, 0.11
+#: The least height of all heat maps of a figure together, inches.
+LEAST = 2.2
+#: Channels that are named, and characters of a name.
+NAMED, NAME = 8, 64
+#: The heights of the figures of classes and of names, and the least width of a figure with them, inches.
+CLASSES, NAMES, WIDTH = 2.4, 2.6, 7.6
+#: The colour of the line at 1 of a scale of shares that goes further.
+FULL = "#111111"
+#: The end of a scale above which values are written in thousands and millions.
+LARGE = 1000.0
 
 
 def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
     """Every panel, with what was measured and what is exact side by side in the same colours."""
     columns = {name: HEADINGS[name] for name in (loads.quantity, loads.reference) if name}
     what = "Share of the channel's bandwidth" + (" per unit of offered load" if loads.quantity == "load" else "")
-    return compare(loads, columns, title or "Channels", what)
+    return compare(loads, columns, title or "Channels", what, shares=True)
 
 
-def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str) -> Figure:
+def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str, *, shares: bool = False) -> Figure:
     """Every panel, with several columns of a table of channels side by side in the same colours.
 
     Args:
@@ -99,118 +74,133 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
         columns: What is shown, and what it is called.
         title: What stands above all.
         what: The quantity and its unit.
+        shares: Whether it is shares of bandwidth: a line marks 1 on the colour bar, if it reaches further.
     """
     shown = panels(loads, next(iter(columns)))
-    heights = [(2.2 if len(shown) > 2 else 3.2) * panel.ratio + 0.9 for panel in shown]
-    figure = Figure(figsize=(1.2 + 4.1 * len(columns), sum(heights) + 0.6))
-    grid = figure.subplots(len(shown), len(columns), squeeze=False, height_ratios=heights)
+    heights = [(2.2 if len(shown) > 2 else 3.2) * panel.ratio for panel in shown]
+    # The label of the colour bar has room beside a single flat map too.
+    heights = [height * max(1.0, LEAST / sum(heights)) for height in heights]
+    more = [CLASSES, NAMES] if any(panel.pairs for panel in shown) else []
+    width = max(1.2 + COLUMN * len(columns), WIDTH if more else 0.0)
+    figure = Figure(figsize=(width, sum(heights) + len(heights) * AROUND + sum(more) + 0.6))
+    ratios = [height + AROUND for height in heights]
+    # Rows of their own, so that the legends below take nothing from the heat maps.
+    above, *below = figure.subfigures(1 + len(more), 1, height_ratios=[sum(ratios), *more], squeeze=False)[:, 0]
+    grid = above.subplots(len(shown), len(columns), squeeze=False, height_ratios=ratios)
     inner = np.concatenate([panel.channels for panel in shown])
-    largest = max(float(loads.values(name)[inner].max()) for name in columns)
-    scale = Normalize(0.0, largest or 1.0)
-    colours = colormaps["magma_r"].with_extremes(bad=NOTHING)
-    for row, panel in zip(grid, shown, strict=True):
+    scale = scale_of(max(float(loads.values(name)[inner].max()) for name in columns))
+    colours = HEAT.with_extremes(bad=NOTHING)
+    for row, panel, height in zip(grid, shown, heights, strict=True):
         for axes, name in zip(row, columns, strict=True):
-            image = axes.imshow(
-                panel.cells(loads.values(name)), cmap=colours, norm=scale, aspect="auto", interpolation="nearest"
-            )
-            _label(axes, panel, columns[name])
-    figure.suptitle(fill(title, round(TITLE * figure.get_size_inches()[0])), x=0.01, ha="left", fontweight="bold")
-    figure.colorbar(image, ax=list(grid.flat), label=what, fraction=0.04, aspect=36)
+            cells = panel.cells(loads.values(name))
+            _label(axes, panel, f"{columns[name]}\n{_range(cells, scale)}", cells, height)
+            if _is_one_router(cells):
+                _draw_ports(axes, panel, cells[:, 0], scale)
+                continue
+            axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest")
+            _write(axes, cells, scale, height)
+    figure.suptitle(fill(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
+    image = ScalarMappable(scale, colours)
+    bar = above.colorbar(image, ax=list(grid.flat), label=fill(what, 34), fraction=0.04, aspect=36)
+    if shares and (scale.vmax or 0.0) > 1.0:
+        bar.ax.axhline(1.0, color=FULL, linewidth=2.0)
+        bar.ax.annotate("full", (0.0, 1.0), (-3, 0), "data", "offset points", ha="right", va="center", fontsize=8)
+    if (scale.vmax or 0.0) > LARGE:
+        bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    if more:
+        _classes(below[0].subplots(), loads, columns, what)
+        _hottest(below[1].subplots(), loads, columns, what)
     return figure
 
 
-def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
-    """What is drawn of a machine of this shape; the group that is shown is the hottest by a column."""
-    if loads.about["groups"]:
-        return _of_groups(loads, column or loads.quantity)
-    if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
-        return list(_of_grid(loads))
-    return list(_of_routers(loads))
-
-
-def hottest_group(loads: ChannelLoads, column: str | None = None) -> int:
-    """The group with the hottest channel inside it; the first of several."""
-    source, target = loads.values("source_group"), loads.values("target_group")
-    inside = np.flatnonzero((source >= 0) & (source == target))
-    values = loads.values(column or loads.quantity)[inside]
-    return int(source[inside[np.argmax(values)]]) if len(inside) else 0
-
-
-def _of_groups(loads: ChannelLoads, column: str) -> list[Panel]:
-    source, target = loads.values("source_group"), loads.values("target_group")
-    between = np.flatnonzero((source >= 0) & (target >= 0))
-    axes = ("to group", "from group")
-    all_groups = Panel("Groups (diagonal: within)", axes, between, target[between], source[between])
-    group = hottest_group(loads, column)
-    inside = np.flatnonzero((source == group) & (target == group))
-    if not len(inside):
-        return [all_groups]
-    name = next(name for name in loads.about["coordinates"] if name != "group")
-    x, y = (loads.values(f"{end}_{name}")[inside] for end in ("target", "source"))
-    return [all_groups, Panel(f"Inside group {group}", ("to router", "from router"), inside, x, y)]
-
-
-def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
-    """Each dimension's channels by their direction, where they start."""
-    names, sizes = loads.about["coordinates"], loads.about["grid"]
-    source = np.array([loads.values(f"source_{name}") for name in names])
-    target = np.array([loads.values(f"target_{name}") for name in names])
-    between = (source[0] >= 0) & (target[0] >= 0)
-    for dimension, name in enumerate(names):
-        step = (target[dimension] - source[dimension]) % sizes[dimension]
-        for sign, wanted in (("+", 1), ("-", sizes[dimension] - 1)):
-            chosen = np.flatnonzero(between & (step == wanted))
-            if not len(chosen) or (sign == "-" and sizes[dimension] == 2 and loads.about["kind"] == "torus"):
-                continue
-            across = 0 if len(names) == 2 else dimension
-            rest = [place for place in range(len(names)) if place != across]
-            y = np.zeros(len(chosen), np.int64)
-            for place in reversed(rest):
-                y = y * sizes[place] + source[place][chosen]
-            axes = (names[across], ", ".join(names[place] for place in rest))
-            size = (sizes[across], int(np.prod([sizes[place] for place in rest], dtype=np.int64)))
-            yield Panel(f"Channels {sign}{name}", axes, chosen, source[across][chosen], y, size)
-
-
-def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
-    """Routers by the ports of each class; levels apart, if there are levels."""
-    classes = loads.about["classes"]
-    inner = [place for place, name in enumerate(classes) if name not in ENDS]
-    has_inner = any((loads.classes == place).any() for place in inner)
-    levels = loads.values("source_level") if "level" in loads.about["coordinates"] else np.zeros(len(loads.classes))
-    for place in inner if has_inner else range(len(classes)):
-        if classes[place] == "injection":
-            continue
-        for level in np.unique(levels[loads.classes == place]):
-            chosen = np.flatnonzero((loads.classes == place) & (levels == level))
-            router, port = (loads.values(f"source_{end}")[chosen] for end in ("router", "port"))
-            title = f"Class {classes[place]}" + (f", from level {level:.0f}" if levels.any() else "")
-            yield Panel(title, ("router", "port"), chosen, _rank(router), _rank(port))
-
-
-def _rank(values: Integers) -> Integers:
-    """Each value's place among the different ones."""
-    rank: Integers = np.unique(values, return_inverse=True)[1].reshape(-1)
-    return rank
-
-
-def _factor(places: Integers, size: int) -> int:
-    """How many places share a cell."""
-    return max(int(places.max()), size - 1) // MOST_CELLS + 1
-
-
-def _shrink(places: Integers, size: int) -> tuple[Integers, int]:
-    """Places that fit into a heat map, and how many there are."""
-    factor = _factor(places, size)
-    return places // factor, max(int(places.max()), size - 1) // factor + 1
-
-
-def _label(axes: Axes, panel: Panel, heading: str) -> None:
-    axes.set_title(f"{panel.title}: {heading}", fontsize="medium")
-    axes.set_xlabel(panel.axes[0])
-    axes.set_ylabel(panel.axes[1])
+def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float) -> None:
+    """The title and the labels of a heat map of a height in inches, with as many marks as there is room for."""
+    axes.set_title(f"{panel.title}: {heading}", fontsize="small")
+    across, up = panel.labelled(panel.shared)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
     axes.grid(visible=False)
-    for axis, places, size in zip((axes.xaxis, axes.yaxis), (panel.x, panel.y), panel.size, strict=True):
-        axis.set_major_locator(MaxNLocator(8, integer=True))
-        if (factor := _factor(places, size)) > 1:
-            axis.set_label_text(f"{axis.get_label_text()} ({factor} a cell)")
+    rows, width = cells.shape
+    axes.xaxis.set_major_locator(_marks(width, 8))
+    axes.yaxis.set_major_locator(_marks(rows, max(1, min(8, round(height / MARKS)))))
+
+
+def _marks(count: int, most: int) -> Locator:
+    """The marks of an axis of so many places, at whole numbers."""
+    return MaxNLocator(most, integer=True) if count > 1 else FixedLocator([0])
+
+
+def _is_one_router(cells: Doubles) -> bool:
+    """Whether a heat map would be one column: bars, whose lengths are easier to compare, take its place."""
+    return bool(cells.shape[1] == 1 < cells.shape[0])
+
+
+def _draw_ports(axes: Axes, panel: Panel, values: Doubles, scale: Normalize) -> None:
+    """A bar for each port of the only router, in the colours of the heat maps."""
+    axes.bar(range(len(values)), np.nan_to_num(values), 0.9, color=HEAT(scale(values)))
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_ylim(0.0, scale.vmax)
+    axes.set_xlabel(panel.labelled(panel.shared)[1])
+    axes.set_ylabel("")
+    axes.grid(visible=True, axis="y")
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+
+
+def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:
+    """Writes the value on each cell, if they are few and have room."""
+    rows, columns = cells.shape
+    if max(rows, columns) > WRITTEN or height / rows < LINE:
+        return
+    places = np.argwhere(np.isfinite(cells))
+    values = cells[tuple(places.T)]
+    inks = ink_on(HEAT(scale(values))[:, :3])
+    for (row, column), value, ink in zip(places.tolist(), values.tolist(), inks, strict=True):
+        axes.text(column, row, _brief(value, scale), ha="center", va="center", fontsize=7, color=ink)
+
+
+def _range(cells: Doubles, scale: Normalize) -> str:
+    """The least and the largest value, which tell near colours apart."""
+    low, high = (_brief(float(value), scale) for value in (np.nanmin(cells), np.nanmax(cells)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _brief(value: float, scale: Normalize) -> str:
+    """A value in few characters: shares by their hundredths, bytes in thousands."""
+    top = scale.vmax or 1.0
+    if top > LARGE:
+        return EngFormatter(places=1, sep="")(value) if value else "0"
+    return f"{value:.{max(2, 2 - math.floor(math.log10(top)))}f}"
+
+
+def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
+    """The loads of each class from the hottest channel to the coldest; the second column is dashed."""
+    for number, (label, chosen) in enumerate(loads.parts(inner=True)):
+        for name, dashes in zip(columns, ("solid", (0, (4, 2))), strict=False):
+            values = np.sort(loads.values(name)[chosen])[::-1]
+            edges = np.linspace(0.0, 100.0, len(values) + 1)
+            look: dict[str, Any] = {"color": Stroke.of(number).colour, "linestyle": dashes, "linewidth": 1.6}
+            label_ = f"{label}, {len(values):,}: {columns[name]}"
+            axes.stairs(values, edges, baseline=None, label=label_, **look)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("Channels of the class, from the hottest to the coldest (%)")
+    axes.set_ylabel(fill(what, 26), fontsize="small")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _hottest(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
+    """The hottest channels between routers, by name: those of the table in the terminal, if it has the quantity."""
+    both = None if loads.quantity in columns else np.max([loads.values(name) for name in columns], axis=0)
+    rows = loads.hottest(NAMED, both)[::-1]
+    names = [f"{row['name']}, {row['part']}" for row in rows]
+    thick = 0.8 / len(columns)
+    for place, name in enumerate(columns):
+        at = np.arange(len(rows)) - (place - (len(columns) - 1) / 2) * thick
+        axes.barh(at, [row[name] for row in rows], thick, color=f"C{place}", label=columns[name])
+    axes.set_yticks(range(len(rows)), [shorten(name, NAME, placeholder="…") for name in names], fontsize=8)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(what)
+    axes.set_title("The hottest channels", fontsize="small")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

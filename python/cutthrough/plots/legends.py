@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["below", "name_places", "title_of"]
+__all__ = ["below", "legend_beside", "name_places", "title_of"]
 
 #: Characters of a legend's text, if they are narrow, and of a title by inch of the figure's width.
 LEGEND = 100 / 6.8
@@ -26,6 +26,8 @@ FONT, SMALL_FONT = 9.0, 7.8
 HANDLE = 6
 #: The part of the figure's width beyond which an entry is broken into lines.
 WRAPPED = 0.7
+#: Characters of a line of a legend beside axes.
+BESIDE = 28
 #: Inches between a legend and what is above it.
 GAP = 0.08
 #: Characters of the names along an axis that stand side by side, by inch.
@@ -54,6 +56,21 @@ def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> N
         columns -= 1
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + extent.height / figure.dpi + GAP)
+
+
+def legend_beside(axes: Axes) -> None:
+    """Puts the legend of one of several axes to its right, if it has named lines; the figure grows by its width."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return
+    texts = ["\n".join(wrap(label, BESIDE)) or label for label in labels]
+    legend = axes.legend(
+        handles, texts, fontsize=SMALL_FONT, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0
+    )
+    figure = axes.get_figure(root=True)
+    if figure is not None:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width + legend.get_window_extent().width / figure.dpi + GAP, height)
 
 
 def name_places(figure: Figure, axes: Axes, names: Sequence[str]) -> None:

@@ -12,19 +12,30 @@ from matplotlib.ticker import MaxNLocator
 
 from cutthrough.channels import Machine as Channels
 from cutthrough.plots import STYLE, colours, heat
+from cutthrough.plots.legends import title_of
+from cutthrough.plots.nodes import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from cutthrough.mapping.mapped import Mapped
+    from cutthrough.plots.nodes import Rows
 
 __all__ = ["figure"]
 
 #: Slices of a grid of three dimensions that are shown.
 MOST_SLICES = 8
+#: Columns over rows from which on cells are not square.
+FLAT = 4.0
+#: Columns over rows up to which the pictures of two mappings stand beside one another.
+BESIDE = 1.6
+#: The height of the cells of a picture, what is around them, and the least width of a figure, inches.
+CELLS, AROUND, NARROWEST = 2.3, 0.7, 4.4
+#: Routers in a row up to which their nodes are parted by lines.
+MOST_MARKED = 32
 
 
 def figure(mapping: Mapped, what: str, before: Mapped | None = None) -> Figure:
@@ -80,39 +91,61 @@ def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
     """Every node in the colour of its tasks: similar colours are tasks that are close in the application."""
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
-    most = max(len(row) for row in panels)
-    drawn = Figure(figsize=(max(1.6 + 2.3 * most, 4.6), 0.7 + 2.9 * len(shown)))
-    grid = drawn.subplots(len(shown), most, squeeze=False)
+    drawn, grid = _canvas(panels)
     for row, each, slices in zip(grid, shown, panels, strict=True):
         for axes in row[len(slices) :]:
             axes.set_visible(False)
         for place, (axes, panel) in enumerate(zip(row, slices, strict=False)):
             title = f"{each.strategy}: {each.measures['hops_per_byte']:.3f} hops a byte" if place == 0 else ""
             _show(axes, panel, title, first=place == 0)
-    drawn.suptitle(f"{mapping.graph.name} on {mapping.machine.name}: similar colours communicate", x=0.01, ha="left")
+    title = title_of(drawn, f"{mapping.graph.name} on {mapping.machine.name}", "similar colours communicate")
+    drawn.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return drawn
+
+
+def _canvas(panels: Sequence[Sequence[Panel]]) -> tuple[Figure, npt.NDArray[np.object_]]:
+    """A figure that its pictures fill, and its axes, a row for each mapping; those as wide as high share one."""
+    count, most = len(panels), max(map(len, panels))
+    rows, columns = panels[0][0].cells.shape[:2]
+    if most == 1 and columns > FLAT * rows:
+        # Long rows have a wide figure of low rows.
+        drawn = Figure(figsize=(10.6, 0.7 + 2.0 * count))
+        return drawn, drawn.subplots(count, 1, squeeze=False)
+    # Slices, of which there are many, share the width whatever their shape.
+    width = CELLS * (max(1.0, columns / rows) if most == 1 else 1.0)
+    if most == 1 and columns <= BESIDE * rows:
+        drawn = Figure(figsize=(max(AROUND + (width + AROUND) * count, NARROWEST), 0.7 + CELLS + AROUND))
+        return drawn, drawn.subplots(1, count, squeeze=False).reshape(count, 1)
+    drawn = Figure(figsize=(max(1.0 + width * most, NARROWEST), 0.7 + (CELLS + 0.6) * count))
+    return drawn, drawn.subplots(count, most, squeeze=False)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of the machine: rows of columns of colours, and what they are."""
+    """A part of the machine: rows of columns of colours, what they are, and how many columns are a router's nodes."""
 
     cells: npt.NDArray[np.float64]
     across: str
     up: str
     name: str = ""
+    switch: int = 1
 
 
 def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
-    long = panel.cells.shape[0] == 1
-    axes.imshow(panel.cells, interpolation="nearest", origin="lower", aspect="auto" if long else "equal")
-    axes.set_title(title, fontsize="small")
+    rows, columns = panel.cells.shape[:2]
+    long = columns > FLAT * rows
+    axes.imshow(panel.cells, interpolation="nearest", aspect="auto" if long else "equal")
+    # What is left of the width is on the right.
+    axes.set_anchor("NW")
+    axes.set_title(title, fontsize="small", fontweight="normal")
     axes.grid(visible=False)
     axes.set_xlabel(f"{panel.across}{panel.name and f' ({panel.name})'}", fontsize="small")
     if first:
         axes.set_ylabel(panel.up, fontsize="small")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(8 if long else 4, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    if 1 < panel.switch < columns <= MOST_MARKED * panel.switch:
+        axes.vlines(np.arange(panel.switch, columns, panel.switch) - 0.5, -0.5, rows - 0.5, color="white", linewidth=1)
 
 
 def _panels(mapping: Mapped) -> list[Panel]:
@@ -124,10 +157,7 @@ def _panels(mapping: Mapped) -> list[Panel]:
     dims = mapping.machine.dims
     if len(dims) > 1 and int(np.prod(dims)) == mapping.machine.nodes:
         return _slices(colour.reshape((*dims[::-1], 3)), dims)
-    topology = mapping.machine._core.topology()
-    if topology.groups and mapping.machine.nodes > topology.nodes // topology.groups:
-        return [_groups(colour, mapping.machine.node_numbers(), topology.nodes // topology.groups)]
-    return [_rows(colour, [topology.router_of(node) for node in mapping.machine.node_numbers()])]
+    return [_in_rows(colour, np.asarray(mapping.machine.node_numbers()), rows_of(mapping.machine._core.topology()))]
 
 
 def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[Panel]:
@@ -138,23 +168,12 @@ def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[Panel
     return [Panel(planes[place], "x", "y", f"{word} {place}" if len(planes) > 1 else "") for place in chosen]
 
 
-def _groups(colour: npt.NDArray[np.float64], numbers: list[int], size: int) -> Panel:
-    """A row for each group, a column for each of its nodes; white where no node is allocated."""
-    node = np.asarray(numbers)
-    cells = np.ones((int(node.max()) // size + 1, size, 3))
-    cells[node // size, node % size] = colour
-    return Panel(cells, "node of the group", "group")
-
-
-def _rows(colour: npt.NDArray[np.float64], routers: list[int]) -> Panel:
-    """The nodes in order, row by row, with all nodes of a switch in the same row where switches have as many each."""
-    sizes = np.unique(np.unique(routers, return_counts=True)[1])
-    leaf = int(sizes[0]) if len(sizes) == 1 else 1
-    width = min(leaf * max(round(float(np.sqrt(len(colour))) / leaf), 1), len(colour))
-    padded = np.ones((width * int(np.ceil(len(colour) / width)), 3))
-    padded[: len(colour)] = colour
-    across = f"nodes in order, {leaf} a switch" if leaf > 1 else "nodes in order"
-    return Panel(padded.reshape((-1, width, 3)), across, f"row of {width}")
+def _in_rows(colour: npt.NDArray[np.float64], numbers: npt.NDArray[np.int64], rows: Rows) -> Panel:
+    """The nodes in the rows of the machine; white where no node is allocated. Rows beyond the last one are left out."""
+    row, column = rows.row[numbers], rows.column[numbers]
+    cells = np.ones((int(row.max()) + 1, int(rows.column.max()) + 1, 3))
+    cells[row, column] = colour
+    return Panel(cells, rows.across, rows.up, switch=rows.switch)
 
 
 FIGURES: dict[str, Callable[[Mapped, Mapped | None], Figure]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["COLOURS", "Stroke", "mark_points", "mark_words"]
+__all__ = ["COLOURS", "GREY", "Stroke", "mark_points", "mark_words"]
 
 #: Colours of the style's cycle.
 COLOURS = 8
 MARKERS = "osD^vPX*"
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1, 1.3)), (0, (5, 1.3, 1, 1.3)))
+#: The dashes of the parts of what has a colour and is solid as a whole.
+PART_DASHES: tuple[Any, ...] = (*DASHES[1:], (0, (10, 3)), (0, (5, 1.3, 1, 1.3, 1, 1.3)), (0, (1, 4)))
 #: The size of a mark, in points: a little larger than a line's markers.
 MARK = 6.5
 #: The colour of marks in legends, which belong to no line.
@@ -49,6 +51,10 @@ class Stroke:
         marker = MARKERS[(number + lap) % len(MARKERS)]
         dashes = DASHES[(lap + number // (COLOURS * len(MARKERS))) % len(DASHES)]
         return cls(f"C{number % COLOURS}", marker, dashes)
+
+    def part(self, number: int) -> Stroke:
+        """The look of a part of the line, such as a job of a point: its colour, and dashes that six parts differ by."""
+        return replace(self, dashes=PART_DASHES[number % len(PART_DASHES)])
 
 
 @dataclass(frozen=True)
@@ -84,5 +90,5 @@ def mark_words(points: Iterable[Point]) -> tuple[list[Line2D], list[str]]:
 
 
 def _style(mark: Mark, marker: str, colour: str) -> dict[str, Any]:
-    plain = {"linestyle": "none", "marker": marker, "markeredgecolor": colour, "markersize": MARK}
+    plain = {"clip_on": False, "linestyle": "none", "marker": marker, "markeredgecolor": colour, "markersize": MARK}
     return {**plain, **mark.style}

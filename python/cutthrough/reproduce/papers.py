@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutthrough.faults import refuse
+from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -63,8 +63,7 @@ def find(names: list[str]) -> list[Paper]:
     held = {path.parent.name: Paper(path.parent) for path in sorted(HOME.glob("*/claims.py"))}
     for name in names:
         if name not in held:
-            message = f"no paper {name!r}; there are {', '.join(held)}"
-            raise refuse("", message)
+            raise refuse("", f"there is no paper `{name}`", allowed=list(held), help=nearest(name, held))
     return [held[name] for name in names] if names else list(held.values())
 
 

@@ -201,7 +201,7 @@ class _KeptJob(sweeps.Job):
 def _keep(store: Path | None, name: str, measured: Mapping[str, Any]) -> None:
     if store is None:
         return
-    store.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(store)
     atomic.write(store / f"{name}.json", json.dumps(measured))
 
 

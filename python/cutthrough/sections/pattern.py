@@ -161,7 +161,8 @@ class Matrix(Section):
     """The weight of each pair of tasks is read from a CSV file.
 
     Attributes:
-        path: The CSV file; a relative path starts from the experiment file's folder (required, or swept).
+        path: The CSV file: rows `from,to,weight`, or a matrix of a row for each source and a column for each
+            destination. A relative path starts from the experiment file's folder (required, or swept).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "matrix")

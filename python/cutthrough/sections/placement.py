@@ -102,8 +102,9 @@ class File(Section):
     Attributes:
         path: The file, relative to the experiment file: line i, from 0, is the number of the node of task i
             (required, or swept).
-        allocated_nodes: Nodes of the job, those without a task included: what the mean of an application's
-            `imbalance` is over. Without it, the nodes that the file names (from 1 to 4294967295).
+        allocated_nodes: Nodes of the job, those without a task included, over which the load of a balanced
+            application would be even (`imbalance`). Without it, the nodes that the file names (from 1 to
+            4294967295).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "file")

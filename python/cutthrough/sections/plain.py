@@ -148,7 +148,8 @@ class Measure(Section):
             than 0).
         max_time: Simulated time at which a run ends even if it is not precise enough; without it, derived from
             the network (greater than 0).
-        search: What to search for, instead of running at the given load.
+        search: What to search for, instead of running at the given load. A search varies the load itself: loads
+            of a sweep are left out.
         resolution: How finely to search: the width of the interval of loads at which the search ends (greater
             than 0 and at most 0.5; default 0.01).
         compare_alone: Of several jobs, whether each that the run waits for is run alone too, in the same places:

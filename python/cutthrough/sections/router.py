@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from cutthrough.sections.base import Choice, Section
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cutthrough.sections.base import Depth, Time
 
 __all__ = ["CHOICE", "InputOutputQueued", "InputQueued", "Kind", "OutputQueued", "SharedBuffer", "VirtualOutputQueued"]
@@ -21,8 +23,9 @@ class OutputQueued(Section):
     """Output-queued: packets go straight to a crosspoint buffer of their output; each output arbitrates for itself.
 
     Attributes:
-        buffer: Depth of one crosspoint buffer, for each virtual channel; without it, at least 4 packets and the
-            credit round trip of every class of channels.
+        buffer: Depth of one crosspoint buffer, for each virtual channel, or a table of depths by class of
+            channels. Without it, and for classes that the table leaves out, it is the credit round trip of the
+            class, and at least 4 packets.
         vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
         delay: From a packet's head at the input to its head at the crosspoint, ready to leave; without it, 200 ns
             if injection channels have 100 Gb/s or more, else 90 ns.
@@ -34,7 +37,7 @@ class OutputQueued(Section):
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "output-queued")
 
-    buffer: Depth | None = None
+    buffer: Depth | Mapping[str, Depth] | None = None
     vcs: int | None = None
     delay: Time | None = None
     credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = None
@@ -47,8 +50,9 @@ class InputQueued(Section):
     """Input-queued: one FIFO an input and virtual channel; its head blocks those behind (HOL blocking).
 
     Attributes:
-        buffer: Depth of an input's FIFO, for each virtual channel; without it, at least 16 packets and the credit
-            round trip of every class of channels.
+        buffer: Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels.
+            Without it, and for classes that the table leaves out, it is the credit round trip of the class, and
+            at least 16 packets.
         vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
         delay: From a packet's head at the input to its head at the front of the queue, ready to leave; without
             it, 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
@@ -59,7 +63,7 @@ class InputQueued(Section):
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-queued")
 
-    buffer: Depth | None = None
+    buffer: Depth | Mapping[str, Depth] | None = None
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
@@ -71,8 +75,9 @@ class VirtualOutputQueued(Section):
     """Virtual-output-queued: an input keeps a queue for each output; iSLIP matches inputs to outputs.
 
     Attributes:
-        buffer: Memory of an input, for each virtual channel, shared by its queues; without it, at least 16
-            packets and the credit round trip of every class of channels.
+        buffer: Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class
+            of channels. Without it, and for classes that the table leaves out, it is the credit round trip of the
+            class, and at least 16 packets.
         vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
         delay: From a packet's head at the input to its head in the queue, ready to leave; without it, 200 ns if
             injection channels have 100 Gb/s or more, else 90 ns.
@@ -84,7 +89,7 @@ class VirtualOutputQueued(Section):
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "virtual-output-queued")
 
-    buffer: Depth | None = None
+    buffer: Depth | Mapping[str, Depth] | None = None
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
@@ -96,8 +101,9 @@ class InputOutputQueued(Section):
     """Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
 
     Attributes:
-        buffer: Depth of an input's FIFO, for each virtual channel; without it, at least 16 packets and the credit
-            round trip of every class of channels.
+        buffer: Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels.
+            Without it, and for classes that the table leaves out, it is the credit round trip of the class, and
+            at least 16 packets.
         output_buffer: Depth of an output's buffer, for each virtual channel (default `4 packets`).
         vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
         delay: From a packet's head at the input to its head at the front of the input's queue, ready to cross;
@@ -110,7 +116,7 @@ class InputOutputQueued(Section):
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-output-queued")
 
-    buffer: Depth | None = None
+    buffer: Depth | Mapping[str, Depth] | None = None
     output_buffer: Depth | None = None
     vcs: int | None = None
     delay: Time | None = None
@@ -124,10 +130,11 @@ class SharedBuffer(Section):
     """Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
 
     Attributes:
-        buffer: Reserved for each input and virtual channel: what a credit stands for; without it, at least 4
-            packets and the credit round trip of every class of channels.
+        buffer: Reserved for each input and virtual channel: what a credit stands for; or a table of depths by
+            class of channels. Without it, and for classes that the table leaves out, it is the credit round trip
+            of the class, and at least 4 packets.
         memory: The memory of a router that its outputs share, besides what is reserved; without it, for each port
-            16 packets and the credit round trip, and at least 1024 packets.
+            16 packets and the longest credit round trip, and at least 1024 packets.
         alpha: A packet is admitted to the shared memory while its output's queue there is below alpha times what
             is free (from 0.001 to 1000; default 1.0).
         vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
@@ -141,7 +148,7 @@ class SharedBuffer(Section):
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "shared-buffer")
 
-    buffer: Depth | None = None
+    buffer: Depth | Mapping[str, Depth] | None = None
     memory: Depth | None = None
     alpha: float | None = None
     vcs: int | None = None

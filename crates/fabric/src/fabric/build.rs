@@ -37,7 +37,7 @@ impl Fabric {
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
             inputs: inputs(&plan, map, &routers, credit_shift),
-            far_credits: vec![plan.depth as i32; if near { 0 } else { outputs.len() << credit_shift }],
+            far_credits: vec![0; if near { 0 } else { outputs.len() << credit_shift }],
             credit_shift,
             ahead_shift,
             streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
@@ -74,6 +74,11 @@ impl Fabric {
             reports_deliveries: false,
             marks: Vec::new(),
             frees_at_head: plan.frees_at_head(),
+            bypasses: plan.frees_at_head()
+                && !plan.tracks_tails()
+                && plan.routing.adaptive_class().is_none()
+                && rule != CreditRule::PerCrosspoint
+                && stations.is_empty(),
             tracks_tails: plan.tracks_tails(),
             tails: Vec::new(),
             aheads: Vec::new(),
@@ -82,7 +87,7 @@ impl Fabric {
             routing: Arc::clone(&plan.routing),
             plan,
         };
-        fabric.fill_node_credits();
+        fabric.fill_credits();
         fabric
     }
 }
@@ -120,13 +125,13 @@ fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, St
                 Endpoint::Node(_) => (class, stations.add().map_or(FarEnd::Node, FarEnd::Station)),
                 Endpoint::Unconnected => (ChannelClass::INJECTION, FarEnd::Unconnected),
             };
-            outputs.push(output(plan, far_end, class, (owner, port.0, 0)));
+            outputs.push(output(far_end, class, (owner, port.0, 0)));
         }
     }
     for (owner, &node) in map.nodes(part).iter().enumerate() {
         let (router, port) = topology.attachment(NodeId(node));
         let far_end = far_router(map.port(router, port));
-        outputs.push(output(plan, far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
+        outputs.push(output(far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
     }
     (outputs, stations)
 }
@@ -135,12 +140,12 @@ fn far_router(place: Place) -> FarEnd {
     FarEnd::Router { partition: place.partition, port: place.index }
 }
 
-fn output(plan: &Plan, far_end: FarEnd, class: ChannelClass, (owner, port, flags): (usize, u16, u8)) -> OutputPort {
+fn output(far_end: FarEnd, class: ChannelClass, (owner, port, flags): (usize, u16, u8)) -> OutputPort {
     OutputPort {
         free_at: 0,
         queued: 0,
         sent: 0,
-        credits: [plan.depth as i32; NEAR_CREDITS],
+        credits: [0; NEAR_CREDITS],
         far_end,
         owner: owner as u32,
         port,

@@ -96,17 +96,14 @@ impl Fabric {
         self.far_end(output).map_or(0, |(router, _)| self.plan.topology.ports(router))
     }
 
-    /// Gives the outputs that lead to nodes as much credit as those have room: without end, but for stations.
-    pub(super) fn fill_node_credits(&mut self) {
+    /// Gives every output as much credit as there is room at its far end; nodes have room without end.
+    pub(super) fn fill_credits(&mut self) {
         for output in 0..self.outputs.len() {
-            let end = self.outputs[output].far_end;
-            if matches!(end, FarEnd::Node | FarEnd::Station(_)) {
-                for slot in 0..1 << self.credit_shift {
-                    if usize::from(self.plan.vcs) > slot as usize || !self.far_credits.is_empty() {
-                        let credit = self.credit(output, slot);
-                        self.add_credit(output, slot, self.plan.depth_beyond(end) - credit);
-                    }
-                }
+            let depth = self.plan.depth_beyond(&self.outputs[output]);
+            if self.far_credits.is_empty() {
+                self.outputs[output].credits.fill(depth);
+            } else {
+                self.far_credits[output << self.credit_shift..][..1 << self.credit_shift].fill(depth);
             }
         }
     }
@@ -145,7 +142,7 @@ impl Fabric {
                 &mut self.far_credits[counter as usize]
             };
             *credit += bytes as i32;
-            debug_assert!(*credit <= self.plan.depth_beyond(port.far_end), "more credit than there is room");
+            debug_assert!(*credit <= self.plan.depth_beyond(port), "more credit than there is room");
             if port.flags & OutputPort::BLOCKED != 0 {
                 port.flags &= !OutputPort::BLOCKED;
                 self.mark_owner::<PLAIN>(output);
@@ -390,7 +387,7 @@ impl Fabric {
 
     /// Bytes of an output's credits on its first virtual channels that are taken: by packets on the link and at its far end.
     pub(super) fn credits_taken(&self, output: usize, vcs: u8) -> u64 {
-        let depth = i64::from(self.plan.depth);
+        let depth = i64::from(self.plan.buffer_bytes(self.outputs[output].class));
         (0..u32::from(vcs)).map(|vc| (depth - i64::from(self.credit(output, vc))) as u64).sum()
     }
 }

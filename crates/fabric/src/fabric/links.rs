@@ -1,6 +1,6 @@
 //! Links: what leaves on a channel, and the two ends of conservation, injection and delivery.
 
-use super::Fabric;
+use super::{Arrival, Fabric, Space};
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
 use crate::event_kind;
@@ -88,6 +88,23 @@ impl Fabric {
             self.pool.free(packet);
         }
         Sent { time, more }
+    }
+
+    /// Whether a packet that has been decided for an output is the only one of its router that waits for the channel, the link is
+    /// free, and the packet's buffer would fall free as its head leaves.
+    #[inline(always)]
+    pub(crate) fn may_bypass<const PLAIN: bool>(&self, output: usize, bytes: u32, now: u64) -> bool {
+        let port = &self.outputs[output];
+        port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses) && self.copies.is_empty()
+    }
+
+    /// Sends a packet on that has just come through the pipeline, and returns the credit for the buffer that it does not take.
+    #[inline(always)]
+    pub(crate) fn send_on<const PLAIN: bool>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
+        let Arrival { base, port, packet, out, bytes, .. } = *arrival;
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(arrival.vc);
+        self.transmit::<QUEUED, PLAIN>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
+        self.return_credit(Space { input, part: 0 }, bytes, now);
     }
 
     /// A packet is sent over a channel that does not lead to a router: its tail will be there at a time.

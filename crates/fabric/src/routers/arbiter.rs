@@ -156,6 +156,14 @@ impl<S: Copy + Default> Requests<S> {
         line.last = candidate as u32;
     }
 
+    /// A candidate is served that did not have to ask, for nobody else does: the others come first next time.
+    #[inline(always)]
+    pub fn bypass(&mut self, output: usize, candidate: usize) {
+        let line = &mut self.lines[output];
+        debug_assert!(!line.asks(), "a candidate is passed over");
+        line.last = candidate as u32;
+    }
+
     /// The same of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
     /// anybody else asks for it.
     #[inline(always)]

@@ -14,11 +14,20 @@ pub use crate::fabric::Space;
 
 /// The inside of all routers of a partition.
 ///
-/// Within an instant, arrivals come first (`enqueue`, in the order of ports), then `serve` once for
+/// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
+    /// Whether there is a `bypass`.
+    const BYPASSES: bool = false;
+    /// Sends a packet that has just come through the pipeline past the queues, if it has nothing to wait for and `enqueue` and
+    /// `serve` would do the same in this instant. Returns whether it was sent; if not, nothing has changed. The outputs of all
+    /// arrivals at the router in this instant have been decided.
+    #[inline(always)]
+    fn bypass<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _arrival: &Arrival, _now: u64) -> bool {
+        false
+    }
     /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.
     fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize);
     /// Space has fallen free some time after its packet left.

@@ -205,6 +205,8 @@ impl Buffers for OutputQueued {
 impl Prefetch for OutputQueued {}
 
 impl Routers for OutputQueued {
+    const BYPASSES: bool = true;
+
     #[inline(always)]
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
@@ -226,6 +228,19 @@ impl Routers for OutputQueued {
         if self.rule == CreditRule::RowMinimum {
             self.occupy(fabric, input, (held, bytes), now);
         }
+    }
+
+    #[inline(always)]
+    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
+        let output = base as usize + usize::from(out);
+        if !fabric.may_bypass::<PLAIN>(output, bytes, now) {
+            return false;
+        }
+        let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };
+        self.requests.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
+        fabric.send_on::<PLAIN>(arrival, to, now);
+        true
     }
 
     fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}

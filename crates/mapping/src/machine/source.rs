@@ -116,8 +116,9 @@ fn unknown(text: &str, name: &str, kinds: &[&str]) -> MachineError {
     let presets = presets::PRESETS.iter().map(|preset| preset.name);
     let known: Vec<&str> = kinds.iter().copied().chain(presets).collect();
     let nearest = known.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
-    let hint =
-        nearest.filter(|(far, _)| *far <= 3).map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
+    let hint = nearest
+        .filter(|(far, _)| 2 * far <= name.chars().count())
+        .map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
     let message =
         format!("`{}` is no file, and no machine of the kinds {}{hint}", text.escape_debug(), known.join(", "));
     MachineError::key("machine", message)
@@ -131,7 +132,8 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, MachineError>
     if bytes.len() as u64 > MAX_BYTES {
         return Err(MachineError::new("it is larger than 256 MiB, the most that is read").in_file(name));
     }
-    String::from_utf8(bytes).map_err(|_| MachineError::new("it is not UTF-8 text").in_file(name))
+    let text = String::from_utf8(bytes).map_err(|_| MachineError::new("it is not UTF-8 text").in_file(name))?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {

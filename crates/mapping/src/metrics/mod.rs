@@ -51,7 +51,7 @@ pub struct Measures {
     pub multicast_hop_bytes: f64,
     /// Proxies: pairs of a multicast or reduction and a node other than its root's.
     pub proxies: u64,
-    /// The largest load of a node over the mean of all allocated nodes.
+    /// The largest load of a node over the mean of the nodes that the tasks can fill: all allocated ones, or as many as there are tasks.
     pub imbalance: f64,
     /// Phase by phase.
     pub phases: Vec<PhaseMeasures>,
@@ -147,12 +147,14 @@ fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMe
     }
 }
 
-/// The largest load of a node over the mean; 1 if nothing has load.
+/// The largest load of a node over the mean of as many nodes as the tasks can fill; 1 if nothing has load. Nodes that must stay idle,
+/// because there are fewer tasks than nodes, are no imbalance.
 fn imbalance(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> f64 {
     let mut load = vec![0.0; machine.places() as usize];
     for (&place, &own) in mapping.place_of.iter().zip(&graph.loads) {
         load[place as usize] += own;
     }
     let total: f64 = load.iter().sum();
-    if total > 0.0 { load.iter().copied().fold(0.0, f64::max) * f64::from(machine.places()) / total } else { 1.0 }
+    let filled = f64::from(machine.places().min(graph.tasks()));
+    if total > 0.0 { load.iter().copied().fold(0.0, f64::max) * filled / total } else { 1.0 }
 }

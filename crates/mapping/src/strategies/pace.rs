@@ -24,7 +24,10 @@ impl<'a> Pace<'a> {
     pub(crate) fn share(&self, steps: f64, doing: &str) -> Option<f64> {
         let now = self.watch.time_share();
         if now >= self.end {
-            self.watch.time_decides();
+            // A search without steps ends before any time has passed, and where time is not limited none ever does.
+            if now > 0.0 {
+                self.watch.time_decides();
+            }
             return None;
         }
         if self.watch.stopped() {

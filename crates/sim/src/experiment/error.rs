@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
 use super::span::Place;
 
 /// Why an experiment cannot be used. Its text shows the file, the line, what is wrong and what is allowed.
@@ -108,47 +110,41 @@ impl Deref for ExperimentError {
     }
 }
 
+impl Diagnosis {
+    /// How much of a long line of the file is shown, in columns.
+    const WIDTH: usize = 110;
+
+    /// The error as text: what is wrong, where, what is allowed and what to do. With `coloured`, it has the escapes of a
+    /// terminal.
+    pub fn render(&self, coloured: bool) -> String {
+        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        let title = Level::ERROR.primary_title(&*self.message);
+        let mut group = match &self.position {
+            Some(position) => title.element(position.snippet(&self.file)),
+            None if self.file.is_empty() => Group::with_title(title),
+            None => title.element(Origin::path(&*self.file)),
+        };
+        if !self.allowed.is_empty() {
+            group = group.element(Level::NOTE.with_name("allowed").message(self.allowed.join(", ")));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(&**help));
+        }
+        renderer.term_width(Self::WIDTH).render(&[group])
+    }
+}
+
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        let margin = match &self.position {
-            Some(position) => position.show(&self.file, f)?,
-            None => {
-                write!(f, "\n  --> {}", self.file)?;
-                2
-            }
-        };
-        let allowed = (!self.allowed.is_empty()).then(|| format!("allowed: {}", self.allowed.join(", ")));
-        match (allowed, &self.help) {
-            (Some(allowed), Some(help)) => write!(f, "\n{:margin$} = {allowed}; {help}", ""),
-            (Some(allowed), None) => write!(f, "\n{:margin$} = {allowed}", ""),
-            (None, Some(help)) => write!(f, "\n{:margin$} = {help}", ""),
-            (None, None) => Ok(()),
-        }
+        f.write_str(&self.render(false))
     }
 }
 
 impl Position {
-    /// How much of a long line is shown.
-    const WINDOW: usize = 100;
-
-    /// Writes where it is and the line itself; gives the width of the margin.
-    fn show(&self, file: &str, f: &mut fmt::Formatter<'_>) -> Result<usize, fmt::Error> {
-        let number = self.line.to_string();
-        let margin = number.len();
-        let (text, column, width) = self.window();
-        write!(f, "\n{:margin$}--> {file}:{}:{}", "", self.line, self.column)?;
-        write!(f, "\n{:margin$} |\n{number} | {text}\n{:margin$} | {:column$}{:^>width$}", "", "", "", "")?;
-        Ok(margin)
-    }
-
-    /// The part of the line around what is at fault, and where in it that starts (from 0) and how long it is.
-    fn window(&self) -> (String, usize, usize) {
-        let start = (self.column - 1).saturating_sub(Self::WINDOW / 2);
-        let shown = self.text.chars().skip(start).take(Self::WINDOW);
-        let text: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let column = self.column - 1 - start;
-        let room = text.chars().count().saturating_sub(column).max(1);
-        (text.trim_end().to_owned(), column, self.width.clamp(1, room))
+    /// The line of the file with what is at fault marked.
+    fn snippet<'a>(&'a self, file: &'a str) -> Snippet<'a, Annotation<'a>> {
+        let byte = |column: usize| self.text.char_indices().nth(column).map_or(self.text.len(), |(byte, _)| byte);
+        let fault = byte(self.column - 1)..byte(self.column - 1 + self.width);
+        Snippet::source(&*self.text).path(file).line_start(self.line).annotation(AnnotationKind::Primary.span(fault))
     }
 }

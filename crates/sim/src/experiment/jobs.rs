@@ -10,15 +10,30 @@ use super::workload::WorkloadSpec;
 /// The latest start and end of a job: 1000 s.
 const LATEST: Time = Time(1_000_000_000_000_000);
 
+/// Two jobs, as a file has them.
+const EXAMPLE: &str = r#"[[job]]
+name = "victim"
+nodes = "0-7"
+workload = { kind = "traffic", load = 0.2 }
+
+[[job]]
+name = "aggressor"
+node_count = 8
+start = "10 us"
+workload = { kind = "traffic", load = 0.8, pattern = "random-permutation" }"#;
+
 /// One of several workloads that share a network. Its tables `workload` and `placement` have the keys of the sections of
 /// these names; a key is swept and set as `job.NAME.workload.load`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = EXAMPLE))]
 pub struct JobSpec {
     /// What it is called in results and in the paths of keys: letters, digits, `-` and `_`.
+    #[schemars(extend("x-example" = "\"victim\""))]
     pub name: String,
     /// The nodes that it has, in order, such as "0-35,40"; other jobs may have them too. Without it and `node_count`, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"0-35,40\""))]
     pub nodes: Option<String>,
     /// How many nodes it has: the first that no job before it has, in the order in which its placement takes nodes.
     #[schemars(range(min = 1))]

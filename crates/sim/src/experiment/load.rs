@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use fabric::catalogue::Depths;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
+use topology::ChannelClass;
 
 use super::error::{ConfigError, ExperimentError};
 use super::include::{self, MAX_FILE, too_large};
@@ -12,7 +14,7 @@ use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
-use super::{kinds, seeds, validate};
+use super::{kinds, searched, seeds, validate};
 use crate::parts::Parts;
 use crate::proofs::Proofs;
 
@@ -58,17 +60,6 @@ pub struct Swept {
     pub keys: Vec<(String, Vec<serde_json::Value>)>,
     /// The names of the steps, if they have any.
     pub labels: Option<Vec<String>>,
-}
-
-/// Keys of a sweep that move together; mostly one key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SweepGroup {
-    /// Their paths.
-    pub keys: Vec<String>,
-    /// The names of the steps, if they have any.
-    pub labels: Option<Vec<String>>,
-    /// How many values each of them takes.
-    pub steps: usize,
 }
 
 /// A key that an option sets.
@@ -192,7 +183,8 @@ impl Experiment {
         self.axes.iter().flat_map(|axis| &axis.keys).map(SweptKey::key).collect()
     }
 
-    /// What is written: the tables of the file, and the sweep. Options that override the file are in their places.
+    /// What is written: the tables of the file, and the sweep, whose last group changes fastest. Options that override the
+    /// file are in their places.
     pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
         let values = |key: &SweptKey| {
             (key.key(), key.values.iter().map(|value| refined(key, value, &self.settings).to_json()).collect())
@@ -212,17 +204,6 @@ impl Experiment {
             }
         }
         names
-    }
-
-    /// The sweep as it is combined: keys that move together, with the names of their steps; the last group changes
-    /// fastest.
-    pub fn groups(&self) -> Vec<SweepGroup> {
-        let group = |axis: &Axis| SweepGroup {
-            keys: axis.keys.iter().map(SweptKey::key).collect(),
-            labels: axis.labels.clone(),
-            steps: axis.len(),
-        };
-        self.axes.iter().map(group).collect()
     }
 
     /// A point's whole experiment as TOML, with every default filled in that the file alone decides; it loads to an equal
@@ -245,19 +226,32 @@ impl Experiment {
         self.sources.locate(ConfigError::new(find(&tree, path), path, message))
     }
 
-    /// Checks the names of the classes of channels that a point's `[link.CLASS]` tables override, against those that
-    /// its topology has.
+    /// Checks the names of the classes of channels in a point's `[link.CLASS]` and `[router.buffer]` tables, against those
+    /// that its topology has, in their order.
     ///
     /// # Errors
-    /// The first class that the topology has not.
+    /// The first class that the topology has not, and a depth for ejection channels, which have no buffer.
     pub fn check_classes(&self, point: &Point, names: &[&str]) -> Result<(), ExperimentError> {
-        let Some(class) = point.spec.link.classes.keys().find(|class| !names.contains(&class.as_str())) else {
+        let ejection = names.get(usize::from(ChannelClass::EJECTION.0)).copied().unwrap_or_default();
+        let of_links = point.spec.link.classes.keys().map(String::as_str);
+        let of_buffers = point.spec.router.common().buffer.into_iter().flat_map(Depths::classes);
+        let links = of_links.filter(|class| !names.contains(class)).map(|class| ("link", class));
+        let buffers = of_buffers.filter(|class| *class == ejection || !names.contains(class));
+        let Some((table, class)) = links.chain(buffers.map(|class| ("router.buffer", class))).next() else {
             return Ok(());
         };
         let tree = tree_of(&self.tree, &self.axes, &self.settings, point.index);
-        let path = format!("link.{class}");
-        let message = format!("unknown class of channels `{class}` in [link]: the topology has none of that name");
-        let allowed = names.iter().copied().chain(["bandwidth", "delay"]);
+        let path = format!("{table}.{class}");
+        let reason = if class == ejection {
+            "nodes take packets without credit, but for `node.receive_buffer`"
+        } else {
+            "the topology has none of that name"
+        };
+        let message = format!("unknown class of channels `{class}` in [{table}]: {reason}");
+        let allowed: Vec<&str> = match table {
+            "link" => names.iter().copied().chain(["bandwidth", "delay"]).collect(),
+            _ => names.iter().copied().filter(|name| *name != ejection).collect(),
+        };
         Err(self.sources.locate(ConfigError::new(find(&tree, &path), path, message).allowing(class, allowed)))
     }
 }
@@ -282,10 +276,16 @@ fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result
     axes.retain(|axis| !axis.keys.is_empty());
     check_labels(&axes, &settings)?;
     seeds::expand(&mut tree, &mut axes)?;
-    let points = (0..axes.iter().map(Axis::len).product())
-        .map(|index| point(&tree, &axes, &settings, index))
-        .collect::<Result<Vec<_>, _>>()?;
+    // What is left out below is validated all the same.
+    let mut points = points_of(&tree, &axes, &settings)?;
+    if searched::leave_out_loads(&mut tree, &mut axes) {
+        points = points_of(&tree, &axes, &settings)?;
+    }
     Ok((tree, axes, settings, points))
+}
+
+fn points_of(tree: &Table, axes: &[Axis], settings: &[Setting]) -> Result<Vec<Point>, ConfigError> {
+    (0..axes.iter().map(Axis::len).product()).map(|index| point(tree, axes, settings, index)).collect()
 }
 
 /// Refuses the path of a key that options and sweeps do not change.
@@ -294,7 +294,30 @@ fn check_path(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigE
         let message = "`include` is read where a file begins: options and sweeps cannot change it";
         return Err(ConfigError::new(place, path.join("."), message));
     }
+    check_quantity(tree, path, place)?;
     check_job(tree, path, place)
+}
+
+/// Refuses the path of a key within a quantity, such as one class of `router.buffer` where the file has one depth for all:
+/// what the others would be is not said.
+fn check_quantity(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
+    let (mut table, mut below) = (tree, path);
+    while let [key, rest @ ..] = below
+        && !rest.is_empty()
+        && let Some(Entry { node, .. }) = table.get(key)
+    {
+        match &node.value {
+            Value::Table(inner) => (table, below) = (inner, rest),
+            Value::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                let whole = path[..path.len() - rest.len()].join(".");
+                let message = format!("`{}`: `{whole}` is \"{text}\" here, not a table", path.join("."));
+                let help = format!("set it as a whole, as in {whole}={{ {} = \"{text}\" }}", rest.join("."));
+                return Err(ConfigError::new(place, path.join("."), message).with_help(help));
+            }
+            _ => break,
+        }
+    }
+    Ok(())
 }
 
 /// Refuses the path of a key of a job that is not there.

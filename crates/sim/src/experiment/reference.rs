@@ -17,6 +17,8 @@ pub struct SectionDoc {
     pub kind: Option<(String, String)>,
     /// What it is.
     pub doc: String,
+    /// Lines of a file that hold it, if its keys alone are no good example.
+    pub example: Option<String>,
     /// Its keys, the one that picks the kind aside.
     pub keys: Vec<KeyDoc>,
 }
@@ -32,6 +34,8 @@ pub struct KeyDoc {
     pub default: Option<String>,
     /// Whether it has to be there.
     pub required: bool,
+    /// A value as TOML, if none follows from the type and the range.
+    pub example: Option<String>,
     /// The values in words, if not all of the type are allowed.
     pub range: Option<String>,
     /// The values, if they are words.
@@ -71,6 +75,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
         list: false,
         kind: kind.map(|(choice, kind)| (choice.tag.clone(), kind.name.name.clone())),
         doc: kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc).clone(),
+        example: given(&shape.example),
         keys: shape.keys.iter().filter(scalar).map(key_doc).collect(),
     });
     for key in shape.keys.iter().filter(|key| is_section(&key.shape)) {
@@ -87,6 +92,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
                 list: true,
                 kind: None,
                 doc: shape.doc.clone(),
+                example: given(&shape.example),
                 keys,
             });
         }
@@ -118,7 +124,10 @@ fn nested(shape: &Shape, path: &str, doc: &str, sections: &mut Vec<SectionDoc>) 
 fn is_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) | Shape::Choice(_) => true,
-        Shape::Either(shapes) => shapes.iter().any(is_section),
+        // A quantity that may be a table of quantities too is a key.
+        Shape::Either(shapes) => {
+            shapes.iter().any(is_section) && !shapes.iter().any(|shape| matches!(shape, Shape::Quantity(_)))
+        }
         _ => false,
     }
 }
@@ -129,14 +138,23 @@ fn key_doc(key: &Key) -> KeyDoc {
         value: type_of(&key.shape),
         default: key.default.as_ref().map(Json::to_string),
         required: key.required,
+        example: given(&key.example),
         range: range_of(&key.shape).filter(|range| !range.is_empty()),
         values: words(&key.shape).into_iter().map(|name| ValueDoc { name: name.name, doc: name.doc }).collect(),
         doc: key.doc.clone(),
     }
 }
 
+/// A text, unless there is none.
+fn given(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
 fn type_of(shape: &Shape) -> String {
     match shape {
+        Shape::Table(TableShape { keys, others: Some(others), .. }) if keys.is_empty() => {
+            format!("table of {}", type_of(others))
+        }
         Shape::Table(_) | Shape::Choice(_) => "table".into(),
         Shape::Quantity(quantity) => quantity.what.trim_start_matches("a ").to_owned(),
         Shape::Text => "string".into(),

@@ -22,11 +22,12 @@ struct FileSpec {
     /// its own. A later file wins over an earlier one, table by table; lists, `[sweep]` and tables of another kind are
     /// replaced.
     #[serde(default)]
+    #[schemars(extend("x-example" = "[\"machine.toml\", \"workload.toml\"]"))]
     include: Option<IncludeSpec>,
     /// How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are means over
     /// the seeds, with confidence intervals.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 1, max = 10_000), extend("x-example" = "10"))]
     seeds: u32,
     /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
     /// every combination, the last one changing fastest.
@@ -48,6 +49,7 @@ enum IncludeSpec {
 /// Values that keys take in turn.
 #[derive(JsonSchema, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[schemars(extend("x-example" = SWEEP))]
 struct SweepSpec {
     /// Groups of keys that move together, such as a topology and its routing; they change more slowly than the other keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -59,9 +61,11 @@ struct SweepSpec {
 /// Keys that move together, a step at a time: all have equally many values. Groups combine with one another and with the
 /// other keys of the sweep.
 #[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(extend("x-example" = ZIP))]
 struct ZipSpec {
     /// A name for each step, by which tables and plots call it instead of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "[\"torus\", \"dragonfly\"]"))]
     label: Option<Vec<String>>,
     #[serde(flatten)]
     keys: BTreeMap<String, AxisSpec>,
@@ -84,6 +88,7 @@ enum AxisSpec {
 /// Values at equal distances, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = RANGE))]
 struct RangeSpec {
     /// The first value.
     from: Json,
@@ -92,6 +97,22 @@ struct RangeSpec {
     /// The distance between two values, greater than 0.
     step: Json,
 }
+
+/// Examples of sections, as a file has them.
+const SWEEP: &str = r#"[sweep]
+"workload.pattern" = ["uniform", { kind = "shift", offset = 5 }]
+"workload.load" = { from = 0.1, to = 0.9, step = 0.2 }"#;
+
+const RANGE: &str = r#"[sweep]
+"workload.load" = { from = 0.1, to = 1.0, step = 0.1 }"#;
+
+const ZIP: &str = r#"[[sweep.zip]]
+label = ["torus", "dragonfly"]
+topology = [{ kind = "torus", dims = [6, 6] }, { kind = "dragonfly", h = 2 }]
+"routing.kind" = ["dimension-order", "ugal-l"]"#;
+
+/// The schema's property with an example: of a key its value, of a table the lines that it is written as.
+const EXAMPLE: &str = "x-example";
 
 /// The JSON Schema of an experiment file.
 pub fn schema() -> Json {
@@ -129,6 +150,8 @@ pub(super) enum Shape {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableShape {
     pub doc: String,
+    /// Lines of a file that hold it; empty where its keys are examples enough.
+    pub example: String,
     pub keys: Vec<Key>,
     /// What keys of other names hold, if there may be any.
     pub others: Option<Box<Shape>>,
@@ -139,6 +162,8 @@ pub(super) struct Key {
     pub name: String,
     pub doc: String,
     pub shape: Shape,
+    /// A value as TOML; empty where one follows from the shape.
+    pub example: String,
     pub required: bool,
     pub default: Option<Json>,
 }
@@ -285,12 +310,13 @@ impl Converter<'_> {
         let key = |(name, schema): (&String, &Json)| {
             let default = schema.get("default").filter(|default| !default.is_null()).cloned();
             let required = required.contains(&name.as_str());
-            Key { name: name.clone(), doc: doc(schema), shape: self.shape(schema, depth + 1), required, default }
+            let (shape, example) = (self.shape(schema, depth + 1), text(schema.get(EXAMPLE)));
+            Key { name: name.clone(), doc: doc(schema), shape, example, required, default }
         };
         let keys = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(key).collect();
         let others = schema.get("additionalProperties").filter(|others| others.is_object());
         let others = others.map(|others| Box::new(self.shape(others, depth + 1)));
-        TableShape { doc: doc(schema), keys, others }
+        TableShape { doc: doc(schema), example: text(schema.get(EXAMPLE)), keys, others }
     }
 
     /// A reference replaced by what it refers to, which the keys beside it override.

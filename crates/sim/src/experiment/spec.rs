@@ -192,6 +192,7 @@ impl LinkSpec {
 /// What differs for one class of channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[link.global]\ndelay = \"300 ns\""))]
 pub struct LinkClassSpec {
     /// Bandwidth of a channel of this class; without it, that of `[link]`.
     #[schemars(extend("minimum" = 1))]
@@ -282,7 +283,7 @@ pub struct MeasureSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Time>,
-    /// What to search for, instead of running at the given load.
+    /// What to search for, instead of running at the given load. A search varies the load itself: loads of a sweep are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
     /// How finely to search: the width of the interval of loads at which the search ends.

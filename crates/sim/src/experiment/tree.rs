@@ -177,7 +177,7 @@ impl Node {
         match self.value {
             Value::Text(_) => "a string",
             Value::Integer(_) => "a whole number",
-            Value::Float(_) => "a number with a fraction",
+            Value::Float(_) => "a floating-point number",
             Value::Boolean(_) => "true or false",
             Value::Date(_) => "a date",
             Value::List(_) => "a list",

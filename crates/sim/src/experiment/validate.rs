@@ -91,6 +91,10 @@ impl Validator {
             (Shape::Number(bounds), Value::Float(number)) => self.bounds(bounds, *number, node, path),
             (Shape::List(list), Value::List(items)) => self.list(list, items, node, path),
             (Shape::Either(shapes), _) => self.either(shapes, node, path),
+            (Shape::List(list), Value::Table(_)) if matches!(*list.items, Shape::Table(_)) => {
+                let message = format!("`{path}` is a list of tables: write [[{path}]] for each of them, not [{path}]");
+                self.fault(ConfigError::new(node.place, path, message));
+            }
             _ => {
                 let message = format!("`{path}` must be {}, not {}", expected(shape), node.what());
                 self.fault(ConfigError::new(node.place, path, message));
@@ -104,12 +108,17 @@ impl Validator {
 
     fn table(&mut self, shape: &TableShape, table: &Table, context: &Context<'_>) {
         let mut unknown = None;
+        if let (true, true, Some(others)) = (shape.keys.is_empty(), table.entries.is_empty(), &shape.others) {
+            let path = context.path;
+            let message = format!("`{path}` is an empty table; it must have an entry, {}", expected(others));
+            self.fault(ConfigError::new(context.place, path, message));
+        }
         for entry in &table.entries {
             let path = context.join(&entry.key);
             match (shape.keys.iter().find(|key| key.name == entry.key), &shape.others) {
                 (Some(key), _) => self.value(&key.shape, &entry.node, &path),
-                // A word or number where keys of other names hold tables is a misspelt key.
-                (None, Some(others)) if matches!(entry.node.value, Value::Table(_)) => {
+                // A word or number where keys of other names hold tables is a misspelt key, if there are keys to be misspelt.
+                (None, Some(others)) if shape.keys.is_empty() || matches!(entry.node.value, Value::Table(_)) => {
                     self.value(others, &entry.node, &path);
                 }
                 (None, _) => unknown = unknown.or(Some(entry)),
@@ -257,11 +266,15 @@ impl Validator {
                 }
                 Shape::Choice(choice) => names.extend(choice.kinds.iter().map(|kind| &kind.name)),
                 Shape::Text => return,
-                Shape::Quantity(quantity) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Shape::Quantity(quantity) if text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => {
                     return self.quantity(quantity, node, path);
                 }
                 _ => {}
             }
+        }
+        let quantity = shapes.iter().find(|shape| matches!(shape, Shape::Quantity(_)));
+        if let (true, Some(shape)) = (names.is_empty(), quantity) {
+            return self.value(shape, node, path);
         }
         let message = format!("unknown value `{text}` for `{path}`");
         let mut allowed: Vec<&str> = Vec::new();
@@ -271,7 +284,6 @@ impl Validator {
             }
         }
         let mut fault = ConfigError::new(node.place, path, message).allowing(text, allowed);
-        let quantity = shapes.iter().find(|shape| matches!(shape, Shape::Quantity(_)));
         fault.allowed.extend(quantity.map(expected));
         self.fault(fault);
     }

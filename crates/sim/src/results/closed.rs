@@ -66,6 +66,6 @@ pub struct MappingFigures {
     pub multicast_hop_bytes: f64,
     /// Pairs of a multicast or reduction and a node other than its root's.
     pub proxies: u64,
-    /// The largest load of a node over the mean.
+    /// The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task.
     pub imbalance: f64,
 }

@@ -21,7 +21,7 @@ use control::{Control, Runner, report_done};
 use outcome::{RunError, RunOptions};
 
 pub use search::saturation;
-pub(crate) use search::search;
+pub(crate) use search::{most_runs, search};
 
 /// Runs a system at its load.
 ///
@@ -37,6 +37,9 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
+    if system.jobs.len() > 1 {
+        options.progress.begin_run(0, 1 + compared(system).count() as u32);
+    }
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
@@ -80,16 +83,25 @@ fn together(
 ) -> Result<PointResult, RunError> {
     let mut all = jobs::sum(system, &points, totals);
     all.series = jobs::series(system, &points, samples);
+    let (mut run, runs) = (0, 1 + compared(system).count() as u32);
     for (number, (job, mut point)) in system.jobs.iter().zip(points).enumerate() {
         // What waits in routers belongs to all jobs.
         point.series.iter_mut().for_each(|series| series.queues.clear());
-        let slowdown = match system.spec.measure.compare_alone && !job.background {
-            true => jobs::slowdown(&point, &simulate(&system.alone(number), options)?),
-            false => None,
-        };
+        let mut slowdown = None;
+        if compared(system).any(|other| other == number) {
+            run += 1;
+            options.progress.begin_run(run, runs);
+            slowdown = jobs::slowdown(&point, &simulate(&system.alone(number), options)?);
+        }
         all.jobs.push(jobs::of(system, job, slowdown, point));
     }
     Ok(all)
+}
+
+/// The numbers of the jobs that are run alone too.
+fn compared(system: &System) -> impl Iterator<Item = usize> {
+    let jobs = system.jobs.iter().enumerate().filter(|_| system.spec.measure.compare_alone);
+    jobs.filter(|(_, job)| !job.background).map(|(number, _)| number)
 }
 
 fn runner(system: &System, job: usize, batch: u64) -> Runner {

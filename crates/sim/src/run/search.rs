@@ -3,13 +3,15 @@
 use super::outcome::{RunError, RunOptions};
 use super::simulate;
 use crate::error::SystemError;
-use crate::results::PointResult;
+use crate::progress::Phase;
+use crate::results::{PointResult, Warning};
 use crate::system::System;
 
 /// Finds the largest load that a system carries, by bisection, and returns what was measured there.
 ///
 /// `saturation_load` of the result is the accepted load of the source served worst at that load: what the network
-/// carries for every source.
+/// carries for every source. Bisection takes for granted that a network which is saturated at one load is saturated at all higher
+/// ones; where the measurements contradict that, the result has a warning.
 ///
 /// # Errors
 /// As a run; and if sources are backlogged, which have no load to vary.
@@ -20,23 +22,62 @@ pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, 
 
 /// Searches in a system that is known not to deadlock.
 pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    let resolution = system.spec.measure.resolution;
+    let runs = most_runs(resolution);
+    options.progress.begin_run(0, runs);
     let mut best = simulate(&at_load(system, 1.0)?, options)?;
+    let mut most = carried_by(&best);
     if !best.saturated {
+        options.progress.begin_run(0, 1);
+        options.progress.set(Phase::Done, 1.0);
         return Ok(found(best, (1.0, 1.0)));
     }
-    let resolution = system.spec.measure.resolution;
+    let mut run = 0;
     let (mut low, mut high) = (0.0, 1.0);
     let mut carried = None;
     while high - low > resolution {
+        run += 1;
+        options.progress.begin_run(run, runs);
         let load = f64::midpoint(low, high);
         let result = simulate(&at_load(system, load)?, options)?;
         if result.saturated {
+            if carried_by(&result).0 > most.0 {
+                most = carried_by(&result);
+            }
             (high, best) = (load, result);
         } else {
             (low, carried) = (load, Some(result));
         }
     }
-    Ok(found(carried.unwrap_or(best), (low, high)))
+    let mut result = found(carried.unwrap_or(best), (low, high));
+    result.warnings.extend(carries_more_beyond(&result, most));
+    Ok(result)
+}
+
+/// What is accepted of every source, and the load that is offered.
+fn carried_by(result: &PointResult) -> (f64, f64) {
+    (result.accepted_load_min.unwrap_or(0.0), result.offered_load)
+}
+
+/// How much more a network has to carry beyond the load of a search for the search to be doubted.
+const MORE_BEYOND: f64 = 1.05;
+
+/// A network that carried more at a load beyond the one that was found.
+fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option<Warning> {
+    let found = result.saturation_load?;
+    (most > MORE_BEYOND * found).then(|| Warning {
+        kind: "not-monotone",
+        key: "measure.search",
+        message: format!(
+            "the search ended at {found:.4}, but at the load {load:.4} every source got {most:.4} or more: the network carries more \
+             beyond where it first seems saturated, or runs are too short to tell (`measure.max_time`); a sweep of loads shows which"
+        ),
+    })
+}
+
+/// How many runs a search takes that halves the loads from 0 to 1 down to a width, and begins at load 1.
+pub(crate) fn most_runs(resolution: f64) -> u32 {
+    1 + (1.0 / resolution).log2().ceil().max(0.0) as u32
 }
 
 fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {

@@ -17,7 +17,9 @@ error: unknown key `bufer` in [router] of kind "output-queued"
    |
 14 | bufer = "4 packets"
    | ^^^^^
-   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration; did you mean `buffer`?"#,
+   |
+   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration
+   = help: did you mean `buffer`?"#,
     );
 }
 
@@ -31,7 +33,9 @@ error: unknown section [lnk]
   |
 8 | [lnk]
   |  ^^^
-  = allowed: title, seed, topology, link, router, routing, nic, node, workload, placement, job, measure, include, seeds, sweep; did you mean `link`?"#,
+  |
+  = allowed: title, seed, topology, link, router, routing, nic, node, workload, placement, job, measure, include, seeds, sweep
+  = help: did you mean `link`?"#,
     );
 }
 
@@ -45,7 +49,9 @@ error: unknown kind `outputqueue` in [router]
    |
 13 | kind = "outputqueue"
    |        ^^^^^^^^^^^^^
-   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued, shared-buffer; did you mean `output-queued`?"#,
+   |
+   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued, shared-buffer
+   = help: did you mean `output-queued`?"#,
     );
 }
 
@@ -60,6 +66,30 @@ error: `link.delay`: `20` has no unit; write a time as for example "20 ns"
 10 | delay = 20
    |         ^^"#,
     );
+}
+
+#[test]
+fn a_negative_quantity_must_be_positive() {
+    // Would catch a sign that is taken for text, and for a word where a word may stand too.
+    let error = error_of(&changed("10 Gb/s", "-400 Gb/s"));
+    let expected =
+        "`link.bandwidth`: `-400 Gb/s` is negative; a bandwidth must be positive, as for example \"10 Gb/s\"";
+    assert_eq!(error.message, expected);
+    assert!(error_of(&changed("\"20 ns\"", "-20")).message.contains("`-20` is negative"));
+    let measure = "[measure]\nwarm_up = \"-1 us\"\n\n[workload]";
+    assert!(error_of(&changed("[workload]", measure)).message.contains("is negative"));
+}
+
+#[test]
+fn colours_are_only_where_they_are_asked_for() {
+    // Would catch escapes in a file or a pipe, and a text that differs from that without colours.
+    let error = error_of(&changed("buffer", "bufer"));
+    let (plain, coloured) = (error.render(false), error.render(true));
+    assert!(!plain.contains('\u{1b}') && coloured.contains("\u{1b}[1"), "{coloured}");
+    let mut parts = coloured.split('\u{1b}');
+    let first = parts.next().unwrap().to_owned();
+    let bare = parts.map(|part| part.split_once('m').unwrap().1);
+    assert_eq!(bare.fold(first, |text, part| text + part), plain);
 }
 
 #[test]
@@ -107,7 +137,8 @@ error: missing key `load` in [workload] of kind "traffic"
    |
 16 | [workload]
    | ^^^^^^^^^^
-   = `load` is a number greater than 0 and at most 1: offered load of a node, as a share of its injection channel's bandwidth"#,
+   |
+   = help: `load` is a number greater than 0 and at most 1: offered load of a node, as a share of its injection channel's bandwidth"#,
     );
 }
 
@@ -128,8 +159,9 @@ error: `topology.k` must be a whole number from 2 to 32767, not a string
 fn an_option_is_shown_as_it_was_given() {
     let error = load_with(BASE, &[("seed", "7"), ("router.delays", "90 ns")]).expect_err("no such key");
     let expected = r#"error: unknown key `delays` in [router] of kind "output-queued"
-  --> --set router.delays=90 ns
-   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration; did you mean `delay`?"#;
+--> --set router.delays=90 ns
+ = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration
+ = help: did you mean `delay`?"#;
     assert_eq!(error.to_string(), expected);
 }
 
@@ -185,4 +217,21 @@ fn a_warm_up_that_leaves_no_time_to_measure_is_refused() {
     }
     let measure = "[measure]\nwarm_up = \"9 us\"\nmax_time = \"10 us\"\n\n[workload]";
     assert!(load(&changed("[workload]", measure)).is_ok());
+}
+
+#[test]
+fn one_class_of_a_depth_for_all_is_refused() {
+    // Would catch an option or a sweep that replaces the depth of all classes by that of one, in silence.
+    let error = load_with(BASE, &[("router.buffer.up", "\"8 KiB\"")]).expect_err("a depth for all");
+    assert_eq!(error.key, "router.buffer.up");
+    assert_eq!(error.message, "`router.buffer.up`: `router.buffer` is \"4 packets\" here, not a table");
+    assert_eq!(error.help.as_deref(), Some("set it as a whole, as in router.buffer={ up = \"4 packets\" }"));
+    let swept = format!("{BASE}[sweep]\n\"router.buffer.up\" = [\"8 KiB\", \"1 KiB\"]\n");
+    assert_eq!(error_of(&swept).help, error.help);
+    // After an option that gives a table, one of its classes may be set.
+    let table = ("router.buffer", "{ down = \"1 KiB\" }");
+    let set = load_with(BASE, &[table, ("router.buffer.up", "\"8 KiB\"")]).unwrap();
+    let toml = set.resolved(&set.points()[0]);
+    assert!(toml.contains("[router.buffer]\ndown = \"1 KiB\"\nup = \"8 KiB\"\n"), "{toml}");
+    assert_eq!(load(&toml).unwrap().points()[0].spec, set.points()[0].spec);
 }

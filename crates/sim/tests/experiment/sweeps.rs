@@ -206,8 +206,9 @@ fn zipped_keys_move_together() {
     assert_eq!(experiment.points()[0].keys[0].0, "label");
     assert_eq!(experiment.axes(), ["label", "workload.load"]);
     assert_eq!(experiment.swept_keys(), ["topology", "routing.kind", "workload.load"]);
-    let groups: Vec<_> = experiment.groups().into_iter().map(|group| (group.keys.len(), group.steps)).collect();
-    assert_eq!(groups, [(2, 2), (1, 2)]);
+    let (_, groups) = experiment.written();
+    let steps: Vec<Vec<_>> = groups.iter().map(|group| group.keys.iter().map(|key| key.1.len()).collect()).collect();
+    assert_eq!(steps, [vec![2, 2], vec![2]]);
     assert!(experiment.resolved(&experiment.points()[3]).contains("kind = \"dimension-order\""));
     // An error of a point is shown at the value that it has there.
     let error = experiment.error_in(&experiment.points()[2], "routing.kind", "no");
@@ -277,4 +278,33 @@ fn a_group_that_does_not_fit_together_is_refused() {
     }
     let error = error_of(&format!("{BASE}\n[sweep]\nzip = [1]"));
     assert_eq!(error.message, "`sweep.zip` must be a list of tables, as [[sweep.zip]] writes them, not a whole number");
+}
+
+#[test]
+fn a_search_leaves_the_loads_out_of_a_sweep() {
+    // Would catch the same search once a load, loads that nobody validates, and other keys that are left out too.
+    let sweep = "[sweep]\n\"workload.load\" = [0.1, 0.2, 0.3]\n\"link.delay\" = [\"1 ns\", \"2 ns\"]\n";
+    let text = format!("{}\n{sweep}", BASE.replace("load = 0.5\n", ""));
+    let search = [("measure.search", "saturation")];
+    assert_eq!(load(&text).unwrap().points().len(), 6);
+    let searched = load_with(&text, &search).unwrap();
+    assert_eq!(searched.swept_keys(), ["link.delay"]);
+    assert_eq!(json!(values(&searched, "link.delay")), json!(["1 ns", "2 ns"]));
+    let wrong = load_with(&text.replace("0.3]", "3.0]"), &search).unwrap_err();
+    assert_eq!(
+        (wrong.key.as_str(), wrong.position.as_ref().map(|at| at.column)),
+        ("workload.load", Some(30)),
+        "{wrong}"
+    );
+    // Of a group only the load is left out, and steps that are then the same are one; a label is a step of its own.
+    let zipped = |label: &str| {
+        let keys = "\"workload.load\" = [0.1, 0.2, 0.3]\n\"link.delay\" = [\"1 ns\", \"1 ns\", \"2 ns\"]\n";
+        load_with(&format!("{BASE}\n[[sweep.zip]]\n{label}{keys}"), &search).unwrap().points().len()
+    };
+    assert_eq!((zipped(""), zipped("label = [\"a\", \"b\", \"c\"]\n")), (2, 3));
+    // A job's load is one too.
+    let (rest, _) = BASE.split_once("[workload]").unwrap();
+    let job = "[[job]]\nname = \"one\"\nworkload = { kind = \"traffic\" }\n[measure]\nsearch = \"saturation\"\n";
+    let job = format!("{rest}{job}[sweep]\n\"job.one.workload.load\" = [0.1, 0.2]\n");
+    assert_eq!(load(&job).unwrap().points().len(), 1);
 }

@@ -153,9 +153,24 @@ fn depth(random: &mut Random, packet: u64, most: u64) -> String {
     }
 }
 
-fn router(random: &mut Random, units: &Units, packet: u64) -> String {
+/// Depths of the buffers that credits stand for: one of all channels, or one of each class, of which some are left out.
+fn depths(random: &mut Random, packet: u64, classes: &[&str]) -> String {
+    let first = depth(random, packet, 4);
+    if random.chance(60) {
+        return first;
+    }
+    let mut table = Vec::new();
+    for class in classes.iter().filter(|&&class| class != "ejection") {
+        if random.chance(80) {
+            table.push(format!("{class} = {}", depth(random, packet, 4)));
+        }
+    }
+    if table.is_empty() { first } else { format!("{{ {} }}", table.join(", ")) }
+}
+
+fn router(random: &mut Random, units: &Units, packet: u64, classes: &[&str]) -> String {
     let kind = random.pick(&ROUTERS);
-    let buffer = depth(random, packet, 4);
+    let buffer = depths(random, packet, classes);
     let mut keys = format!("kind = \"{kind}\", buffer = {buffer}, delay = {}", units.router_delay(random));
     if random.chance(50) {
         keys += &format!(", vcs = {}", random.within(1, 8));
@@ -230,7 +245,7 @@ impl Case {
         let units = Units { round: random.chance(60) };
         let (topology, edges, nodes, classes) = topology(random);
         let packet = units.packet(random);
-        let network = topology + &link(random, &units, classes) + &router(random, &units, packet);
+        let network = topology + &link(random, &units, classes) + &router(random, &units, packet, classes);
         let network = network + &node(random, &units, packet);
         let each = random.pick(&[1, 1, 1, 2, 3]);
         let tasks = each * nodes;

@@ -140,13 +140,14 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
         units::Capacity::Packets(packets) => packets as u64 * case.packet,
         units::Capacity::Bytes(bytes) => bytes.0,
     };
+    let classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
     Network {
         topology: &*system.network.topology,
         routing: &*system.network.routing,
         links: system.network.topology.class_names().into_iter().map(link).collect(),
         architecture: architecture(&system.spec.router, u64::from(system.network.plan.inner_buffer_bytes())),
         vcs: common.vcs,
-        buffer: u64::from(system.network.plan.buffer_bytes()),
+        buffers: classes.clone().map(|class| u64::from(system.network.plan.buffer_bytes(class))).collect(),
         delay: system.network.plan.router_delay() * system.network.plan.tick().0,
         frees_at_tail: common.credit_return == CreditReturn::Tail,
         packet: case.packet,

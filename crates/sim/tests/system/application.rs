@@ -199,7 +199,8 @@ fn a_few_tasks_on_the_first_nodes_are_a_step_too() {
 
 #[test]
 fn imbalance_is_over_the_nodes_of_the_job() {
-    // Would catch a mean over nodes that the job does not have: tasks of loads 1, 1 and 2 on nodes 0, 0 and 5 of 8.
+    // Would catch a mean over nodes that the job does not have, and one over more nodes than there are tasks: loads 1, 1 and 2 on nodes
+    // 0, 0 and 5 of 8.
     let graph = Held::new("loads.csv", "0,1,100\n1,0,100\ntask,2,2\n");
     let tasks = Held::new("loads-nodes", "0\n0\n5\n");
     let workload = format!("kind = \"application\"\ngraph = '{}'", graph.0.display());
@@ -207,7 +208,7 @@ fn imbalance_is_over_the_nodes_of_the_job() {
         let found = result(&experiment(RING, &workload, &format!("{}\n{rest}", tasks.placement())));
         found.closed.unwrap().application.unwrap().mapping.unwrap().imbalance
     };
-    assert_eq!([imbalance(""), imbalance("allocated_nodes = 2"), imbalance("allocated_nodes = 8")], [1.0, 1.0, 4.0]);
+    assert_eq!([imbalance(""), imbalance("allocated_nodes = 2"), imbalance("allocated_nodes = 8")], [1.0, 1.0, 1.5]);
     for wrong in [1, 9] {
         let placement = format!("{}\nallocated_nodes = {wrong}", tasks.placement());
         let error = build(&experiment(RING, &workload, &placement)).unwrap_err();

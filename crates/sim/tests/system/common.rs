@@ -61,7 +61,7 @@ fn fix(spec: &mut ExperimentSpec) {
             (&mut spec.buffer, 4, &mut spec.delay)
         }
     };
-    buffer.get_or_insert(Capacity::Packets(packets));
+    buffer.get_or_insert(Capacity::Packets(packets).into());
     delay.get_or_insert(Time(90_000));
 }
 

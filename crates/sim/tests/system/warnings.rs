@@ -58,6 +58,24 @@ fn a_shallow_buffer_is_named_with_the_share_of_the_round_trip() {
 }
 
 #[test]
+fn depths_are_those_of_their_classes_in_warnings_and_in_the_memory() {
+    // A packet of 4 KiB takes 81.92 ns, and a round trip 2 * 20 + 200 ns. Would catch one depth that stands for all.
+    let router =
+        r#"router = { kind = "input-queued", buffer = { injection = "32 KiB", up = "4 KiB", down = "64 KiB" } }"#;
+    let system = system(&experiment(TREE, router, "load = 0.3"));
+    let credits: Vec<Warning> = warnings(&system).unwrap().into_iter().filter(|w| w.kind == "credits").collect();
+    assert!(matches!(&credits[..], [one] if one.message.contains("of up channels")), "{credits:#?}");
+    let found = check(&system).unwrap();
+    let by_class = [("down", 64 << 10), ("injection", 32 << 10), ("up", 4 << 10)];
+    assert_eq!(found.buffer_bytes_by_class, by_class.map(|(name, bytes)| (name.to_owned(), bytes)).into());
+    assert_eq!(found.buffer_bytes, 64 << 10);
+    // Leaves have four inputs from nodes and four from above, roots four from below.
+    let memory: Vec<(u16, u32, u64)> =
+        found.router_memory.iter().map(|alike| (alike.ports, alike.routers, alike.bytes >> 10)).collect();
+    assert_eq!(memory, [(4, 4, 4 * 4), (8, 4, 4 * 32 + 4 * 64)]);
+}
+
+#[test]
 fn large_crosspoints_are_named_with_their_memory() {
     // By hand: 64 * 64 crosspoints of 32 packets of 4 KiB are 537 MB. Would catch a square that is missing.
     let text = |kind: &str| {
@@ -141,4 +159,37 @@ fn an_incast_that_is_divided_equally_starves_nobody() {
     let matrix = Matrix::new("equal", &[0, 1, 2, 3].map(|src| (src, 7, 1.0)));
     let text = experiment(SWITCH, "", &format!("load = 0.8, pattern = {}", matrix.pattern()));
     assert_eq!(of_kind(&text, "starvation"), None);
+}
+
+#[test]
+fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
+    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series of one interval, or one that shows single packets, in
+    // silence; and the first warning of a run that has a series.
+    let text = |series: &str, end: &str| {
+        let text = experiment(SWITCH, "", "load = 0.3");
+        format!("{text}\nmeasure = {{ series = \"{series}\", warm_up = \"1 us\"{end} }}")
+    };
+    let end = ", max_time = \"20 us\"";
+    assert_eq!(warnings(&system(&text("200 ns", end))).unwrap(), []);
+    assert_eq!(warnings(&system(&text("82 ns", end))).unwrap(), []);
+    let fine = of_kind(&text("81 ns", end), "fine-series").unwrap();
+    assert!(fine.message.contains("a packet of 4 KiB") && fine.message.contains("81.9 ns"), "{fine:?}");
+    assert_eq!(of_kind(&text("19 us", end), "coarse-series"), None);
+    let coarse = of_kind(&text("21 us", end), "coarse-series").unwrap();
+    assert!(coarse.message.contains("may end after 20000.0 ns"), "{coarse:?}");
+    assert!(of_kind(&text("1 s", ""), "coarse-series").is_some());
+    let ran = |text: &str| {
+        let experiment = sim::Experiment::load(text, "test.toml", std::path::Path::new("."), &[]).unwrap();
+        let point = sim::run_point(&experiment, &experiment.points()[0], &sim::RunOptions::default()).unwrap();
+        let intervals = point.series.as_ref().map_or(0, |series| series.time_ns.len());
+        (intervals, point.warnings.iter().any(|warning| warning.kind == "coarse-series"))
+    };
+    assert_eq!(ran(&text("1 s", "")), (1, true));
+    // A closed workload is known to take at least the time of its packets, here 4 of 4 KiB, and takes longer.
+    let closed = experiment(SWITCH, "", "load = 0.3")
+        .replace("kind = \"traffic\", load = 0.3", "kind = \"exchange\", dims = [8], volume = \"8 KiB\"");
+    let closed = format!("{closed}\nmeasure = {{ series = \"350 ns\" }}");
+    assert!(of_kind(&closed, "coarse-series").is_some());
+    let (intervals, warned) = ran(&closed);
+    assert!(intervals > 1 && !warned, "{intervals} {warned}");
 }

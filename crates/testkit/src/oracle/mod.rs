@@ -98,8 +98,8 @@ pub struct Network<'a> {
     pub architecture: Architecture,
     /// Virtual channels of a link; without it, one for each class of the routing.
     pub vcs: Option<u8>,
-    /// Bytes that a credit counter starts with.
-    pub buffer: u64,
+    /// By class of channels, the bytes that a credit counter starts with.
+    pub buffers: Vec<u64>,
     /// From a head at an input to the head ready to leave.
     pub delay: u64,
     /// Whether a packet frees its buffer as its tail leaves, and not as its head leaves.
@@ -304,7 +304,7 @@ impl<'a> Simulator<'a> {
         let depth = match (self.senders[channel].to, self.network.receive_buffer) {
             (Endpoint::Node(_), Some(buffer)) => buffer.depth,
             (Endpoint::Node(_), None) => u64::MAX,
-            _ => self.network.buffer,
+            _ => self.network.buffers[self.senders[channel].class.0 as usize],
         };
         self.senders[channel].credits.entry(place).or_insert(depth)
     }

@@ -74,7 +74,7 @@ impl FileTopology {
     /// Builds the topology of an edge list; `name` is what errors call it.
     pub fn from_text(text: &str, name: &str) -> Result<Self, TopologyError> {
         let mut list = EdgeList::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             list.read_line(line).map_err(|problem| error(format!("{name}:{number}: {problem}")))?;
         }
         if !list.lines.iter().any(|line| matches!(line.what, What::Node { .. })) {

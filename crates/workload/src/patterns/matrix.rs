@@ -1,8 +1,9 @@
 //! Matrix: the weight of each pair of tasks is read from a CSV file.
 //!
-//! The file is either a list of rows `src,dst,weight`, pairs that are left out weighing nothing, or a dense matrix of
-//! one row a source and one column a destination. A first line `src,dst,weight` marks a list; without it a file of as
-//! many columns as tasks is a matrix. Blank lines and lines that start with `#` are skipped.
+//! The file is either a list of rows `from,to,weight`, pairs that are left out weighing nothing, or a dense matrix of
+//! one row a source and one column a destination. A first line `from,to,weight` (or `src,dst,weight`) marks a list; without it
+//! a file of as many columns as tasks is a matrix. The dialect is that of task graphs (`crate::rows`), and lists of theirs are
+//! read as they are.
 //!
 //! Only ratios count: the source with the largest sum of weights offers the full load, and the others in proportion
 //! ([`Pattern::weight`]). A source without weight does not send. A task may send to itself, through the network.
@@ -23,7 +24,8 @@ pub const KIND: &str = "matrix";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixSpec {
-    /// The CSV file; a relative path starts from the experiment file's folder.
+    /// The CSV file: rows `from,to,weight`, or a matrix of a row for each source and a column for each destination. A relative
+    /// path starts from the experiment file's folder.
     pub path: PathBuf,
 }
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use crate::PatternError;
+use crate::rows::{self, Form, TASK, words};
 
 /// Larger files are refused before they are read: 256 MiB hold a dense matrix of some 8000 tasks.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// The first line that marks a list.
-const HEADER: [&str; 3] = ["src", "dst", "weight"];
+/// The ends of a pair, as errors call them.
+const ENDS: [&str; 2] = ["from", "to"];
 
 /// One pair of tasks and its weight, which is positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +28,7 @@ pub(super) fn refuse(message: String) -> PatternError {
 /// Reads the entries of positive weight, in ascending order of source and destination.
 pub(super) fn read(path: &Path, tasks: u32) -> Result<Vec<Entry>, PatternError> {
     let text = read_text(path).map_err(|why| refuse(format!("{}: {why}", path.display())))?;
-    parse(&text, tasks).map_err(|(line, why)| match line {
+    parse(text.as_bytes(), tasks).map_err(|(line, why)| match line {
         0 => refuse(format!("{}: {why}", path.display())),
         line => refuse(format!("{}:{line}: {why}", path.display())),
     })
@@ -49,83 +50,75 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 /// A line's number, from 1 (0: the file as a whole), and what is wrong.
-type Fault = (usize, String);
+type Fault = (u64, String);
 
-/// A line that counts: its number, from 1, and its fields.
-struct Line<'a> {
-    number: usize,
-    fields: Vec<&'a str>,
+/// A row: the number of its line, from 1, and its words.
+struct Row<'a> {
+    number: u64,
+    words: Vec<&'a [u8]>,
 }
 
-impl Line<'_> {
+impl Row<'_> {
     fn fault<T>(&self, why: String) -> Result<T, Fault> {
         Err((self.number, why))
     }
 
-    fn has(&self, columns: usize) -> Result<(), Fault> {
-        if self.fields.len() == columns {
-            return Ok(());
-        }
-        self.fault(format!("{} columns where {columns} are due", self.fields.len()))
+    /// A word as text, so far as it fits an error.
+    fn text(&self, column: usize) -> String {
+        let text = String::from_utf8_lossy(self.words[column]);
+        let start: String = text.chars().take(32).collect();
+        if start.len() < text.len() { start + "..." } else { start }
     }
 
     fn weight(&self, column: usize) -> Result<f64, Fault> {
-        let field = self.fields[column];
-        match field.parse::<f64>() {
-            Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-            _ => self.fault(format!("`{}` is no weight; it has to be a finite number of 0 or more", clip(field))),
+        match number(self.words[column]) {
+            Some(weight) if f64::is_finite(weight) && weight >= 0.0 => Ok(weight),
+            _ => self.fault(format!("`{}` is no weight; it has to be a finite number of 0 or more", self.text(column))),
         }
     }
 
-    fn task(&self, column: usize, tasks: u32) -> Result<u32, Fault> {
-        let field = self.fields[column];
-        match field.parse::<u32>() {
-            Ok(task) if task < tasks => Ok(task),
-            _ => {
-                let (what, last) = (HEADER[column], tasks - 1);
-                self.fault(format!("{what} is `{}`; the tasks are 0 to {last}", clip(field)))
-            }
+    fn task(&self, column: usize, (what, tasks): (&str, u32)) -> Result<u32, Fault> {
+        match number(self.words[column]) {
+            Some(task) if task < tasks => Ok(task),
+            _ => self.fault(format!("{what} is `{}`; the tasks are 0 to {}", self.text(column), tasks - 1)),
         }
     }
 }
 
-/// The start of a field, so that an error fits a line whatever the file holds.
-fn clip(field: &str) -> String {
-    let start: String = field.chars().take(32).collect();
-    if start.len() < field.len() { start + "..." } else { start }
+fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-fn parse(text: &str, tasks: u32) -> Result<Vec<Entry>, Fault> {
-    let text = text.trim_start_matches('\u{feff}');
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .map(|(number, line)| Line { number, fields: line.split(',').map(str::trim).collect() })
-        .peekable();
-    let Some(first) = lines.peek() else {
-        return Err((0, "is empty; write rows `src,dst,weight`, or a matrix of a row for each source".to_owned()));
+fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, Fault> {
+    let mut rows = rows::rows(bytes).map(|(number, row)| Row { number, words: words(row).collect() }).peekable();
+    let Some(first) = rows.peek() else {
+        return Err((0, "has no rows; write rows `from,to,weight`, or a matrix of a row for each source".to_owned()));
     };
-    if first.fields == HEADER {
-        lines.next();
-        return parse_list(lines, tasks);
-    }
-    match first.fields.len() {
-        columns if columns == tasks as usize => parse_dense(lines, tasks),
-        3 => parse_list(lines, tasks),
-        columns => first.fault(format!(
-            "{columns} columns; write rows `src,dst,weight`, or a matrix of {tasks} columns, one for each task"
+    let columns = first.words.len();
+    match rows::form(bytes, Some(tasks)) {
+        Form::List => parse_list(rows, tasks),
+        Form::Matrix if columns == tasks as usize => parse_dense(rows, tasks),
+        Form::Matrix | Form::Either => first.fault(format!(
+            "{columns} columns; write rows `from,to,weight`, or a matrix of {tasks} columns, one for each task"
         )),
     }
 }
 
-fn parse_list<'a>(lines: impl Iterator<Item = Line<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
+/// Rows `from,to,weight`; a number of messages behind the weight and lines about single tasks, which lists of task graphs may
+/// have, say nothing of who sends to whom.
+fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
-    for line in lines {
-        line.has(HEADER.len())?;
-        let entry = Entry { src: line.task(0, tasks)?, dst: line.task(1, tasks)?, weight: line.weight(2)? };
-        entries.push((entry, line.number));
+    for row in rows {
+        match row.words[..] {
+            [TASK, _] | [TASK, _, _] => {
+                row.task(1, ("task", tasks))?;
+                continue;
+            }
+            [_, _, _] | [_, _, _, _] => {}
+            _ => return row.fault(format!("{} columns where 3 are due: `from,to,weight`", row.words.len())),
+        }
+        let [src, dst] = [row.task(0, (ENDS[0], tasks))?, row.task(1, (ENDS[1], tasks))?];
+        entries.push((Entry { src, dst, weight: row.weight(2)? }, row.number));
     }
     entries.sort_by_key(|&(Entry { src, dst, .. }, number)| (src, dst, number));
     for pair in entries.windows(2) {
@@ -137,16 +130,18 @@ fn parse_list<'a>(lines: impl Iterator<Item = Line<'a>>, tasks: u32) -> Result<V
     Ok(entries.into_iter().map(|(entry, _)| entry).filter(|entry| entry.weight > 0.0).collect())
 }
 
-fn parse_dense<'a>(lines: impl Iterator<Item = Line<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
+fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
     let mut rows = 0;
-    for line in lines {
-        line.has(tasks as usize)?;
+    for row in lines {
+        if row.words.len() != tasks as usize {
+            return row.fault(format!("{} columns where {tasks} are due", row.words.len()));
+        }
         if rows == tasks {
-            return line.fault(format!("more than the {tasks} rows of {tasks} tasks"));
+            return row.fault(format!("more than the {tasks} rows of {tasks} tasks"));
         }
         for dst in 0..tasks {
-            let weight = line.weight(dst as usize)?;
+            let weight = row.weight(dst as usize)?;
             if weight > 0.0 {
                 entries.push(Entry { src: rows, dst, weight });
             }

@@ -44,6 +44,29 @@ fn a_list_and_a_matrix_mean_the_same() {
 }
 
 #[test]
+fn lists_are_those_of_task_graphs() {
+    // Would catch a second dialect: other names of the columns, blanks, comments behind a row, messages, and lines about tasks.
+    let plain = read("plain", b"0,1,5\n1,0,3\n", 4).unwrap();
+    for (name, text) in [
+        ("from", "from,to,weight\n0,1,5\n1,0,3\n"),
+        ("bytes", "From;To;bytes;messages\n0;1;5;2\n1;0;3;1\n"),
+        ("blanks", "# who sends to whom\nsource target amount\n0 1 5  # more\n1\t0\t3\n"),
+        ("tasks", "task,2,0.5\n0,1,5,\ntask,3\n1,0,3,\n"),
+    ] {
+        let found = read(name, text.as_bytes(), 4).unwrap();
+        for task in (0..4).map(TaskId) {
+            assert_eq!(found.distribution(task), plain.distribution(task), "{name}");
+            assert_eq!(found.weight(task), plain.weight(task), "{name}");
+        }
+    }
+    // Three tasks: three columns are a matrix, unless the first line says otherwise.
+    assert_eq!(read("list", b"from,to,weight\n0,1,2\n", 3).unwrap().distribution(TaskId(1)), []);
+    assert_eq!(read("dense", b"a,b,c\n0,1,2\n1,0,0\n0,0,0\n", 3).unwrap().distribution(TaskId(1)), [(TaskId(0), 1.0)]);
+    assert!(read("task", b"task,9\n", 4).unwrap_err().starts_with("FILE:1: task is `9`"));
+    assert!(read("empty", b"0,,1\n0,1\n", 4).unwrap_err().starts_with("FILE:1: to is ``"));
+}
+
+#[test]
 fn a_list_of_many_nodes_needs_no_header() {
     // Would catch a list that is refused for its first line.
     let matrix = read("headless", b"\xef\xbb\xbf0,7,2\n7,0,2\n", 8).unwrap();
@@ -66,17 +89,17 @@ fn draws_follow_the_weights() {
 fn bad_files_are_one_clear_error() {
     // Would catch a panic, a line number that is off, and a value that is read as something else.
     let cases: [(&[u8], &str); 18] = [
-        (b"", "FILE: is empty"),
-        (b"\n# nothing\n", "FILE: is empty"),
-        (b"src,dst,weight\n", "FILE: all weights are 0"),
+        (b"", "FILE: has no rows"),
+        (b"\n# nothing\n", "FILE: has no rows"),
+        (b"from,to,weight\n", "FILE: has no rows"),
         (b"0,1,0\n", "FILE: all weights are 0"),
         (b"a\0b", "FILE: is a binary file"),
         (b"0,1,\xff\n", "FILE: is not UTF-8 text"),
-        (b"0,1\n", "FILE:1: 2 columns; write rows `src,dst,weight`, or a matrix of 8 columns"),
+        (b"0,1\n", "FILE:1: 2 columns; write rows `from,to,weight`, or a matrix of 8 columns"),
         (b"0,1,1\n0,2\n", "FILE:2: 2 columns where 3 are due"),
-        (b"0,1,1\n0,8,1\n", "FILE:2: dst is `8`; the tasks are 0 to 7"),
-        (b"-1,1,1\n", "FILE:1: src is `-1`"),
-        (b"99999999999999999999,1,1\n", "FILE:1: src is `99999999999999999999`"),
+        (b"0,1,1\n0,8,1\n", "FILE:2: to is `8`; the tasks are 0 to 7"),
+        (b"-1,1,1\n", "FILE:1: from is `-1`"),
+        (b"99999999999999999999,1,1\n", "FILE:1: from is `99999999999999999999`"),
         (b"0,1,-2\n", "FILE:1: `-2` is no weight"),
         (b"0,1,nan\n", "FILE:1: `nan` is no weight"),
         (b"0,1,1e999\n", "FILE:1: `1e999` is no weight"),

@@ -3,6 +3,9 @@
 use super::limits::summable;
 use super::{ArcList, GraphError, Group, MAX_TASKS, Phase, TaskArray, TaskGraph};
 
+/// Different names in the name of several graphs.
+const MOST_NAMES: usize = 4;
+
 /// One graph of several over the *same* tasks: their phases follow one another, each with its weight times its graph's
 /// (how critical that graph is), and loads add up. Arrays and positions are those of the first graph that has any.
 ///
@@ -124,6 +127,33 @@ fn unused<'a>(name: &str, taken: impl Iterator<Item = &'a str> + Clone) -> Strin
     std::iter::once(name.to_owned()).chain(numbered).find(free).unwrap_or_else(|| name.to_owned())
 }
 
+/// The names of all graphs: equal neighbours once with their number, and of many different ones the first.
 fn names(graphs: &[TaskGraph]) -> String {
-    graphs.iter().map(|graph| graph.name.as_str()).collect::<Vec<_>>().join("+")
+    let runs: Vec<&[TaskGraph]> = graphs.chunk_by(|one, other| one.name == other.name).collect();
+    let shown = runs.iter().take(MOST_NAMES).map(|run| match run.len() {
+        1 => run[0].name.clone(),
+        count => format!("{} x {count}", run[0].name),
+    });
+    let left: usize = runs.iter().skip(MOST_NAMES).map(|run| run.len()).sum();
+    let rest = (left > 0).then(|| format!("{left} more"));
+    shown.chain(rest).collect::<Vec<_>>().join(" + ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> String {
+        let graphs: Vec<TaskGraph> = names.iter().map(|name| TaskGraph::new(*name, ArcList::new(2).build())).collect();
+        combine(&graphs, &vec![1.0; graphs.len()]).expect("a graph").name
+    }
+
+    #[test]
+    fn many_graphs_have_a_short_name() {
+        // Would catch a name as long as its graphs are many, and graphs that are counted with others than their neighbours.
+        assert_eq!(named(&["arcs"; 126]), "arcs x 126");
+        assert_eq!(named(&["a", "b", "b", "a"]), "a + b x 2 + a");
+        assert_eq!(named(&["a"]), "a");
+        assert_eq!(named(&["a", "b", "c", "d", "e", "e", "f"]), "a + b + c + d + 3 more");
+    }
 }

@@ -111,7 +111,7 @@ impl FromStr for GraphSpec {
         }
         let nearest = Self::KINDS.iter().map(|(known, ..)| (strsim::damerau_levenshtein(kind, known), known)).min();
         let hint = nearest
-            .filter(|(far, _)| *far <= 3)
+            .filter(|(far, _)| 2 * far <= kind.chars().count())
             .map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
         let hint = if hint.is_empty() { "." } else { hint.as_str() };
         let examples = Self::KINDS.map(|(_, example, _)| example).join("`, `");

@@ -11,21 +11,23 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import colormaps, style
+from matplotlib import style
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PathCollection, PolyCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
 from cutthrough.plots.machine.graph import Graph, Source
 from cutthrough.plots.machine.layouts import Label, Scene, arrange, span
+from cutthrough.plots.scales import HEAT, INK, ink_on, scale_of
 from cutthrough.plots.theme import STYLE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
 
     Doubles = npt.NDArray[np.float64]
 
@@ -33,13 +35,11 @@ __all__ = ["draw", "svg"]
 
 #: Colours of classes of wires, from the style's palette; of routers, nodes and backgrounds.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C2E", "#444444")
-ROUTER, NODE, GROUND, INK = "#3b4652", "#9aa5b1", "#f0f2f5", "#333333"
-#: Loads from none, which is grey, to the largest, which is not black.
-HEAT = LinearSegmentedColormap.from_list(
-    "heat", [(0.87, 0.89, 0.91, 1.0), *colormaps["magma_r"](np.linspace(0.2, 0.85, 255))]
-)
+ROUTER, NODE, GROUND = "#3b4652", "#9aa5b1", "#f0f2f5"
 #: The figure's width, and the space for captions above and below, in inches.
 WIDTH, HEAD, FOOT = 6.8, 0.62, 0.42
+#: Half the width of a character of a label around a circle of radius 1.
+CHARACTER = 0.014
 #: Characters of a line of the caption.
 CAPTION = 104
 #: A bent line, of its ends and the point between them; and a straight one.
@@ -104,7 +104,8 @@ def _extent(scene: Scene) -> tuple[Doubles, Doubles]:
     """The corners of what is drawn."""
     around = [scene.at - 1.3 * scene.radius, scene.at + 1.3 * scene.radius]
     around += [np.array([[x - r, y - r], [x + r, y + r]]) for x, y, r in scene.discs]
-    around += [np.array([[label.x, label.y]]) for label in scene.labels]
+    wide = [(label, CHARACTER * len(label.text)) for label in scene.labels]
+    around += [np.array([[label.x - half, label.y], [label.x + half, label.y]]) for label, half in wide]
     lines = _lines(scene)
     around += [scene.nodes, ((lines[:, 0] + 2 * lines[:, 1] + lines[:, 2]) / 4).reshape(-1, 2), *_ends(scene)]
     points = np.concatenate(around)
@@ -147,7 +148,7 @@ def _ends(scene: Scene) -> tuple[Doubles, Doubles]:
 def _fill(axes: Axes, scene: Scene, points: float) -> None:
     """Draws everything; `points` are to a unit of the scene."""
     graph = scene.graph
-    norm = Normalize(0.0, _hottest(graph))
+    norm = scale_of(_hottest(graph))
     if scene.discs:
         x, y, r = np.array(scene.discs).T
         axes.add_collection(_round(np.column_stack([x, y]), 2 * r[0], axes, facecolors=GROUND, edgecolors="#d5dae0"))
@@ -270,9 +271,7 @@ def _numbers(axes: Axes, scene: Scene, points: float, faces: Doubles) -> None:
     size = min(8.0, scene.radius * points * 2 * 0.8 / (0.62 * max(2, *map(len, texts))))
     if size < SMALLEST:
         return
-    light = faces[:, :3] @ (0.3, 0.59, 0.11) > 0.55
-    for (x, y), text, dark in zip(scene.at.tolist(), texts, light.tolist(), strict=True):
-        colour = INK if dark else "white"
+    for (x, y), text, colour in zip(scene.at.tolist(), texts, ink_on(faces[:, :3]), strict=True):
         axes.text(x, y, text, ha="center", va="center_baseline", fontsize=size, color=colour, zorder=5)
 
 
@@ -285,9 +284,7 @@ def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, 
     """The colours of loads."""
     place = figure.add_axes((0.25, 0.42 / size[1], 0.5, 0.11 / size[1]))
     unit = "per unit of offered load" if column == "load" else "of its bandwidth"
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(0.0, _hottest(scene.graph)), HEAT), cax=place, orientation="horizontal"
-    )
+    bar = figure.colorbar(ScalarMappable(scale_of(_hottest(scene.graph)), HEAT), cax=place, orientation="horizontal")
     several = "the hottest channel" if (scene.graph.count > 1).any() else "the hotter of a wire's two channels"
     bar.set_label(
         f"Load of {several}, as a share {unit}" if column != "load" else f"Load of {several} {unit}", fontsize=8.5

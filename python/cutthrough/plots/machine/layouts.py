@@ -11,17 +11,25 @@ from cutthrough.plots.machine.graph import Graph, components
 from cutthrough.plots.machine.springs import clusters, springs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     Integers = npt.NDArray[np.int64]
     Doubles = npt.NDArray[np.float64]
 
-__all__ = ["Label", "Scene", "arrange"]
+__all__ = ["Label", "Scene", "arrange", "levels", "subtrees"]
 
 #: Vertices and nodes up to which each is drawn.
 MOST_ROUTERS, MOST_NODES = 300, 160
 #: Vertices of a level, groups of switches above.
 MOST_IN_LEVEL, MOST_PLANES = 40, 16
+#: Lines beyond which vertices are merged: lines with loads have to be told apart, those without show a pattern.
+MOST_LOADED, MOST_LINES = 150, 3000
+#: Wires with loads, of a machine that is no grid, beyond which it is drawn by groups however few its routers are.
+MOST_WIRES = 500
+#: Vertices that are joined pairwise, and those below and above in a tree, so that there are no more lines with loads.
+FEW_DISCS, FEW_BELOW, FEW_ABOVE = 16, 16, 8
 #: Routers along a side, by dimensions; and up to which rings are closed by arcs.
 MOST_SIDE, MOST_ARCHED = {1: 64, 2: 16, 3: 5}, 8
 #: Clusters of a machine without a shape; one of up to twice as many routers is drawn as it is.
@@ -82,7 +90,7 @@ def arrange(graph: Graph) -> Scene:
         return _groups(graph)
     if graph.about["grid"]:
         return _grid(graph)
-    level = _levels(graph)
+    level = levels(graph)
     return _cloud(graph) if level is None else _tree(graph, level)
 
 
@@ -111,7 +119,7 @@ def _star(graph: Graph) -> Scene:
     return Scene(graph, np.zeros((1, 2)), 0.22, nodes=shown, names=True)
 
 
-def _levels(graph: Graph) -> Integers | None:
+def levels(graph: Graph) -> Integers | None:
     """The level of each router, if wires join neighbouring levels only and nodes are below; None otherwise."""
     if "level" in graph.about["coordinates"]:
         return graph.coordinate("level")
@@ -128,7 +136,7 @@ def _levels(graph: Graph) -> Integers | None:
 def _tree(graph: Graph, level: Integers) -> Scene:
     """Levels from the leaves up; of a large tree subtrees below, and groups of the top switches."""
     sizes = np.bincount(level)
-    if sizes.max() > MOST_IN_LEVEL:
+    if sizes.max() > MOST_IN_LEVEL or _is_dense(graph):
         graph, level, what = _pods(graph, level)
         sizes = np.bincount(level)
     else:
@@ -172,10 +180,10 @@ def _by_neighbours(graph: Graph, row: Integers, level: Integers, at: Doubles) ->
 def _pods(graph: Graph, level: Integers) -> tuple[Graph, Integers, str]:
     """A large tree: what hangs together without the top switches as one each, and the top switches in groups."""
     top = level == level.max()
-    part = components(graph, ~top)
-    part = part * MOST_IN_LEVEL // max(int(part.max()) + 1, MOST_IN_LEVEL) if part.max() >= MOST_IN_LEVEL else part
+    below_, above_ = (FEW_BELOW, FEW_ABOVE) if graph.has_loads else (MOST_IN_LEVEL, MOST_PLANES)
+    part = _fewer(subtrees(graph, level), below_)
     pods = int(part.max()) + 1
-    part[top] = pods + _alike(graph, np.flatnonzero(top))
+    part[top] = pods + _alike(graph, np.flatnonzero(top), above_)
     merged = graph.merged(part)
     upper = (np.arange(merged.size) >= pods).astype(np.int64)
     below = f"{pods} parts of {span(merged.members[:pods])} switches and {span(merged.nodes[:pods])} nodes"
@@ -183,7 +191,19 @@ def _pods(graph: Graph, level: Integers) -> tuple[Graph, Integers, str]:
     return merged, upper, f"Below: {below}. Above: {above}. Each line: {wires(merged)}."
 
 
-def _alike(graph: Graph, top: Integers) -> Integers:
+def subtrees(graph: Graph, level: Integers) -> Integers:
+    """For each router which part of the tree it is in: what hangs together without the top switches; -1 for these."""
+    return components(graph, level < level.max())
+
+
+def _fewer(part: Integers, most: int) -> Integers:
+    """Numbered parts (below 0: none), neighbouring ones together where there are more than the most."""
+    count = int(part.max()) + 1
+    fewer: Integers = np.where(part < 0, part, part * _side(count, most) // count)
+    return fewer
+
+
+def _alike(graph: Graph, top: Integers, most: int) -> Integers:
     """Switches with the same neighbours in one group, neighbouring groups together where there are many."""
     known = np.full((graph.size, 2), graph.size, np.int64)
     known[:, 1] = -1
@@ -191,22 +211,15 @@ def _alike(graph: Graph, top: Integers) -> Integers:
         np.minimum.at(known[:, 0], graph.ends[:, near], graph.ends[:, far])
         np.maximum.at(known[:, 1], graph.ends[:, near], graph.ends[:, far])
     group = np.unique(known[top], axis=0, return_inverse=True)[1].reshape(-1)
-    if group.max() == 0:
-        group = np.arange(len(top))
-    return group * MOST_PLANES // max(int(group.max()) + 1, MOST_PLANES)
+    return _fewer(np.arange(len(top)) if group.max() == 0 else group, most)
 
 
 def _groups(graph: Graph) -> Scene:
     """Groups on a circle; their routers on a circle each, if they are few."""
     group = graph.coordinate(graph.about["coordinates"][0])
     count = int(group.max()) + 1
-    if graph.size > MOST_ROUTERS:
-        merged = graph.merged(group)
-        radius = min(0.42 * 2 * np.pi / count, 0.12)
-        names = _around(np.arange(count), 1 + radius + 0.06, 2 * np.pi / count)
-        what = f"Each disc: a group of {span(merged.members)} routers and {span(merged.nodes)} nodes."
-        what += f" Each line: {wires(merged)}."
-        return Scene(merged, _circle(count), radius, what, centre=(0.0, 0.0), labels=names)
+    if graph.size > MOST_ROUTERS or _is_dense(graph):
+        return _discs(graph.merged(group))
     size = int(np.bincount(group).max())
     inside = min(0.44 * 2 * np.pi / count, 0.5)
     centres = _circle(count)
@@ -219,9 +232,30 @@ def _groups(graph: Graph) -> Scene:
     radius = inside * min(0.5 * far * np.sin(np.pi / max(size, 2)), 0.2)
     discs = tuple((float(x), float(y), float(inside)) for x, y in centres)
     nodes = _beyond(graph, at, centres[group], 0.3 * inside) if few else np.zeros((0, 2))
-    names = _around(np.arange(count), 1 + inside + 0.07, 2 * np.pi / count)
+    names = _around([str(each) for each in range(count)], 1 + inside + 0.07, 2 * np.pi / count)
     what = "Each circle: a group."
     return Scene(graph, at, radius, what, centre=(0.0, 0.0), discs=discs, nodes=nodes, labels=names, names=True)
+
+
+def _is_dense(graph: Graph) -> bool:
+    """Whether lines with loads would hide one another if each bundle of wires had one."""
+    return graph.has_loads and len(graph.ends) > MOST_WIRES
+
+
+def _discs(graph: Graph) -> Scene:
+    """A disc for each group, or for some that follow one another, if there would be too many lines."""
+    groups = np.arange(graph.size)
+    if len(graph.ends) > (MOST_LOADED if graph.has_loads else MOST_LINES):
+        groups = _fewer(groups, FEW_DISCS if graph.has_loads else MOST_IN_LEVEL)
+    held, first = np.bincount(groups), np.flatnonzero(np.diff(groups, prepend=-1))
+    merged = graph.merged(groups)
+    radius = min(0.42 * 2 * np.pi / merged.size, 0.12)
+    names = [f"{low}" if many == 1 else f"{low}-{low + many - 1}" for low, many in zip(first, held, strict=True)]
+    labels = _around(names, 1 + radius + (0.06 if merged.size == graph.size else 0.09), 2 * np.pi / merged.size)
+    each = "a group of" if merged.size == graph.size else f"{span(held)} groups, together"
+    what = f"Each disc: {each} {span(merged.members)} routers and {span(merged.nodes)} nodes."
+    what += f" Each line: {wires(merged)} between two discs."
+    return Scene(merged, _circle(merged.size), radius, what, centre=(0.0, 0.0), labels=labels)
 
 
 def _turned(number: Integers, size: int, group: Integers, count: int) -> Doubles:
@@ -242,12 +276,12 @@ def _beyond(graph: Graph, at: Doubles, centre: Doubles, far: float, spread: floa
     return fan
 
 
-def _around(numbers: Integers, radius: float, room: float) -> tuple[Label, ...]:
-    """Numbers outside a circle; of many, some."""
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, len(numbers) + 1) if step * room > 0.09)
-    at = _circle(len(numbers), radius)
-    kept = [number for number in numbers.tolist() if number % step == 0 and len(numbers) - number >= step]
-    return tuple(Label(float(at[number, 0]), float(at[number, 1]), str(number), step * room) for number in kept)
+def _around(texts: Sequence[str], radius: float, room: float) -> tuple[Label, ...]:
+    """Texts outside a circle; of many, some."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, len(texts) + 1) if step * room > 0.09)
+    at = _circle(len(texts), radius)
+    kept = [place for place in range(len(texts)) if place % step == 0 and len(texts) - place >= step]
+    return tuple(Label(float(at[place, 0]), float(at[place, 1]), texts[place], step * room) for place in kept)
 
 
 def _grid(graph: Graph) -> Scene:
@@ -310,9 +344,9 @@ def _bows(block: Integers, ends: Integers) -> Doubles:
 
 def _cloud(graph: Graph) -> Scene:
     """A machine without a known shape: neighbours are near one another; large ones in clusters."""
-    whole = graph.size <= MOST_CLUSTERS * 2
+    whole = graph.size <= MOST_CLUSTERS * 2 and not _is_dense(graph)
     if not whole:
-        graph = graph.merged(clusters(graph, MOST_CLUSTERS))
+        graph = graph.merged(clusters(graph, FEW_DISCS if graph.has_loads else MOST_CLUSTERS))
     at = springs(graph)
     gaps = np.linalg.norm(at[:, None] - at[None], axis=2) + np.where(np.eye(graph.size) > 0, np.inf, 0)
     radius = float(np.clip(0.4 * gaps.min(), 0.012, 0.09))

@@ -156,7 +156,7 @@ impl TableSpec {
                     let at = error.valid_up_to();
                     RoutingError::new("path", format!("`{name}` is not a table: it is not text (byte {at})"))
                 })?;
-                text::read(text, &name, network)?
+                text::read(text.trim_start_matches('\u{feff}'), &name, network)?
             }
         };
         self.table(draft, topology)

@@ -139,7 +139,9 @@ impl DragonflySize {
         let wanted = spec.g.unwrap_or(full);
         if !(2..=full).contains(&wanted) {
             let message = format!(
-                "`g` is {wanted}; 2 to {full} groups are allowed: {a} routers with {h} global ports reach a h others"
+                "`g` is {wanted}; 2 to {full} groups are allowed: the {a} routers of a group, \
+                 with {h} global ports each, have wires to {} others",
+                full - 1
             );
             return Err(TopologyError::new("g", message));
         }

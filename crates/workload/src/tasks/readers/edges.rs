@@ -1,8 +1,9 @@
-//! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0; a first line of names is skipped, `#` starts a comment.
+//! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0, in the dialect of `crate::rows`.
 //! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
 //! have no edges. The number of tasks is one more than the largest that is named.
 
-use super::text::{amount, is_header, lines, loops, number, tasks, words};
+use super::text::{amount, loops, number, tasks};
+use crate::rows::{TASK, rows, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// What a line can be.
@@ -20,14 +21,9 @@ struct Lists {
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut lists = Lists::default();
-    for (place, line) in lines(bytes) {
-        let line = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
-        let all: Vec<&[u8]> = words(line, b", \t;").collect();
-        let names = lists.tasks == 0 && is_header(all.iter().copied());
-        if all.is_empty() || names {
-            continue;
-        }
-        if all[0] == b"task" { lists.task(&all[1..], place)? } else { lists.edge(&all, place)? }
+    for (place, row) in rows(bytes) {
+        let all: Vec<&[u8]> = words(row).collect();
+        if all[0] == TASK { lists.task(&all[1..], place)? } else { lists.edge(&all, place)? }
     }
     if lists.tasks == 0 {
         return Err(GraphError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));

@@ -1,22 +1,16 @@
-//! Matrices of bytes between ranks: row i, column j is what rank i sends rank j; separated by blanks or commas, `#` starts a
-//! comment, a first line of names is skipped. Fractions of bytes are rounded up. The diagonal must be 0.
+//! Matrices of bytes between ranks: row i, column j is what rank i sends rank j, in the dialect of `crate::rows`. Fractions of
+//! bytes are rounded up. The diagonal must be 0.
 
-use super::text::{amount, is_header, lines, loops, tasks, words};
+use super::text::{amount, loops, tasks};
+use crate::rows::{rows, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
-    for (place, line) in lines(bytes) {
-        let line = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
-        if width == 0 && is_header(words(line, b", \t;")) {
-            continue;
-        }
-        let values = words(line, b", \t;").map(|word| amount(word, place)).collect::<Result<Vec<u64>, _>>()?;
-        if values.is_empty() {
-            continue;
-        }
+    for (place, line) in rows(bytes) {
+        let values = words(line).map(|word| amount(word, place)).collect::<Result<Vec<u64>, _>>()?;
         if width == 0 {
             width = values.len() as u64;
             arcs = ArcList::new(tasks(width, place)?);

@@ -1,7 +1,8 @@
 //! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle for
 //! both directions. The diagonal would be messages of tasks to themselves and must be empty.
 
-use super::text::{amount, lines, loops, number, tasks, words};
+use super::text::{amount, loops, number, tasks, words};
+use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// What the banner says.

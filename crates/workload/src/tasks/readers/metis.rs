@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use super::text::{lines, loops, number, tasks, words};
+use super::text::{loops, number, tasks, words};
+use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// The most weights of a vertex; METIS calls them constraints.

@@ -17,6 +17,7 @@ pub use metis::write_metis;
 
 use super::limits::summable;
 use super::{GraphError, TaskGraph};
+use crate::rows::{self, Form};
 
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 1 << 32;
@@ -29,7 +30,7 @@ pub enum GraphFormat {
     Metis,
     /// Matrix Market: a sparse matrix of bytes (`.mtx`).
     MatrixMarket,
-    /// Lines `from,to,bytes[,messages]` and `task,number[,load]` (`.csv`).
+    /// Lines `from,to,bytes[,messages]` and `task,number[,load]`, or a matrix where it cannot be taken for them (`.csv`).
     Edges,
     /// A row of bytes for each rank (`.mat`, `.txt`).
     Matrix,
@@ -57,8 +58,8 @@ impl GraphFormat {
 /// If the file cannot be read, its format is unknown, or a line is wrong.
 pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, GraphError> {
     let Some(format) = format.or_else(|| GraphFormat::of(path)) else {
-        let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges, .mat, \
-                       .txt and .npy are matrices";
+        let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges \
+                       or is a matrix, .mat, .txt and .npy are matrices";
         return Err(GraphError::new(message).in_file(name));
     };
     let explain = |error: std::io::Error| GraphError::new(format!("it cannot be read: {error}")).in_file(name);
@@ -80,9 +81,24 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Graph
     let graph = match format {
         GraphFormat::Metis => metis::parse(bytes),
         GraphFormat::MatrixMarket => matrix_market::parse(bytes),
-        GraphFormat::Edges => edges::parse(bytes),
+        GraphFormat::Edges => table(bytes),
         GraphFormat::Matrix => matrix::parse(bytes),
         GraphFormat::Npy => npy::parse(bytes),
     };
     graph.and_then(summable)
+}
+
+/// Reads a list of edges, or a matrix that is no list.
+fn table(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+    match rows::form(bytes, None) {
+        Form::List => edges::parse(bytes),
+        Form::Matrix => matrix::parse(bytes).map_err(|error| {
+            let lists = "a .csv lists edges `from,to,bytes[,messages]` or is a matrix of a row a rank";
+            GraphError { message: format!("{}; {lists}", error.message), ..error }
+        }),
+        Form::Either => Err(GraphError::new(
+            "its three rows of three columns may be edges or a matrix: write `from,to,bytes` as the first line of a list, and \
+             name a matrix .txt",
+        )),
+    }
 }

@@ -2,13 +2,6 @@
 
 use crate::tasks::{GraphError, MAX_TASKS};
 
-/// The lines of a file, numbered from 1, without their ends.
-pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    // What is behind the last line's end is no line.
-    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    (1..).zip(bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
-}
-
 /// The words of a line.
 pub(super) fn words<'a>(line: &'a [u8], separators: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     line.split(move |byte| separators.contains(byte)).filter(|word| !word.is_empty())
@@ -41,11 +34,6 @@ pub(super) fn amount(word: &[u8], line: u64) -> Result<u64, GraphError> {
 /// The same of a floating-point number; none if it is negative, too large or no number.
 pub(super) fn from_real(value: f64) -> Option<u64> {
     (0.0..=1e18).contains(&value).then(|| value.ceil() as u64)
-}
-
-/// Whether a line is a header: names, and no numbers.
-pub(super) fn is_header<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> bool {
-    words.all(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && !word.eq_ignore_ascii_case(b"nan"))
 }
 
 /// A number that is written with a point or an exponent and is whole all the same.

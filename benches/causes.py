@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Finds out why the points of validate.py differ: runs some with one thing changed. Writes docs/validation/causes.*."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import statistics
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from cutthrough.seeds import half_width
+from peer import Caminos, Cutthrough, Failed, Settings, Work, say, table
+from validate import CASES, DOCS, PEER, SATURATED, SPEEDUPS, TAIL_CYCLES
+
+OURS = "Cutthrough"
+#: Level of the intervals of means over seeds.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point of a case with something changed in both simulators.
+
+    Attributes:
+        name: Of the rows in the file of results.
+        what: What is changed, for the table.
+        case: The name of the case.
+        load: Offered.
+        peer: Settings of CAMINOS.
+        ours: Settings of Cutthrough.
+        seeds: How many runs the mean is of, with the seeds from 1.
+        cycles: Warm-up and measured; those of the case if not given.
+    """
+
+    name: str
+    what: str
+    case: str
+    load: float
+    peer: Settings = field(default_factory=dict)
+    ours: Settings = field(default_factory=dict)
+    seeds: int = 1
+    cycles: tuple[int, int] | None = None
+
+    def work(self, seed: int) -> Work:
+        """What both simulators run."""
+        case = next(case for case in CASES if case.name == self.case)
+        settings = {"router.speedup": str(SPEEDUPS[0]), "seed": str(seed)} | self.ours
+        work = case.at(self.load, **settings)
+        peer = work.peer_settings | {"random_seed": str(seed)} | self.peer
+        return replace(work, peer_settings=peer, cycles=self.cycles or work.cycles)
+
+
+def fifos(case: str, load: float, depth: int) -> Trial:
+    """FIFOs of another depth."""
+    peer, ours = {"buffer_size": str(depth)}, {"router.buffer": f"{depth} packets"}
+    return Trial(f"{case} {load:g} fifo {depth}", f"FIFOs of {depth} packets", case, load, peer, ours)
+
+
+def single(case: str, load: float) -> Trial:
+    """One virtual channel, with which both crossbars move at most a packet a cycle from an input and to an output."""
+    ours = {"router.vcs": "1", "router.speedup": "1"}
+    what = "1 virtual channel, speed-up 1"
+    return Trial(f"{case} {load:g} single", what, case, load, {"virtual_channels": "1"}, ours)
+
+
+TRIALS = (
+    Trial("mesh 0.45 long", "6 seeds of 100,000 cycles", "mesh", 0.45, seeds=6, cycles=(10_000, 100_000)),
+    fifos("fat-tree-adaptive", 0.8, 16),
+    fifos("fat-tree-adaptive", 0.9, 16),
+    fifos("fat-tree-random", 1.0, 16),
+    fifos("dragonfly-minimal-uniform", 0.9, 1024),
+    single("fat-tree-random", 0.5),
+    single("fat-tree-random", 0.55),
+    single("fat-tree-adaptive", 0.5),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one run found: latency in cycles to the arrival of the head, queues of sources included."""
+
+    trial: str
+    simulator: str
+    seed: int
+    accepted: float
+    latency: float
+
+
+def run_peer(peer: Caminos, trial: Trial, seed: int) -> Row:
+    """A run of CAMINOS."""
+    result, seconds = peer.result(trial.work(seed))
+    say(f"{trial.name} seed {seed}: {PEER} {seconds:.0f} s")
+    return Row(trial.name, PEER, seed, result["accepted_load"], result["average_message_delay"])
+
+
+def run_ours(ours: Cutthrough, trial: Trial, seed: int) -> Row:
+    """A run of Cutthrough."""
+    _, point = ours.run(trial.work(seed))
+    return Row(trial.name, OURS, seed, point["accepted_load"], point["latency_mean_ns"] - TAIL_CYCLES)
+
+
+def read(path: Path) -> dict[tuple[str, str, int], Row]:
+    """The rows of an earlier run."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [
+            Row(each["trial"], each["simulator"], int(each["seed"]), float(each["accepted"]), float(each["latency"]))
+            for each in csv.DictReader(file)
+        ]
+    return {(row.trial, row.simulator, row.seed): row for row in rows}
+
+
+def gather(args: argparse.Namespace) -> list[Row]:
+    """The rows of all trials: those that are known, and the others run."""
+    known = read(args.reuse) if args.reuse else {}
+    peer, ours = Caminos(args.caminos, 1.0), Cutthrough(args.cutthrough, 1.0)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        waiting = []
+        for trial, seed in [(each, seed) for each in TRIALS for seed in range(1, each.seeds + 1)]:
+            for simulator, run in ((PEER, partial(run_peer, peer)), (OURS, partial(run_ours, ours))):
+                row = known.get((trial.name, simulator, seed))
+                waiting.append(pool.submit(run, trial, seed) if row is None else row)
+        return [each if isinstance(each, Row) else each.result() for each in waiting]
+
+
+def mean(values: list[float]) -> str:
+    """A mean, with its confidence interval if there are several values."""
+    half = half_width(values, CONFIDENCE)
+    middle = statistics.fmean(values)
+    return f"{middle:.2f}" if half is None else f"{middle:.3f} ± {half:.3f}"
+
+
+def summary(rows: list[Row]) -> str:
+    """A line for each trial."""
+    head = ["network", "changed", "offered", f"accepted: {PEER}", OURS, f"latency: {PEER}", OURS, "difference"]
+    lines = []
+    for trial in TRIALS:
+        sides = [[row for row in rows if (row.trial, row.simulator) == (trial.name, side)] for side in (PEER, OURS)]
+        accepted = [statistics.fmean(row.accepted for row in side) for side in sides]
+        latencies = [[row.latency for row in side] for side in sides]
+        line = [trial.case, trial.what, f"{trial.load:g}", *(f"{load:.4f}" for load in accepted)]
+        if min(accepted) < SATURATED * trial.load:
+            below = [load >= SATURATED * trial.load for load in accepted]
+            line += [mean(own) if fits else "saturated" for own, fits in zip(latencies, below, strict=True)]
+            line.append("")
+        else:
+            difference = statistics.fmean(latencies[1]) / statistics.fmean(latencies[0]) - 1
+            line += [*map(mean, latencies), f"{difference:+.1%}"]
+        lines.append(line)
+    return table(head, lines)
+
+
+def save(rows: list[Row], path: Path) -> None:
+    """Writes rows as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(vars(rows[0])), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(
+            {key: f"{v:.6g}" if isinstance(v, float) else v for key, v in vars(row).items()} for row in rows
+        )
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    beside = Path(sys.executable).with_name("cutthrough")
+    default = str(beside) if beside.exists() else shutil.which("cutthrough")
+    parser.add_argument("--cutthrough", metavar="PATH", default=default, help="the command of Cutthrough")
+    parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
+    parser.add_argument("--reuse", metavar="CSV", type=Path, help="do not simulate again the rows of an earlier run")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="simulations at once (1)")
+    args = parser.parse_args()
+    if args.cutthrough is None or (args.caminos is None and args.reuse is None):
+        parser.error("both commands are needed: install them, or give --cutthrough and --caminos, or --reuse")
+    return args
+
+
+def main() -> int:
+    """Runs and writes; the exit status."""
+    try:
+        rows = gather(parse())
+    except Failed as failed:
+        say(str(failed))
+        return 1
+    save(rows, DOCS / "validation" / "causes.csv")
+    (DOCS / "validation" / "causes.md").write_text(summary(rows) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What `cutthrough map` reads: graphs, machines, and files of hosts and places."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cutthrough.experiments as experiments
+from cutthrough.errors import ExperimentError
+from cutthrough.faults import refuse
+from cutthrough.mapping import Machine, TaskGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["LARGEST", "LARGEST_SEED", "graph_of", "hosts_of", "machine_of", "naming_options", "pairs_of"]
+
+#: The largest number of a task or a place, and the largest seed.
+LARGEST, LARGEST_SEED = 2**32 - 1, 2**63 - 1
+#: Sections of an experiment that say what `--evaluate` simulates besides the machine's shape.
+NETWORK = ("link", "router", "routing")
+#: The keys and arguments that are options of another name.
+RENAMED = {"weights": "weight", "fixed (tasks)": "fixed", "fixed (places)": "fixed"}
+#: The keys that are options of the command.
+KEYS = frozenset(
+    {
+        *("graph", "machine", "strategy", "objective", "imbalance", "tasks_per_node", "budget", "time_limit", "seed"),
+        *("weight", "shuffle", "fixed", "current", "cores", "rank_order", "allocation", "node", "format", "hosts"),
+        *("bandwidth", "delay", "packet_size", "router", "buffer"),
+    }
+)
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Names the option that is at fault as the command line has it: `--packet-size` for the key `packet_size`."""
+    try:
+        yield
+    except ExperimentError as error:
+        key = RENAMED.get(error.key, error.key)
+        if error.file is not None or key not in KEYS:
+            raise
+        option = f"--{key.replace('_', '-')}"
+        raise refuse(option, error.message, allowed=error.allowed, help=error.help) from None
+
+
+def graph_of(graphs: list[str], weights: list[float] | None, seed: int) -> TaskGraph:
+    """The graph, or one of several."""
+    if len(graphs) == 1 and not weights:
+        return TaskGraph(graphs[0], seed)
+    return TaskGraph.combine([TaskGraph(graph, seed) for graph in graphs], weights)
+
+
+def machine_of(text: str, **options: Any) -> tuple[Machine, dict[str, Any]]:
+    """The machine; of an experiment file, with its sections on links, routers and routing.
+
+    Raises:
+        ExperimentError: There is no such machine, or the experiment is wrong or has several topologies.
+    """
+    path = Path(text)
+    if path.suffix != ".toml" or not path.exists():
+        return Machine(text, **options), {}
+    experiment = experiments.read_file(path, [])
+    swept = [key for key in _swept(experiment) if key.split(".")[0] in {"topology", *NETWORK}]
+    if swept:
+        message = f"{text} sweeps `{swept[0]}`: a mapping needs one machine"
+        raise refuse("machine", message, help="give a file without that sweep")
+    sections = tomllib.loads(experiment.resolved_point(0, complete=False))
+    topology = sections["topology"]
+    if "path" in topology:
+        topology["path"] = str((path.parent / topology["path"]).resolve())
+    return Machine(topology, **options), {name: sections[name] for name in NETWORK if name in sections}
+
+
+def _swept(experiment: Any) -> list[str]:
+    return [key for group in json.loads(experiment.written())["sweep"] for key, _ in group["keys"]]
+
+
+def hosts_of(path: Path, machine: Machine) -> list[str]:
+    """The hosts of the machine's allocated nodes: the first words of the lines of a file."""
+    found = [words[0] for _, words in _rows(path, "hosts")]
+    if len(found) != machine.nodes:
+        message = f"{path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
+        raise refuse("--hosts", message, file=str(path))
+    if len(set(found)) < len(found):
+        twice = next(host for number, host in enumerate(found) if host in found[:number])
+        raise refuse("--hosts", f"{path}: the host {twice} is given twice", file=str(path))
+    return found
+
+
+def pairs_of(path: Path, option: str, width: int) -> list[tuple[int, ...]]:
+    """The rows of a file of whole numbers, `width` each."""
+    rows = []
+    for number, words in _rows(path, option):
+        if len(words) != width or not all(_is_number(word) for word in words):
+            expected = "a place" if width == 1 else "`task place`"
+            message = f"{path}:{number}: expected {expected}, whole numbers from 0"
+            raise refuse(f"--{option}", message, file=str(path))
+        rows.append(tuple(int(word) for word in words))
+    if width == 2 and len({row[0] for row in rows}) < len(rows):
+        raise refuse(f"--{option}", f"{path}: a task is fixed twice", file=str(path))
+    return rows
+
+
+def _rows(path: Path, option: str) -> list[tuple[int, list[str]]]:
+    """The words of the lines of a file that have any, with the lines' numbers; `#` starts a comment."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise refuse(f"--{option}", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError as error:
+        message = f"{path} is not a text file: byte {error.start + 1} is not UTF-8"
+        raise refuse(f"--{option}", message, file=str(path)) from None
+    rows = [(number, line.split("#", 1)[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)]
+    return [(number, words) for number, words in rows if words]
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= len(str(LARGEST)) and int(word) <= LARGEST

@@ -1,0 +1,179 @@
+"""Which channel falls on which cell of a heat map: that depends on the shape of the machine.
+
+A machine of groups: groups by groups, and the inside of the hottest group. A grid: each direction of each dimension, in
+the coordinates of the routers. Trees and others: routers by ports, for each class of channels (and each level). An edge
+list, whose ports have no order: routers by routers. Where several channels fall on one cell, it has the load of the
+hottest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutthrough.channels import ENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from cutthrough.channels import ChannelLoads
+
+    Integers = npt.NDArray[np.integer]
+    Doubles = npt.NDArray[np.float64]
+
+__all__ = ["MOST_CELLS", "Panel", "hottest_group", "panels"]
+
+#: Cells of a heat map along one axis; of more, several share one.
+MOST_CELLS = 512
+#: The same of routers by routers, where most cells are empty and small ones would be lost.
+MOST_PAIRS = 64
+#: Dimensions of a grid up to which each is drawn.
+MOST_DIMENSIONS = 4
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Which channel falls on which cell.
+
+    Attributes:
+        title: What is shown.
+        axes: The labels under and beside it.
+        channels: The rows of the table that are shown.
+        x: Their columns of cells.
+        y: Their rows of cells.
+        size: Cells along x and y, if there are more than have channels.
+        pairs: Whether it is routers by routers of a machine without a shape of its own.
+    """
+
+    title: str
+    axes: tuple[str, str]
+    channels: Integers
+    x: Integers
+    y: Integers
+    size: tuple[int, int] = (0, 0)
+    pairs: bool = False
+
+    def cells(self, values: Doubles) -> Doubles:
+        """The hottest channel of each cell; not-a-number where there is none."""
+        x, y = (places // factor for places, factor in zip((self.x, self.y), self.shared, strict=True))
+        width, height = (-(-size // factor) for size, factor in zip(self._sizes, self.shared, strict=True))
+        cells = np.full((height, width), np.nan)
+        np.fmax.at(cells, (y, x), values[self.channels])
+        return cells
+
+    @property
+    def shared(self) -> tuple[int, int]:
+        """How many places along x and y share a cell."""
+        most = MOST_PAIRS if self.pairs else MOST_CELLS
+        x, y = ((size - 1) // most + 1 for size in self._sizes)
+        return x, y
+
+    def labelled(self, shared: tuple[int, int]) -> tuple[str, str]:
+        """The labels of the axes, with how many places along x and y share a cell."""
+        across, up = (
+            f"{label} ({factor} a cell)" if factor > 1 else label
+            for label, factor in zip(self.axes, shared, strict=True)
+        )
+        return across, up
+
+    @property
+    def ratio(self) -> float:
+        """Height over width, within what can be read."""
+        width, height = self._sizes
+        return float(np.clip(height / width, 0.22, 1.0))
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        x, y = (max(int(places.max()) + 1, size) for places, size in zip((self.x, self.y), self.size, strict=True))
+        return x, y
+
+
+def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
+    """What is drawn of a machine of this shape; the group that is shown is the hottest by a column."""
+    if loads.about["groups"]:
+        return _of_groups(loads, column or loads.quantity)
+    if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
+        return list(_of_grid(loads))
+    if loads.about["kind"] == "file" and (loads.values("source_router") >= 0)[loads.values("target_router") >= 0].any():
+        return [_of_pairs(loads)]
+    return list(_of_routers(loads))
+
+
+def hottest_group(loads: ChannelLoads, column: str | None = None) -> int:
+    """The group with the hottest channel inside it; the first of several."""
+    source, target = loads.values("source_group"), loads.values("target_group")
+    inside = np.flatnonzero((source >= 0) & (source == target))
+    values = loads.values(column or loads.quantity)[inside]
+    return int(source[inside[np.argmax(values)]]) if len(inside) else 0
+
+
+def _of_groups(loads: ChannelLoads, column: str) -> list[Panel]:
+    source, target = loads.values("source_group"), loads.values("target_group")
+    between = np.flatnonzero((source >= 0) & (target >= 0))
+    axes = ("to group", "from group")
+    all_groups = Panel("Groups (diagonal: within)", axes, between, target[between], source[between])
+    group = hottest_group(loads, column)
+    inside = np.flatnonzero((source == group) & (target == group))
+    if not len(inside):
+        return [all_groups]
+    name = next(name for name in loads.about["coordinates"] if name != "group")
+    x, y = (loads.values(f"{end}_{name}")[inside] for end in ("target", "source"))
+    return [all_groups, Panel(f"Inside group {group}", ("to router", "from router"), inside, x, y)]
+
+
+def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
+    """Each dimension's channels by their direction, where they start."""
+    names, sizes = loads.about["coordinates"], loads.about["grid"]
+    source = np.array([loads.values(f"source_{name}") for name in names])
+    target = np.array([loads.values(f"target_{name}") for name in names])
+    between = (source[0] >= 0) & (target[0] >= 0)
+    for dimension, name in enumerate(names):
+        step = (target[dimension] - source[dimension]) % sizes[dimension]
+        for sign, wanted in (("+", 1), ("-", sizes[dimension] - 1)):
+            chosen = np.flatnonzero(between & (step == wanted))
+            if not len(chosen) or (sign == "-" and sizes[dimension] == 2 and loads.about["kind"] == "torus"):
+                continue
+            across = 0 if len(names) == 2 else dimension
+            rest = [place for place in range(len(names)) if place != across]
+            y = np.zeros(len(chosen), np.int64)
+            for place in reversed(rest):
+                y = y * sizes[place] + source[place][chosen]
+            axes = (names[across], ", ".join(names[place] for place in rest))
+            size = (sizes[across], int(np.prod([sizes[place] for place in rest], dtype=np.int64)))
+            yield Panel(f"Channels {sign}{name}", axes, chosen, source[across][chosen], y, size)
+
+
+def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
+    """Routers by the ports of each class; levels apart, if there are levels."""
+    classes = loads.about["classes"]
+    inner = [place for place, name in enumerate(classes) if name not in ENDS]
+    has_inner = any((loads.classes == place).any() for place in inner)
+    levels = loads.values("source_level") if "level" in loads.about["coordinates"] else np.zeros(len(loads.classes))
+    for place in inner if has_inner else range(len(classes)):
+        if classes[place] == "injection":
+            continue
+        for level in np.unique(levels[loads.classes == place]):
+            chosen = np.flatnonzero((loads.classes == place) & (levels == level))
+            router, port = (loads.values(f"source_{end}")[chosen] for end in ("router", "port"))
+            title = f"Class {classes[place]}" + (f", from level {level:.0f}" if levels.any() else "")
+            yield Panel(title, ("router", "port"), chosen, _rank(router), _rank(port))
+
+
+def _of_pairs(loads: ChannelLoads) -> Panel:
+    """All channels between routers, of whatever class, by the two that they join."""
+    source, target = loads.values("source_router"), loads.values("target_router")
+    between = np.flatnonzero((source >= 0) & (target >= 0))
+    routers = int(max(source.max(), target.max())) + 1
+    axes = ("to router", "from router")
+    size = (routers, routers)
+    return Panel("Channels between routers", axes, between, target[between], source[between], size, pairs=True)
+
+
+def _rank(values: Integers) -> Integers:
+    """Each value's place among the different ones."""
+    rank: Integers = np.unique(values, return_inverse=True)[1].reshape(-1)
+    return rank
