@@ -39,7 +39,18 @@ def test_generated_modules_are_what_the_definitions_give() -> None:
 def test_sections_have_every_key_of_the_reference() -> None:
     """Catches a section, a kind or a key that no class has."""
     held = {"": [sections_of(sections_module("file").File, "")]}
-    for module in ("topology", "router", "routing", "nic", "workload", "pattern", "pacer", "benchmark", "placement"):
+    for module in (
+        "topology",
+        "router",
+        "routing",
+        "nic",
+        "workload",
+        "pattern",
+        "pacer",
+        "benchmark",
+        "program",
+        "placement",
+    ):
         held[module] = [sections_of(kind, module) for kind in sections_module(module).CHOICE.kinds.values()]
     for section in reference.sections():
         name = section.path.rsplit(".", 1)[-1]

@@ -259,7 +259,7 @@ def test_an_exchange_tells_its_time(cutthrough: Callable[..., Any], tmp_path: Pa
     assert loads.column("utilization").to_pylist() == pytest.approx(loads.column("exact").to_pylist())
 
 
-@pytest.mark.parametrize("kind", ["exchange", "application", "benchmark"])
+@pytest.mark.parametrize("kind", ["exchange", "application", "benchmark", "program"])
 def test_what_a_closed_workload_did_not_reach_is_empty(
     cutthrough: Callable[..., Any], tmp_path: Path, kind: str
 ) -> None:
@@ -268,6 +268,7 @@ def test_what_a_closed_workload_did_not_reach_is_empty(
         "exchange": 'kind = "exchange", dims = [16]',
         "application": 'kind = "application", graph = "stencil:4x4"',
         "benchmark": 'kind = "benchmark"',
+        "program": 'kind = "program"',
     }
     path = tmp_path / "closed.toml"
     path.write_text(

@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from cutthrough.points import Point
     from cutthrough.results import Results
     from cutthrough.routing_tables import RoutingTable
-    from cutthrough.sections import benchmark, nic, pacer, pattern, placement, router, routing, topology, workload
+    from cutthrough.sections import (
+        benchmark,
+        nic,
+        pacer,
+        pattern,
+        placement,
+        program,
+        router,
+        routing,
+        topology,
+        workload,
+    )
     from cutthrough.sections.plain import Job, Link, LinkClass, Measure, Node, Range
     from cutthrough.topologies import Topology
 
@@ -68,6 +79,7 @@ __all__ = [
     "pacer",
     "pattern",
     "placement",
+    "program",
     "router",
     "routing",
     "run",
@@ -92,7 +104,18 @@ _HOMES = {
     "topologies": ("Topology",),
 }
 #: Modules whose classes are the kinds of a section.
-_SECTIONS = ("benchmark", "nic", "pacer", "pattern", "placement", "router", "routing", "topology", "workload")
+_SECTIONS = (
+    "benchmark",
+    "nic",
+    "pacer",
+    "pattern",
+    "placement",
+    "program",
+    "router",
+    "routing",
+    "topology",
+    "workload",
+)
 
 
 if not TYPE_CHECKING:  # to a type checker a name that is not imported above is a mistake

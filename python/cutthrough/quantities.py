@@ -812,6 +812,36 @@ class Quantities(dict[str, Any]):
         return [PairResult(each) for each in self.get("pairs") or ()]
 
     @property
+    def program_messages(self) -> int | None:
+        """Messages that have come to their ranks."""
+        value: int | None = self.get("program_messages")
+        return value
+
+    @property
+    def unexpected_max(self) -> int | None:
+        """The most messages that a rank had before it was ready for them."""
+        value: int | None = self.get("unexpected_max")
+        return value
+
+    @property
+    def posted_search_mean(self) -> float | None:
+        """Entries that a search for a posted receive looks at, on average; null without messages."""
+        value: float | None = self.get("posted_search_mean")
+        return value
+
+    @property
+    def unexpected_search_mean(self) -> float | None:
+        """Entries that a search for an unexpected message looks at, on average; null without receives."""
+        value: float | None = self.get("unexpected_search_mean")
+        return value
+
+    @property
+    def search_max(self) -> int | None:
+        """The most entries that a search has looked at."""
+        value: int | None = self.get("search_max")
+        return value
+
+    @property
     def messages(self) -> MessageResult | None:
         """Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each."""
         return None if self.get("messages") is None else MessageResult(self["messages"])

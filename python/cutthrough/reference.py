@@ -35,6 +35,7 @@ PLURALS = {
     "routing": "routings",
     "workload.pattern": "patterns",
     "workload.benchmark": "benchmarks",
+    "workload.program": "programs",
     "workload.pacer": "pacers",
     "nic": "nics",
     "workload": "workloads",

@@ -71,6 +71,13 @@ PURPOSES: dict[str, dict[str, Any]] = {
         "workload": {"kind": "benchmark", "benchmark": {"kind": "wocon"}},
         "sweep": {"workload.benchmark.message_size": ["64 B", "1 KiB", "16 KiB"]},
     },
+    "program": {
+        "title": "Ranks on a grid exchange their faces",
+        "topology": {"kind": "torus", "dims": [4, 4]},
+        "workload": {"kind": "program", "program": {"kind": "halo-2d", "dims": [4, 4]}},
+        "placement": {"strategy": "contiguous"},
+        "sweep": {"placement.strategy": ["contiguous", "random"]},
+    },
 }
 
 

@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use crate::errors::Parts;
 
 /// The lists of `cutthrough list`, and the sections whose kinds they name.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("topologies", "topology"),
     ("routers", "router"),
     ("routings", "routing"),
     ("patterns", "workload.pattern"),
     ("benchmarks", "workload.benchmark"),
+    ("programs", "workload.program"),
     ("pacers", "workload.pacer"),
     ("nics", "nic"),
 ];

@@ -48,5 +48,6 @@ fn packet_size(workload: &mut WorkloadSpec) -> &mut Option<Bytes> {
         WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
         WorkloadSpec::Application(spec) => &mut spec.packet_size,
         WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
+        WorkloadSpec::Program(spec) => &mut spec.packet_size,
     }
 }

@@ -95,7 +95,7 @@ def new(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="A kind of topology, or a purpose: saturation, routings, exchange, application, benchmark.",
+            help="A kind of topology, or a purpose: saturation, routings, exchange, application, benchmark, program.",
             autocompletion=complete.starts,
         ),
     ],

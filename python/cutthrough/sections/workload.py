@@ -12,6 +12,7 @@ from cutthrough.sections.base import Choice, Section
 from cutthrough.sections.benchmark import CHOICE as BENCHMARK
 from cutthrough.sections.pacer import CHOICE as PACER
 from cutthrough.sections.pattern import CHOICE as PATTERN
+from cutthrough.sections.program import CHOICE as PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from cutthrough.sections.pacer import Kind as PacerKind
     from cutthrough.sections.pattern import Kind as PatternKind
     from cutthrough.sections.pattern import Word as PatternWord
+    from cutthrough.sections.program import Kind as ProgramKind
 
-__all__ = ["CHOICE", "Application", "Benchmark", "Exchange", "Kind", "Traffic"]
+__all__ = ["CHOICE", "Application", "Benchmark", "Exchange", "Kind", "Program", "Traffic"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -124,8 +126,30 @@ class Benchmark(Section):
     pacer: PacerKind | Open | None = None
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class Program(Section):
+    """A program of ranks that send, receive and calculate: a motif, or a schedule from a file.
+
+    Attributes:
+        program: What the ranks do.
+        packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
+            injection channels have 100 Gb/s or more, else 256 B (greater than 0).
+        pacer: When the packets of a flow, from one node to another, may leave.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "program")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"program": PROGRAM, "pacer": PACER}
+
+    program: ProgramKind | Open | None = None
+    packet_size: Size | None = None
+    pacer: PacerKind | Open | None = None
+
+
 #: Any of the kinds.
-Kind: TypeAlias = Traffic | Exchange | Application | Benchmark
+Kind: TypeAlias = Traffic | Exchange | Application | Benchmark | Program
 
 #: What reads a table.
-CHOICE = Choice("kind", {"traffic": Traffic, "exchange": Exchange, "application": Application, "benchmark": Benchmark})
+CHOICE = Choice(
+    "kind",
+    {"traffic": Traffic, "exchange": Exchange, "application": Application, "benchmark": Benchmark, "program": Program},
+)

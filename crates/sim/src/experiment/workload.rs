@@ -1,6 +1,7 @@
 //! `[workload]`: the kinds of work that a network is given.
 
 use ::workload::benchmarks::BenchmarkSpec;
+use ::workload::motifs::ProgramSpec;
 use ::workload::{InjectionSpec, PatternSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub enum WorkloadSpec {
     Application(ApplicationSpec),
     /// A benchmark of message latency: ranks send and receive.
     Benchmark(RanksSpec),
+    /// A program of ranks that send, receive and calculate: a motif, or a schedule from a file.
+    Program(ProgramRanksSpec),
 }
 
 impl WorkloadSpec {
@@ -31,6 +34,7 @@ impl WorkloadSpec {
             Self::Exchange(spec) => &spec.pacer,
             Self::Application(spec) => &spec.pacer,
             Self::Benchmark(spec) => &spec.pacer,
+            Self::Program(spec) => &spec.pacer,
         }
     }
 }
@@ -127,6 +131,23 @@ pub struct RanksSpec {
     /// Who exchanges messages with whom.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
+    /// When the packets of a flow, from one node to another, may leave.
+    #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
+    pub pacer: PacerSpec,
+}
+
+/// Ranks that run a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramRanksSpec {
+    /// What the ranks do.
+    #[serde(default)]
+    pub program: ProgramSpec,
     /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
     /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]

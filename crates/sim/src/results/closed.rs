@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ranks::BenchmarkResult;
+use super::ranks::{BenchmarkResult, ProgramResult};
 
 /// One phase of a closed workload.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -40,6 +40,9 @@ pub struct ClosedResult {
     /// What a benchmark has besides.
     #[serde(flatten)]
     pub benchmark: Option<BenchmarkResult>,
+    /// What a program of ranks has besides.
+    #[serde(flatten)]
+    pub program: Option<ProgramResult>,
 }
 
 /// What an application has besides, of one step.

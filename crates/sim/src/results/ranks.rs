@@ -1,4 +1,4 @@
-//! What benchmarks of message latency measure besides.
+//! What benchmarks of message latency and programs of ranks measure besides.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +22,22 @@ pub struct BenchmarkResult {
     pub pair_channels_mean: f64,
     /// The pairs.
     pub pairs: Vec<PairResult>,
+}
+
+/// What a program of ranks measures: its messages and how they have been matched. A search of a queue looks at its entries from the
+/// front to the one that it finds, or at all; searches are counted, and take no time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ProgramResult {
+    /// Messages that have come to their ranks.
+    pub program_messages: u64,
+    /// The most messages that a rank had before it was ready for them.
+    pub unexpected_max: u32,
+    /// Entries that a search for a posted receive looks at, on average; null without messages.
+    pub posted_search_mean: Option<f64>,
+    /// Entries that a search for an unexpected message looks at, on average; null without receives.
+    pub unexpected_search_mean: Option<f64>,
+    /// The most entries that a search has looked at.
+    pub search_max: u32,
 }
 
 /// Two ranks that have exchanged messages.

@@ -19,7 +19,8 @@ use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, IdealNicSpec, NicSpec, PlaceSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, IdealNicSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -48,6 +49,7 @@ pub(crate) fn build(spec: &WorkloadSpec, site: &Site<'_>) -> Result<Arc<dyn Work
         WorkloadSpec::Exchange(spec) => exchange(spec, site),
         WorkloadSpec::Application(spec) => application(spec, site),
         WorkloadSpec::Benchmark(spec) => benchmark(spec, site),
+        WorkloadSpec::Program(spec) => program(spec, site),
     }
 }
 
@@ -150,6 +152,18 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
     Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+}
+
+fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = site.place(None, false)?;
+    let packet = packet_size(spec.packet_size, site)?;
+    let nic = interface(site, packet)?;
+    let programs = spec.program.build(shape.tasks, site.base);
+    let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
+    check_programs(&*programs, nic)?;
+    let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
+    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    Ok(Arc::new(Ranks { programs, measured: Measured::Program, placement, pattern, packet, nic: nic.clone() }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.

@@ -367,6 +367,7 @@ impl Course for VolumesCourse {
             phases: done.iter().enumerate().map(of_phase).collect(),
             application: volumes.application(ns(compute)),
             benchmark: None,
+            program: None,
         };
         let weights = weights(&volumes, network.topology.nodes());
         let senders = weights.iter().filter(|&&weight| weight > 0.0).count();

@@ -47,6 +47,7 @@ fn fix(spec: &mut ExperimentSpec) {
             WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
             WorkloadSpec::Application(spec) => &mut spec.packet_size,
             WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
+            WorkloadSpec::Program(spec) => &mut spec.packet_size,
         };
         size.get_or_insert(Bytes(256));
     }

@@ -16,6 +16,7 @@ mod jobs;
 mod messages;
 mod pacer;
 mod product;
+mod program;
 mod seeds;
 mod series;
 mod table;

@@ -168,12 +168,18 @@ const CLOSED: &[(&str, &str)] = &[
     ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"near-neighbour\", message_size = \"600 B\" }"),
 ];
 
+/// Programs of ranks: one whose messages all meet receives of their own, and one with wildcards.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("program", "program = { kind = \"fft\", message_size = \"600 B\" }"),
+    ("program", "program = { kind = \"incast\", message_size = \"600 B\", messages = 2 }"),
+];
+
 /// Closed workloads on every topology and router, tasks in order and mapped, with pacers and receive buffers in turn.
 fn closed_cells() -> Vec<String> {
     let mut cells = Vec::new();
     for (topology, keys) in TOPOLOGIES {
         for router in kinds("router").iter().map(kind) {
-            for (workload, settings) in CLOSED {
+            for (workload, settings) in CLOSED.iter().chain(PROGRAMS) {
                 for strategy in ["contiguous", "random", "greedy"] {
                     if *workload != "application" && strategy == "greedy" {
                         continue;
@@ -325,7 +331,11 @@ fn check_ranks(text: &str, programs: &dyn Programs, point: &PointResult) {
     assert_eq!(point.packets, messages(programs) * 3, "{text}");
     check_latencies(text, point);
     check_messages(text, point, messages(programs) as usize);
-    let found = point.closed.as_ref().and_then(|closed| closed.benchmark.clone()).unwrap();
+    let closed = point.closed.as_ref().unwrap();
+    if let Some(program) = &closed.program {
+        assert_eq!(program.program_messages, messages(programs), "{text}");
+    }
+    let Some(found) = &closed.benchmark else { return };
     assert!(!found.pairs.is_empty(), "{text}");
     let least = 600.0 * 0.8 + 2.0 * 20.0;
     assert!(

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released};
+use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches};
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
-use super::measured::Measured;
+use super::measured::{Measured, of_program};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -40,6 +40,8 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
+    /// Searches of the queues of posted receives, and of unexpected messages.
+    searches: [Searches; 2],
 }
 
 impl Ends {
@@ -195,10 +197,11 @@ impl Course for RanksCourse {
     }
 
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
-        let mut ended = Ends { ranks: vec![None; self.node_of.len()], intervals: Vec::new() };
+        let mut ended = Ends { ranks: vec![None; self.node_of.len()], ..Ends::default() };
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
+            ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -219,14 +222,18 @@ impl Course for RanksCourse {
         let last = ended.last();
         let time = last.unwrap_or_else(|| network.picoseconds(longest)).saturating_sub(start);
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
-        let Measured::Benchmark(pairs) = &ranks.measured;
+        let (benchmark, program) = match &ranks.measured {
+            Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
+            Measured::Program => (None, Some(of_program(ended.searches))),
+        };
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
             application: None,
-            benchmark: Some(pairs.result(&ended.intervals)),
+            benchmark,
+            program,
         };
         let weights = weights(&ranks, network.topology.nodes());
         let ending = Ending {

@@ -1,16 +1,31 @@
-//! What is measured of ranks: by benchmarks of message latency, round trips.
+//! What is measured of ranks: by benchmarks of message latency, round trips; of programs, messages and their matching.
 
 use std::sync::Arc;
 
+use host::Searches;
 use workload::program::Interval;
 
-use crate::results::{BenchmarkResult, PairResult};
+use crate::results::{BenchmarkResult, PairResult, ProgramResult};
 
 /// What is measured of ranks besides the times at which they end.
 #[derive(Clone, Debug)]
 pub(crate) enum Measured {
     /// The round trips of pairs.
     Benchmark(Arc<BenchmarkPairs>),
+    /// Messages and how they have been matched.
+    Program,
+}
+
+/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
+pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
+    let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
+    ProgramResult {
+        program_messages: posted.count,
+        unexpected_max: unexpected.longest,
+        posted_search_mean: mean(&posted),
+        unexpected_search_mean: mean(&unexpected),
+        search_max: posted.deepest.max(unexpected.deepest),
+    }
 }
 
 /// The pairs of a benchmark.

@@ -1,0 +1,157 @@
+//! Programs of ranks, on whole systems: times to the picosecond, the same bytes for any number of threads, and errors that say who waits.
+
+use crate::common::{build, digest, digest_of, result};
+use fabric::Grain;
+use sim::{PointResult, RunError, RunOptions, run};
+
+const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
+
+/// Delays of nodes, channels, routers and overheads are different primes; 100 bytes at 4 Gb/s are 200 ns.
+fn experiment(topology: &str, program: &str, rest: &str) -> String {
+    format!(
+        r#"
+        topology = {topology}
+        router = {{ kind = "output-queued", delay = "13 ns", buffer = "4 packets" }}
+        workload = {{ kind = "program", packet_size = "100 B", program = {program} }}
+        nic = {{ send_overhead = "1009 ns", receive_overhead = "503 ns" }}
+        {rest}
+        [link]
+        bandwidth = "4 Gb/s"
+        delay = "70 ns"
+        injection = {{ delay = "50 ns" }}
+        ejection = {{ delay = "110 ns" }}
+        "#
+    )
+}
+
+/// A file in the temporary folder that is there as long as this.
+struct Goal(std::path::PathBuf);
+
+impl Goal {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.goal", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn program(&self) -> String {
+        format!("{{ kind = \"goal\", file = '{}' }}", self.0.display())
+    }
+}
+
+impl Drop for Goal {
+    fn drop(&mut self) {
+        // What is left behind in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
+    point.closed.as_ref().unwrap().per_rank.clone()
+}
+
+/// A message to the next router without its length, in nanoseconds: both overheads, the links and two routers.
+const ONE_HOP: f64 = 1009.0 + 503.0 + 50.0 + 70.0 + 110.0 + 2.0 * 13.0;
+
+#[test]
+fn a_file_runs_to_the_picosecond() {
+    // Would catch calculations in another unit, a requirement that is lost, and ranks beyond those of the file that run.
+    let goal = Goal::new(
+        "chain",
+        "num_ranks 3\nrank 0 {\na: calc 100.5\nb: send 300b to 1 tag 7\nb requires a\n}\n\
+         rank 1 {\na: recv 300b from any tag any\nb: calc 40\nc: send 1b to 2 tag 0\nb requires a\nc requires b\n}\n\
+         rank 2 {\nrecv 8b from 1 tag any\n}",
+    );
+    let point = result(&experiment(TORUS, &goal.program(), ""));
+    let first = 100.5 + ONE_HOP + 600.0;
+    let second = first + 40.0 + ONE_HOP + 2.0;
+    let ends = per_rank(&point);
+    assert_eq!(ends.len(), 3);
+    // What is handed over between two ticks is released at the next.
+    for (end, exact) in ends.iter().zip([100.5 + 1009.0, first + 40.0 + 1009.0, second]) {
+        assert!((end.unwrap() - exact).abs() <= 2.0, "{end:?} {exact}");
+    }
+    let program = point.closed.unwrap().program.unwrap();
+    assert_eq!((program.program_messages, program.unexpected_max, program.search_max), (2, 0, 1));
+}
+
+/// Programs with wildcards, with several ranks a node, by rendezvous and on adaptive routings.
+const PROGRAMS: [&str; 5] = [
+    r#"{ kind = "halo-3d", message_size = "700 B", iterations = 2, compute = "3 us" }"#,
+    r#"{ kind = "sweep", message_size = "300 B", sweeps = 4, blocks = 2 }"#,
+    r#"{ kind = "fft", message_size = "250 B" }"#,
+    r#"{ kind = "incast", message_size = "900 B", messages = 3 }"#,
+    r#"{ kind = "halo-2d", message_size = "1200 B", iterations = 2 }"#,
+];
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    // Would catch a message that is announced too late, a match that depends on partitions, and an order of one instant that does.
+    let machines = [
+        ("{ kind = \"torus\", dims = [4, 3, 2] }", "routing = { kind = \"minimal-adaptive\" }"),
+        ("{ kind = \"dragonfly\", p = 2, a = 4, h = 2 }", "routing = { kind = \"ugal-l\" }"),
+        ("{ kind = \"fat-tree\", k = 4, n = 3 }", ""),
+    ];
+    let divisions = [(1, Grain::Exactly(5)), (2, Grain::Fine), (2, Grain::Exactly(3))];
+    for (index, program) in PROGRAMS.iter().enumerate() {
+        let (topology, routing) = machines[index % machines.len()];
+        let placement = "placement = { strategy = \"random\", processes_per_node = 2 }\nmeasure = { messages = true }";
+        let text = experiment(topology, program, &format!("{routing}\n{placement}"));
+        let text = text.replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"600 B\" }");
+        let (threads, grain) = divisions[index % divisions.len()];
+        assert_eq!(digest_of(&text, threads, grain), digest(&text, 1), "{threads} threads, {grain:?}: {text}");
+    }
+}
+
+#[test]
+fn an_incast_waits_in_the_queue_of_its_root() {
+    // Would catch receives that are searched from the end, and messages that are not counted.
+    let point = result(&experiment(TORUS, r#"{ kind = "incast", message_size = "1 KiB", messages = 2 }"#, ""));
+    let found = point.closed.unwrap();
+    let program = found.program.unwrap();
+    assert_eq!((program.program_messages, program.unexpected_max), (2 * 59, 0));
+    // All receives are alike: each message meets the first.
+    assert_eq!((program.posted_search_mean, program.search_max), (Some(1.0), 1));
+    // The link of the root carries all: eleven packets of a message, the last of 24 bytes.
+    assert!(found.time_ns.unwrap() >= 2.0 * 59.0 * 2048.0);
+}
+
+fn error(program: &str, threads: usize) -> RunError {
+    let system = build(&experiment(TORUS, program, "")).unwrap();
+    run(&system, &RunOptions { threads, ..RunOptions::default() }).unwrap_err()
+}
+
+#[test]
+fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
+    // Would catch a run that does not end, or ends as if all had been done: rank 0 takes the message that its second receive is for.
+    let goal = Goal::new(
+        "stuck",
+        "num_ranks 2\nrank 0 {\na: recv 8b from any tag any\nb: recv 8b from 1 tag 5\nb requires a\n}\nrank 1 {\nsend 8b to 0 tag 5\n}",
+    );
+    for threads in [1, 2] {
+        let found = error(&goal.program(), threads);
+        let RunError::Standstill { waits, .. } = &found else { panic!("{found}") };
+        assert_eq!(waits, "rank 0 waits for a message from rank 1 under tag 5");
+    }
+    let large = Goal::new("large", "num_ranks 2\nrank 0 {\nrecv 8b from any tag 0\n}\nrank 1 {\nsend 9b to 0 tag 0\n}");
+    assert!(matches!(error(&large.program(), 1), RunError::Rank(_)));
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_its_key() {
+    // Would catch a panic, a rank that is left out in silence, and two processors of a rank that are simulated as one.
+    let many = Goal::new("many", "num_ranks 61\n");
+    let cpus = Goal::new("cpus", "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}");
+    let cases = [
+        (many.program(), "workload.program.file"),
+        (cpus.program(), "workload.program.file"),
+        ("{ kind = \"halo-2d\", dims = [7, 9] }".to_owned(), "workload.program.dims"),
+        ("{ kind = \"incast\", root = 60 }".to_owned(), "workload.program.root"),
+        ("{ kind = \"sweep\", message_size = \"2 GiB\" }".to_owned(), "workload.program.message_size"),
+        ("{ kind = \"fft\", compute = \"2000 s\" }".to_owned(), "workload.program.compute"),
+    ];
+    for (program, key) in cases {
+        let error = build(&experiment(TORUS, &program, "")).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    }
+}
