@@ -14,8 +14,9 @@ struct Case {
 impl Case {
     fn new(section: SectionDoc) -> Self {
         let mut case = Self { section, file: BASE.parse().unwrap() };
-        if case.section.section.starts_with("workload.benchmark") {
-            let ranks = Table::from_iter([("kind".to_owned(), Value::from("benchmark"))]);
+        let is_of = |kind: &&str| case.section.section.starts_with(&format!("workload.{kind}"));
+        if let Some(kind) = ["benchmark", "program"].into_iter().find(is_of) {
+            let ranks = Table::from_iter([("kind".to_owned(), Value::from(kind))]);
             case.file.insert("workload".to_owned(), ranks.into());
         }
         let mut table = Table::new();
