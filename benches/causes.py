@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
-import shutil
 import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutthrough.seeds import half_width
-from peer import Caminos, Cutthrough, Failed, Settings, Work, say, table
+from peer import Caminos, Cutthrough, Failed, Settings, Work, command_line, save_csv, say, studied, table
 from validate import CASES, DOCS, PEER, SATURATED, SPEEDUPS, TAIL_CYCLES
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
 
 OURS = "Cutthrough"
 #: Level of the intervals of means over seeds.
@@ -154,29 +156,9 @@ def summary(rows: list[Row]) -> str:
     return table(head, lines)
 
 
-def save(rows: list[Row], path: Path) -> None:
-    """Writes rows as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(vars(rows[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {key: f"{v:.6g}" if isinstance(v, float) else v for key, v in vars(row).items()} for row in rows
-        )
-
-
 def parse() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    beside = Path(sys.executable).with_name("cutthrough")
-    default = str(beside) if beside.exists() else shutil.which("cutthrough")
-    parser.add_argument("--cutthrough", metavar="PATH", default=default, help="the command of Cutthrough")
-    parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
-    parser.add_argument("--reuse", metavar="CSV", type=Path, help="do not simulate again the rows of an earlier run")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="simulations at once (1)")
-    args = parser.parse_args()
-    if args.cutthrough is None or (args.caminos is None and args.reuse is None):
-        parser.error("both commands are needed: install them, or give --cutthrough and --caminos, or --reuse")
-    return args
+    return studied(command_line(__doc__))
 
 
 def main() -> int:
@@ -186,7 +168,7 @@ def main() -> int:
     except Failed as failed:
         say(str(failed))
         return 1
-    save(rows, DOCS / "validation" / "causes.csv")
+    save_csv(rows, DOCS / "validation" / "causes.csv")
     (DOCS / "validation" / "causes.md").write_text(summary(rows) + "\n", encoding="utf-8")
     return 0
 

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
 import re
-import shutil
 import statistics
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from peer import Caminos, Cutthrough, Failed, Measured, Work, pinned, say, table
+from peer import Caminos, Cutthrough, Failed, Measured, Work, command_line, pinned, say, table
+
+if TYPE_CHECKING:
+    import argparse
 
 TREE_16X2 = {"topology.k": "16", "topology.n": "2"}
 TREE_16X3 = {"topology.k": "16", "topology.n": "3"}
@@ -245,11 +246,7 @@ def machine() -> dict[str, Any]:
 
 def parse() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    beside = Path(sys.executable).with_name("cutthrough")
-    default = str(beside) if beside.exists() else shutil.which("cutthrough")
-    parser.add_argument("--cutthrough", metavar="PATH", default=default, help="the command to measure")
-    parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
+    parser = command_line(__doc__)
     parser.add_argument("--repeat", type=int, metavar="N", help="runs of each, in turns (3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time, once")
     parser.add_argument("--only", choices=("speed", "dragonfly", "threads", "growth"), help="only one of the tables")

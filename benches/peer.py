@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "HERE",
@@ -25,9 +28,12 @@ __all__ = [
     "Measured",
     "Settings",
     "Work",
+    "command_line",
     "execute",
     "pinned",
+    "save_csv",
     "say",
+    "studied",
     "table",
 ]
 
@@ -186,3 +192,32 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def say(text: str) -> None:
     """Reports progress to the person who waits, on standard error."""
     sys.stderr.write(text + "\n")
+
+
+def command_line(description: str | None) -> argparse.ArgumentParser:
+    """A command line that says where the two commands are."""
+    parser = argparse.ArgumentParser(description=description)
+    beside = Path(sys.executable).with_name("cutthrough")
+    default = str(beside) if beside.exists() else shutil.which("cutthrough")
+    parser.add_argument("--cutthrough", metavar="PATH", default=default, help="the command of Cutthrough")
+    parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
+    return parser
+
+
+def studied(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The command line of a study that simulates with both commands, or takes up the rows of an earlier run."""
+    parser.add_argument("--reuse", metavar="CSV", type=Path, help="do not simulate again the rows of an earlier run")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="simulations at once (1)")
+    args = parser.parse_args()
+    if args.cutthrough is None or (args.caminos is None and args.reuse is None):
+        parser.error("both commands are needed: install them, or give --cutthrough and --caminos, or --reuse")
+    return args
+
+
+def save_csv(rows: Iterable[Any], path: Path) -> None:
+    """Writes objects with the same attributes as CSV, numbers with six digits."""
+    tables = [vars(row) for row in rows]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(tables[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: f"{v:.6g}" if isinstance(v, float) else v for key, v in row.items()} for row in tables)

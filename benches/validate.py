@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
-import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutthrough.plots import STYLE, write
 from matplotlib import style
 from matplotlib.figure import Figure
-from peer import HERE, Caminos, Cutthrough, Failed, Settings, Work, say, table
+from peer import HERE, Caminos, Cutthrough, Failed, Settings, Work, command_line, save_csv, say, studied, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    import argparse
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
 
@@ -179,15 +178,6 @@ def read(path: Path) -> list[Point]:
         ]
 
 
-def save(points: Iterable[Point], path: Path) -> None:
-    """Writes points as CSV."""
-    rows = [vars(point) for point in points]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: f"{v:.6g}" if isinstance(v, float) else v for key, v in row.items()} for row in rows)
-
-
 @dataclass(frozen=True)
 class Found:
     """The points of a case."""
@@ -282,7 +272,7 @@ def publish(points: Sequence[Point]) -> None:
     """Writes the tables and the pictures of the page, and the points."""
     folder = DOCS / "validation"
     folder.mkdir(exist_ok=True)
-    save(points, folder / "points.csv")
+    save_csv(points, folder / "points.csv")
     every = [found for case in CASES if (found := Found(case, points)).of(PEER)]
     for found in every:
         (folder / f"{found.case.name}.md").write_text(compare_table(found) + "\n", encoding="utf-8")
@@ -292,19 +282,10 @@ def publish(points: Sequence[Point]) -> None:
 
 def parse() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    beside = Path(sys.executable).with_name("cutthrough")
-    default = str(beside) if beside.exists() else shutil.which("cutthrough")
-    parser.add_argument("--cutthrough", metavar="PATH", default=default, help="the command of Cutthrough")
-    parser.add_argument("--caminos", metavar="PATH", default=shutil.which("caminos"), help="CAMINOS's command")
-    parser.add_argument("--reuse", metavar="CSV", type=Path, help="do not simulate again the points of an earlier run")
+    parser = command_line(__doc__)
     parser.add_argument("--only", metavar="CASE", nargs="+", choices=[case.name for case in CASES], help="some cases")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="simulations at once (1)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time")
-    args = parser.parse_args()
-    if args.cutthrough is None or (args.caminos is None and args.reuse is None):
-        parser.error("both commands are needed: install them, or give --cutthrough and --caminos, or --reuse")
-    return args
+    return studied(parser)
 
 
 def gather(args: argparse.Namespace) -> list[Point]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import reports
+from cutthrough import checks
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_check_estimates_every_point(cutthrough: Callable[..., Any], small: Path
     rows = ran.out[ran.out.index("deadlock  seconds") :]
     narrow = Console(width=80, color_system=None)
     with narrow.capture() as captured:
-        narrow.print(reports.checks_table(points, ["router.kind", "workload.load"]))
+        narrow.print(checks.checks_table(points, ["router.kind", "workload.load"]))
     assert max(map(len, captured.get().splitlines())) <= 80
     assert "seconds" in captured.get()
     assert (rows.count("output-queued"), rows.count("input-queued")) == (2, 2)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough.checks import warnings_of
 from cutthrough.cli import common, mapping
 from cutthrough.cli.keeping import folder_of
 from cutthrough.cli.progress import LINE_S, Lines
 from cutthrough.faults import refuse
-from cutthrough.reports import points_table, warnings_of
+from cutthrough.reports import points_table
 from rich.console import Console
 
 from .conftest import SMALL

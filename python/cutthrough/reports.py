@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -27,11 +26,8 @@ __all__ = [
     "analysis_table",
     "catalogue_table",
     "channels_table",
-    "check_table",
-    "checks_table",
     "claims_table",
     "comparison_table",
-    "cost_line",
     "hottest_table",
     "key_table",
     "keys_table",
@@ -40,7 +36,6 @@ __all__ = [
     "points_table",
     "reference_note",
     "sensitivity_table",
-    "warnings_of",
 ]
 
 #: The quantities of a point that are shown: key, heading, format.
@@ -149,8 +144,6 @@ LEFT_OUT_FIRST = (
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
 #: The rank of the number of seeds.
 SEEDS_RANK = 4
-#: A number in a warning, with its unit.
-QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 #: Rows of a table of phases: of the first, of the slowest, and of the last.
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
@@ -308,69 +301,6 @@ def reference_note(loads: ChannelLoads) -> str | None:
     return f"{WORDS[loads.reference]}: {meaning}, at the accepted load{above}"
 
 
-def check_table(report: Mapping[str, Any]) -> Table:
-    """Name and value, a line each."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in report.items():
-        if value is not None and not isinstance(value, dict | list):
-            table.add_row(name.replace("_", " "), _shown_value(value))
-    for alike in report.get("router_memory", ()):
-        what = f"{alike['routers']:,} of {alike['ports']} ports"
-        table.add_row("buffers of a router", f"{alike['bytes'] / 1e6:,.3f} MB ({what})")
-    return table
-
-
-def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fitted:
-    """One line a point: its sweep keys, its network, whether it can deadlock, and what running it takes."""
-    columns = []
-    for axis in axes:
-        brief = brief_labels([point.get(axis) for point in points])
-        cells = [brief[label_of(point.get(axis))] for point in points]
-        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
-    columns += [
-        Column("nodes", [f"{point['nodes']:,}" for point in points], 3),
-        Column("channels", [f"{point['channels']:,}" for point in points], 4),
-        Column("VCs", [str(point["vcs"]) for point in points], 5),
-        Column("deadlock", ["free" if point["deadlock_free"] else "possible" for point in points], 1),
-        Column("seconds", [f"{point['seconds']:,.2f}" for point in points]),
-        Column("at most", [f"{point['seconds_most']:,.2f}" for point in points], 2),
-        Column("MB", [f"{point['memory_bytes'] / 1e6:,.1f}" for point in points]),
-        Column("warnings", [str(len(point["warnings"]) or "") for point in points]),
-    ]
-    return Fitted(columns, elsewhere="`--json` has them.")
-
-
-def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
-    """What running all points takes, in a sentence."""
-    least, most = (sum(point[key] for point in points) for key in ("seconds", "seconds_most"))
-    memory = max(point["memory_bytes"] for point in points) / 1e6
-    closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
-    return f"About {least:,.1f} s on one core, {closed}and up to {memory:,.1f} MB a point that runs at a time."
-
-
-def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The warnings of points, each once, with the number of points that it holds for if these are not all.
-
-    Warnings that differ in numbers alone are one, with the numbers of the first of their points.
-    """
-    found: dict[str, dict[str, list[int]]] = {}
-    for place, point in enumerate(points):
-        for warning in point.get("warnings", ()):
-            message = f"{warning['message']} (`{warning['key']}`)"
-            found.setdefault(QUANTITY.sub("#", message), {}).setdefault(message, []).append(place)
-    return [f"warning: {_where(alike, len(points))}{next(iter(alike))}" for alike in found.values()]
-
-
-def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
-    """Which of so many points a warning holds for, given those of each of its messages; nothing if for all alike."""
-    places = sorted({place for held in alike.values() for place in held})
-    if len(alike) > 1:
-        return f"{len(places)} points (numbers of point {places[0]}): "
-    return "" if len(places) == total else f"{len(places)} of {total} points: "
-
-
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
     """Everything of one kind that an experiment file can name."""
     table = Table(
@@ -513,17 +443,5 @@ def _cell(value: Any, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-def _shown_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return f"{value:,}" if _is_integer(value) else str(value)
-
-
 def _tint(point: Mapping[str, Any]) -> str:
     return "yellow" if is_saturated(point) or is_unconverged(point) else ""
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

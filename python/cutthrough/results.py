@@ -92,10 +92,11 @@ class Results:
         return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
 
     def _repr_html_(self) -> str:
+        import cutthrough.checks as checks
         import cutthrough.notebooks as notebooks
         import cutthrough.reports as reports
 
-        notes = reports.warnings_of(self.points)
+        notes = checks.warnings_of(self.points)
         if not self.complete:
             notes.append("Points of the sweep are missing.")
         return notebooks.table(reports.points_table(self).columns, self.title, notes)

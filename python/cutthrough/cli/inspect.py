@@ -10,6 +10,7 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.api as api
+import cutthrough.checks as checks
 import cutthrough.experiments as experiments
 import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
@@ -67,12 +68,12 @@ def check(
         print_json({"version": _core.__version__, "resolved": resolved, "points": points})
         return
     out.print(resolved, markup=False, soft_wrap=True)
-    out.print(reports.check_table(points[0]))
+    out.print(checks.check_table(points[0]))
     if len(points) > 1:
         out.print()
-        out.print(reports.checks_table(points, json.loads(experiment.axes())))
-    out.print(reports.cost_line(points), markup=False)
-    for warning in reports.warnings_of(points):
+        out.print(checks.checks_table(points, json.loads(experiment.axes())))
+    out.print(checks.cost_line(points), markup=False)
+    for warning in checks.warnings_of(points):
         complain(warning)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import cutthrough.checks as checks
 import cutthrough.experiments as experiments
 import cutthrough.reports as reports
 import cutthrough.sweeps as sweeps
@@ -162,7 +163,7 @@ def report(
         out.print(reports.points_table(results))
         _show_phases(results)
         _show_channels(results)
-    for warning in reports.warnings_of(results.points):
+    for warning in checks.warnings_of(results.points):
         complain(warning)
     if ended:
         kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""

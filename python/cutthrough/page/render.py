@@ -13,8 +13,8 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.checks as checks
 import cutthrough.keep.atomic as atomic
-import cutthrough.reports as reports
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
 from cutthrough.page.lines import QUANTITIES, axes_of, brief, lines_of, quantities_of, rows_of, settings_of
@@ -164,7 +164,7 @@ def _summary(side: Side) -> dict[str, Any]:
         "sections": sections,
         "sweep": [[key, _values(values)] for key, values in swept.items()],
         "experiment": results.experiment,
-        "warnings": [*_remarks(results), *reports.warnings_of(results.points)],
+        "warnings": [*_remarks(results), *checks.warnings_of(results.points)],
         "drawing": f"data:image/svg+xml;base64,{svg}" if svg else "",
     }
 

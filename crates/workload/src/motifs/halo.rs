@@ -1,4 +1,4 @@
-//! Halo exchange: every rank of a grid sends its faces to its neighbours, all at once, and then calculates.
+//! Halo exchange: every rank of a grid calculates, and then sends its faces to its neighbours, all at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
