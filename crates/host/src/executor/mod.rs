@@ -20,11 +20,13 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately.
+//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod inspect;
 mod protocol;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use workload::program::{Action, Ended, Matched, Op, Programs, RankProgram};
@@ -95,8 +97,8 @@ pub struct Executor {
     matching: Matching,
     pending: Pending,
     queues: Queues,
-    /// Operations that start now, the next one last, with their ranks' numbers here.
-    ready: Vec<(u32, Op)>,
+    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
+    ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
     issued: Vec<Op>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
@@ -122,7 +124,7 @@ impl Executor {
             matching: Matching::new(ranks),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
-            ready: Vec::new(),
+            ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
             alarm: u64::MAX,
@@ -268,14 +270,14 @@ impl Executor {
         if state.open == 0 {
             self.progress.open -= 1;
         }
-        self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
+        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
         }
     }
 
     fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop() {
+        while let Some((rank, op)) = self.ready.pop_front() {
             self.start(rank, op, now, around);
         }
     }
