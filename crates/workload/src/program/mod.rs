@@ -38,6 +38,8 @@ pub enum Action {
         /// The message's tag; none for any.
         tag: Option<u32>,
     },
+    /// Enters the library, which handles what has arrived, and ends when it returns.
+    Poll,
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
