@@ -27,7 +27,7 @@ mod protocol;
 
 use std::sync::Arc;
 
-use workload::program::{Action, Ended, Matched, Op, Programs, RankProgram};
+use workload::program::{Action, Context, Ended, Matched, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::event::{Event, OpId, Pending};
@@ -48,6 +48,7 @@ struct Sending {
     id: u32,
     to: u32,
     tag: u32,
+    context: Context,
     bytes: u64,
     /// Where the receiver's executor keeps the message, if that is this one.
     placed: u32,
@@ -294,15 +295,15 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
-            Action::Send { to, bytes, tag } => {
+            Action::Send { to, bytes, tag, context } => {
                 let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks };
+                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks };
                 let place = self.sends.insert(sending);
                 let event = if asks { Event::Request(place) } else { Event::Data(place) };
                 self.later(now + self.interface.send_overhead, id, event, now, around);
             }
-            Action::Recv { from, bytes, tag } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
+            Action::Recv { from, bytes, tag, context } => {
+                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {

@@ -31,9 +31,9 @@ impl Executor {
         let sending = self.sends[place];
         self.end(sending.rank, sending.id, now, None);
         let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, bytes, .. } = sending;
+        let Sending { to, tag, context, bytes, .. } = sending;
         if self.placed.node(to) == self.placed.node(source) {
-            let envelope = Envelope { source, number, to, tag, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place };
             let message = self.arrivals.add(self.placed.number(to), envelope);
             self.arrivals[message].missing = 0;
             self.admit(message, now, around);
@@ -51,8 +51,8 @@ impl Executor {
 
     /// Announces the message of a send.
     fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, bytes, .. } = self.sends[place];
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, bytes, place };
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {
@@ -110,7 +110,7 @@ impl Executor {
     /// A message has come to its rank, in its turn.
     fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
-        let label = Label { source: envelope.source, tag: Some(envelope.tag) };
+        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         if let Some(receive) = self.matching.message(rank, label, place) {
             self.meet(place, receive, now, around);
         }
@@ -121,10 +121,10 @@ impl Executor {
         self.receives[receive].message = place;
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
-        let Envelope { source, tag, bytes: sent, .. } = message.envelope;
+        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, bytes: received, .. } = self.receives[receive];
         if sent > received {
-            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, sent, received });
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
             self.complete(receive, now, around);
