@@ -6,11 +6,21 @@ use super::selection::Selection;
 use super::table::{Algorithm, Operation, phases};
 use crate::communicator::{Communicator, Group, NodeGroups};
 
+/// Nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nodes {
+    /// That of the root.
+    Own,
+    /// The others.
+    Others,
+    /// All.
+    All,
+}
+
 /// What ranks do in a stage.
 enum Part {
-    /// An operation within their nodes: of the root's node only, of the others, or of all. The root is the rank that is the
-    /// operation's or, elsewhere, the leader.
-    Nodes(Operation, fn(bool) -> bool),
+    /// An operation within some nodes. The root is the rank that is the operation's or, elsewhere, the leader.
+    Nodes(Operation, Nodes),
     /// An operation between leaders, of which that of the root's node is the root.
     Leaders(Operation),
 }
@@ -18,13 +28,11 @@ enum Part {
 /// The parts of an operation, stage by stage.
 fn parts(operation: Operation) -> Option<[Part; 3]> {
     use Operation::{Allreduce, Barrier, Broadcast, Reduce};
-    use Part::{Leaders, Nodes};
-    let (own, others): (fn(bool) -> bool, fn(bool) -> bool) = (|is_own| is_own, |is_own| !is_own);
-    let all: fn(bool) -> bool = |_| true;
+    let within = Part::Nodes;
     Some(match operation {
-        Broadcast => [Nodes(Broadcast, own), Leaders(Broadcast), Nodes(Broadcast, others)],
-        Reduce => [Nodes(Reduce, others), Leaders(Reduce), Nodes(Reduce, own)],
-        Allreduce | Barrier => [Nodes(Reduce, all), Leaders(operation), Nodes(Broadcast, all)],
+        Broadcast => [within(Broadcast, Nodes::Own), Part::Leaders(Broadcast), within(Broadcast, Nodes::Others)],
+        Reduce => [within(Reduce, Nodes::Others), Part::Leaders(Reduce), within(Reduce, Nodes::Own)],
+        Allreduce | Barrier => [within(Reduce, Nodes::All), Part::Leaders(operation), within(Broadcast, Nodes::All)],
         _ => return None,
     })
 }
@@ -40,7 +48,7 @@ pub(super) fn stage(call: &Collective, communicator: &Communicator, number: u8) 
     };
     let (own, root_node) = (nodes.node(communicator.own()), nodes.node(call.root));
     match part {
-        Part::Nodes(operation, takes_part) if takes_part(own == root_node) => {
+        Part::Nodes(operation, of) if of == Nodes::All || (of == Nodes::Own) == (own == root_node) => {
             let of_root = (call.operation.has_root() && own == root_node).then_some(communicator.rank(call.root));
             within(call, (operation, of_root), communicator, &nodes.of_node(own))
         }
