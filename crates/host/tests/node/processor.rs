@@ -73,11 +73,11 @@ fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
 }
 
 const fn send(to: u32, bytes: u64) -> Step {
-    Step::Do(Action::Send { to, bytes, tag: 0 })
+    Step::Do(Action::send(to, bytes, 0))
 }
 
 const fn recv(from: u32, bytes: u64) -> Step {
-    Step::Do(Action::Recv { from: Some(from), bytes, tag: Some(0) })
+    Step::Do(Action::recv(Some(from), bytes, Some(0)))
 }
 
 const fn calc(time: u64) -> Step {
@@ -249,8 +249,8 @@ fn a_poll_lets_the_library_react() {
 fn searches_take_the_processor_or_the_interface() {
     // Would catch a search that is not charged, charged for the wrong entries, or to both: the message is behind 9 others that nobody
     // expects, and the other way round behind 9 receives.
-    let tagged = |tag| Step::Do(Action::Send { to: 1, bytes: 8, tag });
-    let wanted = |tag| Step::Do(Action::Recv { from: Some(0), bytes: 8, tag: Some(tag) });
+    let tagged = |tag| Step::Do(Action::send(1, 8, tag));
+    let wanted = |tag| Step::Do(Action::recv(Some(0), 8, Some(tag)));
     for on_nic in [false, true] {
         let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
         let sender = || (0..10).map(tagged).collect::<Vec<_>>();

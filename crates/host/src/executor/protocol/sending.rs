@@ -44,12 +44,13 @@ impl Executor {
 
     /// Hands the data of a send over, which ends, unless its processor still writes them.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { rank, id, to, tag, bytes, op: OpId { rank: source, number }, written_at, .. } = self.sends[place];
+        let Sending { rank, id, to, tag, context, bytes, written_at, .. } = self.sends[place];
+        let OpId { rank: source, number } = self.sends[place].op;
         if written_at <= now {
             self.end(rank, id, now, None);
         }
         if self.placed.node(to) == self.placed.node(source) {
-            let envelope = Envelope { source, number, to, tag, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
             if !self.waits_for_receiver(bytes) {
@@ -76,8 +77,8 @@ impl Executor {
 
     /// Announces the message of a send.
     fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, bytes, .. } = self.sends[place];
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, bytes, place };
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {

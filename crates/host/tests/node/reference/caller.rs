@@ -63,6 +63,8 @@ impl Caller {
                     starts.push((TEST, Action::Poll));
                     self.waits = Waits::ForTest;
                 }
+                // Collective operations are made of these, and have tests of their own.
+                Step::Collective(_) | Step::StartCollective(_) => unreachable!("random ranks call no collectives"),
                 Step::End => self.waits = Waits::Over,
             }
         }
@@ -94,8 +96,10 @@ impl Caller {
         for number in 0..burst.count {
             let other = |rank: u32| (rank + burst.stride * number) % self.ranks;
             let action = match burst.first {
-                Action::Send { to, bytes, tag } => Action::Send { to: other(to), bytes, tag },
-                Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(other), bytes, tag },
+                Action::Send { to, bytes, tag, context } => Action::Send { to: other(to), bytes, tag, context },
+                Action::Recv { from, bytes, tag, context } => {
+                    Action::Recv { from: from.map(other), bytes, tag, context }
+                }
                 other @ (Action::Calc { .. } | Action::Poll) => other,
             };
             starts.push((id, action));
