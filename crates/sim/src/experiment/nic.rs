@@ -49,6 +49,16 @@ impl NicSpec {
         }
     }
 
+    /// The rate at which the interface brings what has arrived into memory, if that takes time.
+    pub fn drain(&self) -> Option<Bandwidth> {
+        let nic = self.parts()?;
+        let bus = nic.bus.as_ref().map(|bus| bus.bandwidth);
+        let per_byte = nic.receive_gap_per_byte.unwrap_or(nic.gap_per_byte).0;
+        // A byte is 8 bits, and a second 10^12 ps.
+        let gap = (per_byte > 0).then(|| Bandwidth((8_000_000_000_000 / per_byte).max(1)));
+        [bus, gap].into_iter().flatten().min()
+    }
+
     /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
     /// ranks that send and receive.
     pub(super) fn contradiction(&self, ranks: bool) -> Option<(String, String)> {

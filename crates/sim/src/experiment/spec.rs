@@ -227,7 +227,8 @@ pub struct NodeSpec {
     /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel.
+    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel, or of
+    /// `[nic.bus]` or `nic.receive_gap_per_byte` if that is less.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
+use host::{BusyTimes, Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
 use units::TaskId;
 use workload::program::Interval;
 
@@ -43,6 +43,8 @@ struct Ends {
     intervals: Vec<Interval>,
     /// Searches of the queues of posted receives, and of unexpected messages.
     searches: [Searches; 2],
+    /// How long all processors have been busy.
+    busy: BusyTimes,
 }
 
 impl Ends {
@@ -192,6 +194,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
+            executor.busy().for_each(|(_, own)| ended.busy.add(own));
             ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
@@ -215,7 +218,10 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches))),
+            Measured::Program => {
+                let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
+                (None, Some(of_program(ended.searches, ended.busy, all)))
+            }
         };
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),

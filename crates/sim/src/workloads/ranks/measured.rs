@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::Searches;
+use host::{BusyTimes, Searches};
 use workload::program::Interval;
 
 use crate::results::{BenchmarkResult, PairResult, ProgramResult};
@@ -16,8 +16,10 @@ pub(crate) enum Measured {
     Program,
 }
 
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
-pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
+/// What has been measured of a program, given the searches for posted receives and for unexpected messages, how long all processors
+/// have been busy, and how long they have been there; none if the ranks have not ended.
+pub(super) fn of_program([posted, unexpected]: [Searches; 2], busy: BusyTimes, time: Option<u64>) -> ProgramResult {
+    let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
         program_messages: posted.count,
@@ -25,6 +27,9 @@ pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
         posted_search_mean: mean(&posted),
         unexpected_search_mean: mean(&unexpected),
         search_max: posted.deepest.max(unexpected.deepest),
+        computing_share: share(busy.computing),
+        library_share: share(busy.library),
+        noise_share: share(busy.noise),
     }
 }
 
