@@ -6,6 +6,7 @@
 pub mod benchmarks;
 mod catalogue;
 mod injection;
+pub mod message_driven;
 pub mod motifs;
 mod pattern;
 pub mod patterns;

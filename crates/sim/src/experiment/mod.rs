@@ -32,4 +32,4 @@ pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
 pub use spec::{ExperimentSpec, IdealNicSpec, LinkClassSpec, LinkSpec, MeasureSpec, NicSpec, Search, WarmUp};
-pub use workload::{ApplicationSpec, ExchangeSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+pub use workload::{ApplicationSpec, ExchangeSpec, Execution, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};
