@@ -118,12 +118,10 @@ impl ExperimentSpec {
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
         let NicSpec::Ideal(nic) = &self.nic;
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        let ranks = self.workloads().any(|(_, workload)| has_ranks(workload));
+        let ranks = self.workloads().any(|(_, workload)| workload.has_ranks());
         if nic.eager_limit.is_some() && !ranks {
             let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
-                           and \"program\" have them";
+                           and \"program\", and message-driven applications, have them";
             return Some(("nic.eager_limit".into(), message.to_owned()));
         }
         if nic.control_size.is_some() && nic.eager_limit.is_none() {

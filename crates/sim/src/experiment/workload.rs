@@ -37,6 +37,15 @@ impl WorkloadSpec {
             Self::Program(spec) => &spec.pacer,
         }
     }
+
+    /// Whether ranks send and receive messages, through a network interface.
+    pub fn has_ranks(&self) -> bool {
+        match self {
+            Self::Benchmark(_) | Self::Program(_) => true,
+            Self::Application(spec) => spec.execution == Execution::MessageDriven,
+            Self::Traffic(_) | Self::Exchange(_) => false,
+        }
+    }
 }
 
 /// Synthetic traffic.

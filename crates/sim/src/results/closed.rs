@@ -64,10 +64,9 @@ pub struct ApplicationResult {
 pub struct StepsResult {
     /// Steps that have ended.
     pub steps: u32,
-    /// The time from the end of the first step to that of the last, over the steps after the first; of one step, its time. Null if
-    /// the run ended before.
+    /// The time of a step: that of all over their number; null if the run ended before. While a step ends, others have begun.
     pub step_time_ns: Option<f64>,
-    /// The time of the first step, which finds the network empty; null if the run ended before.
+    /// The time until all objects have ended the first step; null if the run ended before.
     pub first_step_ns: Option<f64>,
 }
 

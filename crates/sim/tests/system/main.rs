@@ -13,6 +13,7 @@ mod determinism;
 mod dragonfly;
 mod fairness;
 mod jobs;
+mod message_driven;
 mod messages;
 mod pacer;
 mod product;

@@ -68,24 +68,9 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
         (*ranks, *end) = (*ranks + 1, (*end).max(step.end));
     }
     let ends: Vec<u64> = ends.into_iter().take_while(|&(ended, _)| ended == ranks).map(|(_, end)| end).collect();
-    let first = ends.first().map(|&end| (end - begin) as f64 / 1e3);
-    let mean = match ends[..] {
-        [first, .., last] => Some((last - first) as f64 / 1e3 / (ends.len() - 1) as f64),
-        _ => first,
-    };
-    StepsResult { steps: ends.len() as u32, step_time_ns: mean.filter(|_| finished), first_step_ns: first }
-}
-
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
-pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
-    let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
-    ProgramResult {
-        program_messages: posted.count,
-        unexpected_max: unexpected.longest,
-        posted_search_mean: mean(&posted),
-        unexpected_search_mean: mean(&unexpected),
-        search_max: posted.deepest.max(unexpected.deepest),
-    }
+    let since = |end: &u64| (end - begin) as f64 / 1e3;
+    let mean = ends.last().filter(|_| finished).map(|end| since(end) / ends.len() as f64);
+    StepsResult { steps: ends.len() as u32, step_time_ns: mean, first_step_ns: ends.first().map(since) }
 }
 
 /// The pairs of a benchmark.
