@@ -73,6 +73,18 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
     StepsResult { steps: ends.len() as u32, step_time_ns: mean, first_step_ns: ends.first().map(since) }
 }
 
+/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
+pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
+    let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
+    ProgramResult {
+        program_messages: posted.count,
+        unexpected_max: unexpected.longest,
+        posted_search_mean: mean(&posted),
+        unexpected_search_mean: mean(&unexpected),
+        search_max: posted.deepest.max(unexpected.deepest),
+    }
+}
+
 /// The pairs of a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct BenchmarkPairs {
