@@ -109,6 +109,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 computed += time;
                 ended.push((rank, op.id, None));
             }
+            Action::Poll => ended.push((rank, op.id, None)),
             Action::Send { to, tag, .. } => {
                 *pairs.entry((rank, to)).or_default() += 1;
                 ended.push((rank, op.id, None));

@@ -14,7 +14,7 @@ use workload::{Pattern, PatternSpec, PlacedPattern, Placement};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, Steps};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
@@ -179,8 +179,15 @@ fn message_driven(
     let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), site.topology.nodes()));
     let pattern = program_pattern(&programs, ranks, "workload.graph")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    let (programs, measured): (Arc<dyn Programs>, _) = (Arc::new(programs), Measured::Steps(Arc::new(steps)));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs: Arc::new(programs),
+        measured: Measured::Steps(Arc::new(steps)),
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -202,7 +209,15 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -214,7 +229,15 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     check_programs(&*programs, nic)?;
     let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    Ok(Arc::new(Ranks { programs, measured: Measured::Program, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured: Measured::Program,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.

@@ -112,8 +112,7 @@ impl DrivenRank {
     fn post(&mut self, starts: &mut Vec<Op>) {
         if self.to_post > 0 {
             self.to_post -= 1;
-            let action = Action::Recv { from: None, bytes: self.program.largest, tag: None };
-            starts.push(Op { id: RECEIVE, action });
+            starts.push(Op { id: RECEIVE, action: Action::recv(None, self.program.largest, None) });
         }
     }
 
@@ -164,7 +163,7 @@ impl DrivenRank {
         for sent in program.sent.of(at) {
             let tag = iteration * program.messages_of(sent.to) + sent.number;
             for (bytes, count) in sent.sizes() {
-                let send = Op { id: SEND, action: Action::Send { to: sent.to, bytes, tag } };
+                let send = Op { id: SEND, action: Action::send(sent.to, bytes, tag) };
                 starts.extend((0..count).map(|_| send));
             }
         }

@@ -5,10 +5,14 @@ use workload::program::{Action, Burst, Matched, Script, Seen, Step};
 /// What the program of a calculation knows it by.
 pub const CALCULATION: u32 = u32::MAX;
 
+/// What it knows a test by.
+const TEST: u32 = u32::MAX - 1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     ForNothing,
     ForCalculation,
+    ForTest,
     For(u32),
     ForAll,
     ForAny,
@@ -56,9 +60,11 @@ impl Caller {
                 Step::WaitAll => self.waits = Waits::ForAll,
                 Step::WaitAny => self.waits = Waits::ForAny,
                 Step::Test => {
-                    let first = self.ended.first().copied();
-                    self.see(first);
+                    starts.push((TEST, Action::Poll));
+                    self.waits = Waits::ForTest;
                 }
+                // Collective operations are made of these, and have tests of their own.
+                Step::Collective(_) | Step::StartCollective(_) => unreachable!("random ranks call no collectives"),
                 Step::End => self.waits = Waits::Over,
             }
         }
@@ -70,6 +76,9 @@ impl Caller {
         if id == CALCULATION {
             self.waits = Waits::ForNothing;
             self.see(None);
+        } else if id == TEST {
+            self.waits = Waits::ForNothing;
+            self.see(self.ended.first().copied());
         } else {
             let request = &mut self.requests[id as usize];
             request.left -= 1;
@@ -87,9 +96,11 @@ impl Caller {
         for number in 0..burst.count {
             let other = |rank: u32| (rank + burst.stride * number) % self.ranks;
             let action = match burst.first {
-                Action::Send { to, bytes, tag } => Action::Send { to: other(to), bytes, tag },
-                Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(other), bytes, tag },
-                calc @ Action::Calc { .. } => calc,
+                Action::Send { to, bytes, tag, context } => Action::Send { to: other(to), bytes, tag, context },
+                Action::Recv { from, bytes, tag, context } => {
+                    Action::Recv { from: from.map(other), bytes, tag, context }
+                }
+                other @ (Action::Calc { .. } | Action::Poll) => other,
             };
             starts.push((id, action));
         }
