@@ -137,7 +137,7 @@ pub struct ApplicationSpec {
     /// Time that a node takes for a unit of its tasks' loads. Bulk-synchronous, all compute before the first phase.
     #[serde(default)]
     pub time_per_load: Time,
-    /// How tasks compute and communicate.
+    /// How tasks compute and communicate; without it, "bulk-synchronous".
     #[serde(default, skip_serializing_if = "Execution::is_default")]
     pub execution: Execution,
     /// Of a message-driven execution: steps, one after the other without a barrier; without it, one.
