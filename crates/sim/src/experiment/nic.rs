@@ -71,7 +71,8 @@ impl NicSpec {
         if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
             let what = if key == "kind" { "`nic.kind` = \"loggp\"".to_owned() } else { format!("`nic.{key}`") };
             let message = format!(
-                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\" have them"
+                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\", and \
+                 message-driven applications, have them"
             );
             return Some((format!("nic.{key}"), message));
         }

@@ -14,6 +14,7 @@ mod dragonfly;
 mod fairness;
 mod interface;
 mod jobs;
+mod message_driven;
 mod messages;
 mod pacer;
 mod product;

@@ -8,7 +8,7 @@ use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, of_program};
+use super::measured::{Measured, Steps, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -218,17 +218,20 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => {
+            Measured::Program | Measured::Steps(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
                 (None, Some(of_program(ended.searches, ended.busy, all)))
             }
         };
+        let count = ranks.programs.ranks();
+        let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
-            application: None,
+            application: ranks.measured.steps().map(Steps::application),
+            steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
         };
