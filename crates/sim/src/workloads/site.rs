@@ -11,6 +11,7 @@ use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
+use crate::parts::GivenPrograms;
 use crate::experiment::{MappedSpec, NicSpec, Place, PlaceSpec};
 
 /// What a workload is built for.
@@ -26,6 +27,8 @@ pub(crate) struct Site<'a> {
     pub seed: u64,
     /// Paths start from this folder.
     pub base: &'a Path,
+    /// Programs that no file can say.
+    pub programs: &'a GivenPrograms,
 }
 
 fn wrong(key: &str, message: impl ToString) -> SystemError {

@@ -27,6 +27,8 @@ pub enum Step {
     Test,
     /// The rank calls nothing any more. What is outstanding goes on.
     End,
+    /// The rank cannot go on, for a reason that the program knows: the run ends with an error.
+    Fail,
 }
 
 /// Sends or receives of one shape.
@@ -38,6 +40,21 @@ pub struct Burst {
     pub count: u32,
     /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
     pub stride: u32,
+}
+
+impl Burst {
+    /// The n-th operation, from 0, among so many ranks.
+    pub fn action(&self, number: u32, ranks: u32) -> Action {
+        let shift = |rank: u32| match self.stride {
+            0 => rank,
+            stride => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+        };
+        match self.first {
+            Action::Send { to, bytes, tag } => Action::Send { to: shift(to), bytes, tag },
+            Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(shift), bytes, tag },
+            Action::Calc { .. } => self.first,
+        }
+    }
 }
 
 /// What a rank sees when it is asked for its next call.
@@ -190,6 +207,7 @@ impl<S: Script> ScriptedRank<S> {
                 Step::WaitAny => self.wait(Blocked::OnAny),
                 Step::Test => self.test()?,
                 Step::End => self.blocked = Blocked::Over,
+                Step::Fail => return Err(ProgramError::Failed),
             }
         }
         Ok(())
@@ -207,7 +225,7 @@ impl<S: Script> ScriptedRank<S> {
         }
         let id = self.made();
         for number in 0..burst.count {
-            starts.push(Op { id, action: shifted(burst.first, (burst.stride, number), self.ranks) });
+            starts.push(Op { id, action: burst.action(number, self.ranks) });
         }
         self.left.push_back(burst.count);
         self.open += u64::from(burst.count);
@@ -271,19 +289,6 @@ impl<S: Script> ScriptedRank<S> {
             self.left.pop_front();
             self.first += 1;
         }
-    }
-}
-
-/// The n-th operation of a burst.
-fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
-    let shift = |rank: u32| match stride {
-        0 => rank,
-        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
-    };
-    match first {
-        Action::Send { to, bytes, tag } => Action::Send { to: shift(to), bytes, tag },
-        Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(shift), bytes, tag },
-        Action::Calc { .. } => first,
     }
 }
 

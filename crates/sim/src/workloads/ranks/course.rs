@@ -224,7 +224,7 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches))),
+            Measured::Program => (None, Some(of_program(ended.searches, ranks.programs.is_called_back()))),
         };
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),

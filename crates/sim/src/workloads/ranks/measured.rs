@@ -16,10 +16,12 @@ pub(crate) enum Measured {
     Program,
 }
 
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
-pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
+/// What has been measured of a program, given the searches for posted receives and for unexpected messages, and whether it
+/// was called back.
+pub(super) fn of_program([posted, unexpected]: [Searches; 2], called_back: bool) -> ProgramResult {
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
+        program_called_back: called_back,
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
         posted_search_mean: mean(&posted),
