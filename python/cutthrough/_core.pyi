@@ -89,6 +89,8 @@ class Experiment:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
+    def program(self, point: int) -> tuple[Program, bytes]:
+        """What the ranks of a point do, and the node of each, as 32-bit numbers. Raises ExperimentError."""
     def topology(self, point: int) -> Topology:
         """The shape of a point's machine. Raises ExperimentError."""
     def analyze(self, point: int) -> tuple[str, bytes]:
@@ -156,6 +158,34 @@ def student_quantile(tail: float, freedom: float) -> float:
 
 def student_tail(t: float, freedom: float) -> float:
     """The probability of a t variable to exceed `t`; NaN unless freedom >= 1."""
+
+@final
+class Program:
+    """What ranks do."""
+
+    @staticmethod
+    def of_calls(counts: bytes, rows: bytes) -> Program:
+        """From the calls of all ranks: how many each makes, and the calls, as 64-bit numbers. Raises ExperimentError."""
+    @staticmethod
+    def of_text(source: str) -> Program:
+        """From the text of calls. Raises ExperimentError."""
+    @staticmethod
+    def of_goal(source: str) -> Program:
+        """From a schedule in GOAL. Raises ExperimentError."""
+    @property
+    def ranks(self) -> int: ...
+    def messages(self) -> dict[str, bytes]:
+        """The messages between pairs: columns of 32-bit `source` and `target`, and 64-bit `bytes` and `messages`."""
+    def text(self) -> str:
+        """The text of the calls. Raises ExperimentError."""
+    def goal(self) -> str:
+        """The schedule in GOAL. Raises ExperimentError."""
+
+def picoseconds(text: str) -> int:
+    """Picoseconds of a time as experiment files write it. Raises ExperimentError."""
+
+def bytes_of(text: str) -> int:
+    """Bytes of a size as experiment files write it. Raises ExperimentError."""
 
 @final
 class TaskGraph:

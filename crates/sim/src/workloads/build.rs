@@ -166,7 +166,9 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
     let pattern = match programs.is_called_back() {
-        true => PatternSpec::default().build(&shape, site.seed, site.base).map_err(|error| wrong("placement", error))?,
+        true => {
+            PatternSpec::default().build(&shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
+        }
         false => program_pattern(&*programs, shape.tasks, "workload.program")?,
     };
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));

@@ -11,8 +11,8 @@ use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
-use crate::parts::GivenPrograms;
 use crate::experiment::{MappedSpec, NicSpec, Place, PlaceSpec};
+use crate::parts::GivenPrograms;
 
 /// What a workload is built for.
 pub(crate) struct Site<'a> {

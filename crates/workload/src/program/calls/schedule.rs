@@ -10,7 +10,9 @@ use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
     /// A call that a schedule does not have.
-    #[error("rank {rank} calls `{call}`, which a schedule cannot say: what goes on then is known only when the program runs")]
+    #[error(
+        "rank {rank} calls `{call}`, which a schedule cannot say: what goes on then is known only when the program runs"
+    )]
     Call {
         /// The rank.
         rank: u32,
@@ -117,16 +119,10 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn request(
-        &mut self,
-        action: Action,
-        room: &mut dyn FnMut(Option<u32>, u64, Option<u32>) -> u64,
-    ) -> Written {
+    fn request(&mut self, action: Action, room: &mut dyn FnMut(Option<u32>, u64, Option<u32>) -> u64) -> Written {
         let op = match action {
             Action::Send { to, bytes, tag } => self.builder.send(self.rank, to, bytes, tag),
-            Action::Recv { from, bytes, tag } => {
-                self.builder.recv_any(self.rank, from, room(from, bytes, tag), tag)
-            }
+            Action::Recv { from, bytes, tag } => self.builder.recv_any(self.rank, from, room(from, bytes, tag), tag),
             Action::Calc { time } => self.builder.calc(self.rank, time),
         };
         if let Some(gate) = self.gate {
