@@ -89,6 +89,8 @@ class Experiment:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
+    def called_back(self) -> list[str]:
+        """The names of its programs that are called back: no file can say them."""
     def program(self, point: int) -> tuple[Program, bytes]:
         """What the ranks of a point do, and the node of each, as 32-bit numbers. Raises ExperimentError."""
     def topology(self, point: int) -> Topology:
@@ -195,8 +197,8 @@ class TaskGraph:
     def read(graph: str, base_dir: str, seed: int) -> TaskGraph:
         """From a shorthand or a file. Raises ExperimentError."""
     @staticmethod
-    def of_arcs(tasks: int, sources: bytes, targets: bytes, sizes: bytes, loads: bytes) -> TaskGraph:
-        """From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1).
+    def of_arcs(tasks: int, arcs: tuple[bytes, bytes, bytes], loads: bytes, name: str) -> TaskGraph:
+        """From lists: 32-bit sources and targets and 64-bit bytes; 64-bit floats for loads (none for all 1); a name.
 
         Raises ExperimentError.
         """

@@ -139,6 +139,11 @@ impl Experiment {
         Ok(Topology::of(point.spec.topology.clone(), built))
     }
 
+    /// The names of its programs that are called back: no file can say them.
+    fn called_back(&self) -> Vec<String> {
+        self.inner.called_back().into_iter().collect()
+    }
+
     /// What the ranks of a point do, and the node of each, as 32-bit numbers.
     fn program<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(Program, Bound<'py, PyBytes>)> {
         let point = self.point(point)?;

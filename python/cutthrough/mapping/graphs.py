@@ -58,6 +58,8 @@ class TaskGraph:
         targets: npt.ArrayLike,
         sizes: npt.ArrayLike,
         loads: npt.ArrayLike | None = None,
+        *,
+        name: str = "arcs",
     ) -> Self:
         """A graph from arrays.
 
@@ -67,6 +69,7 @@ class TaskGraph:
             targets: The receiver of each arc.
             sizes: The bytes of each arc.
             loads: The work of each task; without it, all 1.
+            name: What the graph is called.
 
         Raises:
             ExperimentError: The arrays differ in length, or a number is out of range.
@@ -85,7 +88,7 @@ class TaskGraph:
             raise refuse("", message)
         given = b"" if loads is None else numbers("loads", loads).tobytes()
         one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
-        return cls._of(_core.TaskGraph.of_arcs(count, one, other, columns[2].tobytes(), given))
+        return cls._of(_core.TaskGraph.of_arcs(count, (one, other, columns[2].tobytes()), given, name))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Self:

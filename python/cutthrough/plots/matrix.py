@@ -52,6 +52,8 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
         image = axes.imshow(
             sent, cmap=HEAT.with_extremes(bad=NOTHING), norm=_scale(sent), extent=edges, interpolation="nearest"
         )
+        # Lines of a grid would hide cells.
+        axes.grid(visible=False)
         axes.set_xlabel("To rank")
         axes.set_ylabel("From rank")
         for axis in (axes.xaxis, axes.yaxis):

@@ -94,7 +94,7 @@ class Program(WrittenProgram):
         columns = self.messages()
         crosses = (columns["source"] != columns["target"]) & (columns["bytes"] > 0)
         arcs = (columns[name][crosses] for name in ("source", "target", "bytes"))
-        return TaskGraph.from_arcs(self.ranks, *arcs)
+        return TaskGraph.from_arcs(self.ranks, *arcs, name=self.name)
 
     def map(self, machine: Topology | str, strategy: str = "auto", **options: Any) -> MappingResult:
         """Gives every rank a node of a machine, near those that it exchanges most with; see `ct.map_tasks`.
