@@ -59,7 +59,7 @@ fn what_is_wrong_with_a_text_has_its_line() {
         ("ranks 2\nrank 0\nisend 8 B to 1 tag any", "line 3: `tag any` is for receives"),
         ("ranks 2\nrank 0\nisend 8 B to any", "line 3: a send is to a rank, not to `any`"),
         ("ranks 2\nrank 0\nisend 8 B", "line 3: `to RANK` is missing"),
-        ("ranks 2\nrank 0\nisend 2 TiB to 1", "line 3: 2 TiB is too large: a message has at most 1 TiB"),
+        ("ranks 2\nrank 0\nisend 1025 GiB to 1", "line 3: 1025 GiB is too large: a message has at most 1 TiB"),
         ("ranks 2\nrank 0\ncalc 1001 s", "line 3: 1001 s is too long: a calculation takes at most 1000 s"),
         ("ranks 2\nrank 0\nisend 8 B to 1 times 0", "line 3: a burst is of at least one send or receive"),
         (
