@@ -207,6 +207,70 @@ def test_bursts_are_one_request() -> None:
     assert time_of(ct.Program(5, program)) == time_of(ct.Program(5, program, called_back=True))
 
 
+def test_a_ring_allreduce_is_the_one_that_is_written_by_hand() -> None:
+    """Catches another algorithm than the one that is named, and rounds that begin at another time."""
+
+    def by_hand(rank: ct.Rank) -> None:
+        for _ in range(2 * (rank.ranks - 1)):
+            rank.irecv((rank.number - 1) % rank.ranks)
+            rank.isend((rank.number + 1) % rank.ranks, "32 KiB")
+            rank.waitall()
+
+    named = ct.Program(8, lambda rank: rank.allreduce("256 KiB", algorithm="ring"))
+    expected = ct.Program(8, by_hand)
+    assert np.array_equal(named.matrix("messages"), expected.matrix("messages"))
+    ring = ct.Torus([8])
+    assert time_of(named, topology=ring) == time_of(expected, topology=ring)
+
+
+def rows_and_columns(rank: ct.Rank) -> None:
+    """Operations of rows and of columns of 4 x 4 ranks beside one another, with messages of ranks among them."""
+    row, column = rank.split(lambda other: other // 4), rank.split(np.arange(16) % 4)
+    pending = row.start("allgather", "8 KiB")
+    column.alltoall("4 KiB")
+    rank.sendrecv((rank.number + 1) % 16, "64 KiB", (rank.number - 1) % 16)
+    rank.wait(pending)
+    column.broadcast("64 KiB", root=3)
+    rank.allreduce("512 KiB", per_byte="2 ps")
+    rank.barrier()
+
+
+def test_collective_operations_are_the_same_whatever_way_they_run() -> None:
+    """Catches a communicator, an algorithm or an order that a text, a schedule or a call back loses; and a communicator whose
+    messages another one receives. Expected of the matrix: rows exchange with rows and columns with columns."""
+    recorded = ct.Program(16, rows_and_columns)
+    called_back = ct.Program(16, rows_and_columns, called_back=True)
+    expected = time_of(recorded, topology=TORUS)
+    assert time_of(called_back, topology=TORUS) == expected
+    assert time_of(called_back.recorded, topology=TORUS) == expected
+    assert time_of(ct.Program.from_text(recorded.to_text()), topology=TORUS) == expected
+    # A schedule has no calls that block: what waits is the same, and messages are.
+    schedule = ct.Program.from_goal(recorded.to_goal())
+    assert np.array_equal(schedule.matrix(), recorded.matrix())
+    assert time_of(schedule, topology=TORUS) == expected
+    only_rows = ct.Program(16, lambda rank: rank.split(lambda other: other // 4).alltoall("1 KiB"))
+    blocks = np.kron(np.eye(4), 1 - np.eye(4)) * 1024
+    assert np.array_equal(only_rows.matrix(), blocks)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda rank: rank.allreduce("1 KiB", algorithm="rign"), "algorithm: there is no `rign` here.*ring"),
+        (lambda rank: rank.start("allreduec", 8), "operation: there is no `allreduec` here"),
+        (lambda rank: rank.broadcast(8, root=4), "root: 4 is not allowed; it is a whole number from 0 to 3"),
+        (lambda rank: rank.reduce(-1), "size: -1 is not allowed"),
+        (lambda rank: rank.split([0, 1]), "colours: its shape is"),
+        (lambda rank: rank.allreduce(8, per_byte="1 s"), "at most 1 ms"),
+        (lambda rank: rank.barrier() if rank.number else None, "which receives 0|sends rank"),
+    ],
+)
+def test_a_collective_operation_that_cannot_be_is_refused(call: Any, message: str) -> None:
+    """Catches an argument that fails somewhere else, and an operation that not all ranks begin."""
+    with pytest.raises(ct.ExperimentError, match=f"(?s){message}"):
+        ct.Program(4, call)
+
+
 def test_arrays_are_the_program_that_they_stand_for() -> None:
     """Catches a message in another phase, a rank that waits for others, and a time of another rank or phase."""
     sources, targets, sizes, phases = [0, 1, 2, 0], [1, 2, 0, 1], [4096, 8192, 4096, 4096], [0, 0, 1, 1]

@@ -166,8 +166,11 @@ class Program:
     """What ranks do."""
 
     @staticmethod
-    def of_calls(counts: bytes, rows: bytes) -> Program:
-        """From the calls of all ranks: how many each makes, and the calls, as 64-bit numbers. Raises ExperimentError."""
+    def of_calls(counts: bytes, rows: bytes, groups: list[list[int]]) -> Program:
+        """From the calls of all ranks: how many each makes, and the calls, as 64-bit numbers. Raises ExperimentError.
+
+        Groups are the ranks of communicators, numbered from 1 on.
+        """
     @staticmethod
     def of_text(source: str) -> Program:
         """From the text of calls. Raises ExperimentError."""
@@ -182,6 +185,9 @@ class Program:
         """The text of the calls. Raises ExperimentError."""
     def goal(self) -> str:
         """The schedule in GOAL. Raises ExperimentError."""
+
+def collective_names() -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Collective operations in the order of their numbers, with the algorithms that serve each; and all algorithms."""
 
 def picoseconds(text: str) -> int:
     """Picoseconds of a time as experiment files write it. Raises ExperimentError."""

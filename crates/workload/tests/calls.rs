@@ -4,16 +4,17 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use workload::collectives::{Algorithm, Collective, Operation};
 use workload::program::calls::{ANY_SIZE, CallError, Calls, CallsBuilder, NoSchedule, text};
 use workload::program::{Action, Burst, Ended, Op, Programs, Step};
 use workload::schedule::{ScheduleBuilder, ScheduleError, goal};
 
 fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::Send { to, bytes, tag })
+    Step::Do(Action::send(to, bytes, tag))
 }
 
 fn recv(from: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::Recv { from: Some(from), bytes, tag: Some(tag) })
+    Step::Do(Action::recv(Some(from), bytes, Some(tag)))
 }
 
 fn calc(time: u64) -> Step {
@@ -36,13 +37,85 @@ fn a_text_is_read_as_it_is_meant() {
         "# two ranks\nranks 2\nrank 0\n  calc 5 us # then\n  isend 4 KiB to 1 tag 3\n  irecv from any tag any\n  waitall\n\
          rank 1\n irecv 4 KiB from 0 tag 3\n wait 0\n isend 8 B to 0 times 2 stride 1\n waitany\n test\n",
     );
-    let any = Step::Do(Action::Recv { from: None, bytes: ANY_SIZE, tag: None });
-    let burst = Step::Burst(Burst { first: Action::Send { to: 0, bytes: 8, tag: 0 }, count: 2, stride: 1 });
+    let any = Step::Do(Action::recv(None, ANY_SIZE, None));
+    let burst = Step::Burst(Burst { first: Action::send(0, 8, 0), count: 2, stride: 1 });
     let expected = calls(&[
         &[calc(5_000_000), send(1, 4096, 3), any, Step::WaitAll],
         &[recv(0, 4096, 3), Step::Wait(0), burst, Step::WaitAny, Step::Test],
     ]);
     assert_eq!(read.unwrap(), expected);
+}
+
+#[test]
+fn collective_operations_are_read_as_they_are_meant() {
+    // Would catch a communicator, a root, an algorithm or a time that is read as another.
+    let read = text::read(
+        "ranks 4\ncommunicator 1 of 3 1\nrank 1\n  start allreduce 1 KiB in 1 by ring per-byte 2 ps\n  barrier by linear\n wait 0\n\
+         rank 3\n broadcast 8 B by binomial root 2 per-byte 1ns\n",
+    );
+    let ring = Collective {
+        communicator: 1,
+        time_per_byte: 2,
+        ..Collective::new(Operation::Allreduce, Algorithm::Ring, 1024)
+    };
+    let barrier = Collective::new(Operation::Barrier, Algorithm::Linear, 0);
+    let broadcast =
+        Collective { root: 2, time_per_byte: 1000, ..Collective::new(Operation::Broadcast, Algorithm::Binomial, 8) };
+    let mut builder = CallsBuilder::new(4);
+    assert_eq!(builder.communicator(vec![3, 1]), Ok(1));
+    for step in [Step::StartCollective(ring), Step::Collective(barrier), Step::Wait(0)] {
+        builder.push(1, step).unwrap();
+    }
+    builder.push(3, Step::Collective(broadcast)).unwrap();
+    let expected = builder.build();
+    assert_eq!(read.unwrap(), expected);
+    assert_eq!(text::read(&text::write(&expected)).unwrap(), expected);
+}
+
+#[test]
+fn a_collective_operation_that_cannot_be_has_its_line() {
+    // Would catch an operation that a run would find wrong only later, and words that are skipped.
+    let cases = [
+        ("allreduce 8 B", "line 3: `by ALGORITHM` is missing"),
+        ("allreduce 8 B by none", "line 3: there is no algorithm `none`"),
+        ("barrier by linear root", "line 3: `root` has no value"),
+        ("barrier by linear of 3", "line 3: `of` may not stand here: `in`, `by`, `root` and `per-byte` may"),
+        ("broadcast 8 B by linear root 4", "line 3: there is no member 4: 0 to 3 are allowed"),
+        ("barrier in 1 by linear", "line 3: it is no member of communicator 1, or does not know it"),
+        ("start", "line 3: the name of a collective operation is missing"),
+        ("communicator 1 of 2", "line 3: `communicator 1 of 2` is no call"),
+    ];
+    for (line, message) in cases {
+        let error = text::read(&format!("ranks 4\nrank 0\n{line}\n")).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{line}: {error}");
+    }
+    let twice = text::read("ranks 4\ncommunicator 2 of 0 1\n").unwrap_err().to_string();
+    assert!(twice.contains("numbered from 1 on in their order, and this is number 1"), "{twice}");
+}
+
+#[test]
+fn a_schedule_of_collective_operations_has_their_messages() {
+    // Would catch messages of one operation that meet those of another, and a program that is taken for one that ends.
+    let both = |calls: &mut CallsBuilder, rank: u32| {
+        for algorithm in [Algorithm::RecursiveDoubling, Algorithm::Binomial] {
+            calls.push(rank, Step::Collective(Collective::new(Operation::Allreduce, algorithm, 64))).unwrap();
+        }
+    };
+    let mut builder = CallsBuilder::new(5);
+    (0..5).for_each(|rank| both(&mut builder, rank));
+    let calls = builder.build();
+    let schedule = calls.schedule().unwrap();
+    let (mut said, mut written) = (Vec::new(), Vec::new());
+    calls.each_message(&mut |messages| said.push((messages.from, messages.to, messages.bytes)));
+    schedule.each_message(&mut |messages| written.push((messages.from, messages.to, messages.bytes)));
+    said.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(said, written);
+    // Recursive doubling of 5: a pair is folded and unfolded, and 4 exchange twice; a binomial tree has 4 edges, up and down.
+    assert_eq!(said.len(), 2 + 8 + 8);
+    let mut builder = CallsBuilder::new(5);
+    (0..4).for_each(|rank| both(&mut builder, rank));
+    assert!(matches!(builder.build().check(None), Err(ScheduleError::Unmatched { .. })));
 }
 
 #[test]
@@ -72,7 +145,7 @@ fn what_is_wrong_with_a_text_has_its_line() {
         assert_eq!(text::read(source).unwrap_err().to_string(), message, "{source}");
     }
     let error = text::read("ranks 1\nrank 0\nfly 3").unwrap_err().to_string();
-    assert!(error.starts_with("line 3: `fly 3` is no call; a line begins with one of ranks, rank, calc"), "{error}");
+    assert!(error.starts_with("line 3: `fly 3` is no call; a line begins with one of ranks, communicator"), "{error}");
     assert!(text::read("ranks 1\nrank 0\ncalc 5").unwrap_err().to_string().starts_with("line 3: "));
 }
 
@@ -152,9 +225,9 @@ fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
 /// Any call of a rank of three, that waits for none of its requests alone.
 fn any_step() -> impl Strategy<Value = Step> {
     let action = prop_oneof![
-        (0_u32..3, 0_u64..9000, 0_u32..4).prop_map(|(to, bytes, tag)| Action::Send { to, bytes, tag }),
+        (0_u32..3, 0_u64..9000, 0_u32..4).prop_map(|(to, bytes, tag)| Action::send(to, bytes, tag)),
         (prop::option::of(0_u32..3), prop::option::of(0_u64..9000), prop::option::of(0_u32..4))
-            .prop_map(|(from, bytes, tag)| Action::Recv { from, bytes: bytes.unwrap_or(ANY_SIZE), tag }),
+            .prop_map(|(from, bytes, tag)| Action::recv(from, bytes.unwrap_or(ANY_SIZE), tag)),
     ];
     prop_oneof![
         action.clone().prop_map(Step::Do),

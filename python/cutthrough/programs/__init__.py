@@ -13,7 +13,7 @@
 False
 """
 
-from cutthrough.programs.calling import ANY, Found, Message, Moment, Rank, Request
+from cutthrough.programs.calling import ANY, Communicator, Found, Message, Moment, Rank, Request
 from cutthrough.programs.program import Program
 
-__all__ = ["ANY", "Found", "Message", "Moment", "Program", "Rank", "Request"]
+__all__ = ["ANY", "Communicator", "Found", "Message", "Moment", "Program", "Rank", "Request"]

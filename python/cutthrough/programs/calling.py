@@ -9,27 +9,32 @@ from __future__ import annotations
 from array import array
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import cutthrough._core as _core
-from cutthrough.arrays import whole_number
+from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.faults import refuse
+from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy.typing as npt
 
     from cutthrough.sections.base import Size, Time
 
-__all__ = ["ANY", "END", "Any", "Found", "Message", "Moment", "Rank", "Request", "Result", "Unknown"]
+__all__ = ["ANY", "END", "Any", "Communicator", "Found", "Message", "Moment", "Rank", "Request", "Result", "Unknown"]
 
 #: What the numbers of a row begin with: which call it is.
-CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END = range(9)
+CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START = range(11)
 #: Numbers of a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
 COLUMNS = 6
 #: Any rank, tag or size.
 OPEN = -1
 #: The largest message in bytes, the longest calculation in picoseconds, the largest tag, and the most of a burst.
 MOST_BYTES, MOST_PS, MOST_TAG, MOST_TIMES = 1 << 40, 10**15, (1 << 32) - 1, (1 << 32) - 1
+#: The longest time of combining a byte, in picoseconds: a millisecond.
+MOST_PER_BYTE = 10**9
 #: The most calls of a rank between two moments at which something else is done.
 MOST_CALLS = 1 << 22
 
@@ -145,11 +150,8 @@ class Request:
         return f"<request {self.number} of rank {self._rank.number}, a {'receive' if self.receives else 'send'}>"
 
 
-Peer: TypeAlias = "int | Any"
-
-
-class Rank:
-    """A rank of a program, handed to the program's function.
+class Rank(Collectives):
+    """A rank of a program, handed to the program's function; with the collective operations of all ranks.
 
     Attributes:
         number: Its number, from 0.
@@ -157,8 +159,9 @@ class Rank:
         requests: What it has started so far, in order.
     """
 
-    def __init__(self, number: int, ranks: int) -> None:
+    def __init__(self, number: int, ranks: int, groups: Groups | None = None) -> None:
         self.number, self.ranks = number, ranks
+        self._groups = groups or Groups()
         self.requests: list[Request] = []
         #: Calls that have not been taken, as rows of numbers; and what those of them that find something will have found.
         self._rows = array("q")
@@ -269,6 +272,42 @@ class Rank:
         self._results.append(moment)
         return moment
 
+    def split(self, colours: Callable[[int], object] | npt.ArrayLike) -> Communicator:
+        """The communicator of the ranks that have the colour of this one, in their order.
+
+        Args:
+            colours: The colour of each rank: a function of its number, or an array. Every rank has to give the same.
+
+        Raises:
+            ExperimentError: There is not a colour for each rank.
+        """
+        if callable(colours):
+            own = colours(self.number)
+            members = tuple(rank for rank in range(self.ranks) if colours(rank) == own)
+        else:
+            held = whole_numbers("colours", colours, MOST_TAG)
+            if held.shape != (self.ranks,):
+                raise refuse("colours", f"its shape is {held.shape}; there is a colour for each of the {self.ranks} ranks")
+            members = tuple((held == held[self.number]).nonzero()[0].tolist())
+        return Communicator(self, members, self._groups.number(members))
+
+    def _members(self) -> int:
+        return self.ranks
+
+    def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        return self._operation(0, numbers, members, start=start)
+
+    def _operation(self, communicator: int, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        """Calls a collective operation of a communicator by its number; see `Collectives`."""
+        which, root, size, per_byte = numbers
+        combining = picoseconds_of(per_byte)
+        if combining > MOST_PER_BYTE:
+            raise refuse("per_byte", f"{per_byte!r} is not allowed; combining a byte takes at most 1 ms")
+        call = START if start else COLLECTIVE
+        self._add(call, communicator, size_of(size), root, which, members | combining << COMBINING)
+        request = self._request(receives=False)
+        return request if start else None
+
     def taken(self) -> array[int]:
         """The calls since they have been taken last, as rows of numbers."""
         rows, self._rows = self._rows, array("q")
@@ -319,6 +358,28 @@ class Rank:
         # A negative stride counts downwards.
         turns = whole_number("stride", stride % self.ranks if isinstance(stride, int) else stride, 0, MOST_TIMES)
         return whole_number("times", times, 1, MOST_TIMES), turns
+
+
+class Communicator(Collectives):
+    """Some ranks of a program, and their collective operations.
+
+    Attributes:
+        number: Which member this rank is, from 0.
+        ranks: The ranks of all members.
+    """
+
+    def __init__(self, rank: Rank, ranks: tuple[int, ...], name: int) -> None:
+        self._rank, self._name = rank, name
+        self.number, self.ranks = ranks.index(rank.number), ranks
+
+    def __repr__(self) -> str:
+        return f"<communicator of {len(self.ranks)} ranks>"
+
+    def _members(self) -> int:
+        return len(self.ranks)
+
+    def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        return self._rank._operation(self._name, numbers, members, start=start)
 
 
 def _tag(tag: int | Any) -> int:

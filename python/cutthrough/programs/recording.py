@@ -7,6 +7,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.faults import refuse
+from cutthrough.programs.collective import Groups
 from cutthrough.programs.calling import END, MOST_CALLS, Rank, Request, Result, Unknown
 
 if TYPE_CHECKING:
@@ -18,16 +19,19 @@ __all__ = ["Caller", "name_of", "record"]
 MOST_IDLE = 1 << 16
 
 
-def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes] | None:
-    """What every rank calls: how many calls each makes, and the calls, as bytes; None if that depends on the run.
+def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes, list[list[int]]] | None:
+    """What every rank calls: how many calls each makes, and the calls, as bytes; and the ranks of communicators.
+
+    None if that depends on the run.
 
     Raises:
         ExperimentError: A rank calls what it cannot call, or yields something else.
         Exception: Whatever the function raises, with the rank.
     """
     counts, rows = array("q"), array("q")
+    groups = Groups()
     for number in range(ranks):
-        rank = Rank(number, ranks)
+        rank = Rank(number, ranks, groups)
         steps = _Steps(function, rank)
         try:
             while steps.advance():
@@ -41,7 +45,7 @@ def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes
             ) from None
         counts.append(rank.calls())
         rows.extend(rank.taken())
-    return counts.tobytes(), rows.tobytes()
+    return counts.tobytes(), rows.tobytes(), groups.lists()
 
 
 class _Steps:
@@ -99,8 +103,8 @@ class _Steps:
 class Caller:
     """A rank that is called back."""
 
-    def __init__(self, function: Callable[[Rank], object], rank: Rank) -> None:
-        self._rank = rank
+    def __init__(self, function: Callable[[Rank], object], rank: Rank, groups: Groups) -> None:
+        self._rank, self._groups = rank, groups
         self._steps = _Steps(function, rank)
         self._idle = 0
         #: When it has gone on last, and calls since time has passed.
@@ -127,6 +131,10 @@ class Caller:
                 rows.extend((END, 0, 0, 0, 0, 0))
             self._watch(len(rows))
         return rows.tobytes()
+
+    def group(self, number: int) -> list[int]:
+        """The ranks of a communicator."""
+        return self._groups.lists()[number - 1]
 
     def _watch(self, numbers: int) -> None:
         """Ends a rank that goes on without end."""

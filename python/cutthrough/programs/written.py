@@ -17,6 +17,7 @@ from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.programs.arrays import rows_of
 from cutthrough.programs.calling import Rank
+from cutthrough.programs.collective import Groups
 from cutthrough.programs.recording import Caller, name_of, record
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class WrittenProgram:
         #: How `[workload.program]` names it; None until that is asked for.
         self._spec: dict[str, Any] | None = None
         self._core: _core.Program | None = None
+        self._groups = Groups()
         calls = None if called_back else record(function, self.ranks)
         if calls is None:
             self._spec = {"kind": "called-back", "name": living.add(self, self.name)}
@@ -87,7 +89,8 @@ class WrittenProgram:
             ExperimentError: Arrays differ in length, or a number is out of range.
         """
         count = whole_number("ranks", ranks, 1, MOST_RANKS)
-        return cls._of(_core.Program.of_calls(*rows_of(count, (sources, targets, sizes), phases, compute)), "arrays")
+        counts, rows = rows_of(count, (sources, targets, sizes), phases, compute)
+        return cls._of(_core.Program.of_calls(counts, rows, []), "arrays")
 
     @classmethod
     def from_goal(cls, source: str | Path) -> Self:
@@ -127,7 +130,7 @@ class WrittenProgram:
         """A rank that is called back, for the simulator."""
         if self._function is None:
             raise refuse("program", "it has no function")
-        return Caller(self._function, Rank(rank, self.ranks))
+        return Caller(self._function, Rank(rank, self.ranks, self._groups), self._groups)
 
     def take(self, recorded: _core.Program) -> None:
         """Takes what its ranks have called in a run, from the simulator."""

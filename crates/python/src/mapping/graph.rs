@@ -35,12 +35,7 @@ impl TaskGraph {
 
     /// From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1); and a name.
     #[staticmethod]
-    fn of_arcs(
-        tasks: u32,
-        arcs: (&[u8], &[u8], &[u8]),
-        loads: &[u8],
-        name: &str,
-    ) -> PyResult<Self> {
+    fn of_arcs(tasks: u32, arcs: (&[u8], &[u8], &[u8]), loads: &[u8], name: &str) -> PyResult<Self> {
         if tasks == 0 || tasks > tasks::MAX_TASKS {
             return Err(wrong(&format!("{tasks} tasks; 1 to {} are supported", tasks::MAX_TASKS)));
         }

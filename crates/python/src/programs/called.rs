@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use workload::communicator::Group;
 use workload::program::calls::CallsBuilder;
-use workload::program::{Action, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step};
+use workload::program::{
+    Action, Communicator, Context, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step,
+};
 
 use super::table::{self, Row};
 use super::{Program, wrong};
@@ -26,6 +29,8 @@ struct Run {
     failure: Option<(u32, PyErr)>,
     /// What each rank has called.
     calls: BTreeMap<u32, Vec<Step>>,
+    /// The ranks of communicators by their numbers, from 1 on.
+    groups: BTreeMap<u32, Vec<u32>>,
 }
 
 impl std::fmt::Debug for CalledBack {
@@ -53,7 +58,14 @@ impl CalledBack {
     /// What its ranks have called in the run.
     fn recorded(&self) -> PyResult<Program> {
         let mut builder = CallsBuilder::new(self.ranks);
-        for (&rank, steps) in &self.run().calls {
+        let run = self.run();
+        let last = run.groups.keys().next_back().copied().unwrap_or(0);
+        for number in 1..=last {
+            // One that no collective operation has used has no number here, and needs none.
+            let ranks = run.groups.get(&number).cloned().unwrap_or_default();
+            builder.communicator(ranks).map_err(|error| wrong(&error.to_string()))?;
+        }
+        for (&rank, steps) in &run.calls {
             for &step in steps {
                 builder.push(rank, step).map_err(|error| wrong(&format!("rank {rank}: {error}")))?;
             }
@@ -70,17 +82,17 @@ impl Programs for CalledBack {
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
         let ranks = self.ranks;
         self.run().calls.insert(rank, Vec::new());
-        let caller = None;
         let script = CalledRank {
             program: self,
             rank,
-            caller,
+            ranks,
+            caller: None,
             rows: VecDeque::new(),
             last: None,
             answers: Vec::new(),
             own: Own::default(),
         };
-        Box::new(ScriptedRank::new(script, ranks))
+        Box::new(ScriptedRank::new(script, rank, ranks))
     }
 
     fn operations(&self) -> u64 {
@@ -101,6 +113,7 @@ type Answer = (i64, i64, i64, u64, u64);
 struct CalledRank {
     program: Arc<CalledBack>,
     rank: u32,
+    ranks: u32,
     /// The generator, once it has begun.
     caller: Option<Py<PyAny>>,
     /// What it has called and the rank has not done yet.
@@ -131,9 +144,10 @@ impl Own {
     fn made(&mut self, step: Step) {
         match step {
             Step::WaitAny | Step::Test | Step::Wait(_) | Step::End | Step::Fail => return,
-            Step::Do(Action::Send { .. } | Action::Recv { .. }) | Step::Burst(_) => {
-                self.requests.push(self.steps.len())
-            }
+            Step::Do(Action::Send { .. } | Action::Recv { .. })
+            | Step::Burst(_)
+            | Step::Collective(_)
+            | Step::StartCollective(_) => self.requests.push(self.steps.len()),
             Step::Do(Action::Calc { .. }) | Step::WaitAll => {}
         }
         self.steps.push(step);
@@ -200,6 +214,16 @@ fn answer(request: Option<Request>, seen: &Seen) -> Answer {
 }
 
 impl Script for CalledRank {
+    fn communicator(&self, number: u32) -> Option<Communicator> {
+        if number == 0 {
+            return Some(Communicator::world(self.rank, self.ranks));
+        }
+        let caller = self.caller.as_ref()?;
+        let ranks: Vec<u32> = Python::attach(|py| caller.call_method1(py, "group", (number,))?.extract(py)).ok()?;
+        self.program.run().groups.insert(number, ranks.clone());
+        Communicator::new(Context::new(number)?, Group::list(ranks), self.rank)
+    }
+
     fn next(&mut self, seen: &Seen) -> Step {
         self.keep_answer(seen);
         match self.step(seen) {

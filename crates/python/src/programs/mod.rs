@@ -57,10 +57,11 @@ impl Program {
 
 #[pymethods]
 impl Program {
-    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; and the calls, as rows of 64-bit numbers.
+    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; the calls, as rows of 64-bit numbers; and the ranks
+    /// of communicators, numbered from 1 on.
     #[staticmethod]
-    fn of_calls(py: Python<'_>, counts: &[u8], rows: &[u8]) -> PyResult<Self> {
-        let calls = py.detach(|| table::calls(counts, rows));
+    fn of_calls(py: Python<'_>, counts: &[u8], rows: &[u8], groups: Vec<Vec<u32>>) -> PyResult<Self> {
+        let calls = py.detach(|| table::calls(counts, rows, groups));
         Self::of(calls.map_err(|message| wrong(&message))?)
     }
 
@@ -141,6 +142,13 @@ fn merge(all: &mut Vec<Messages>) {
         }
         same
     });
+}
+
+/// Collective operations in the order of their numbers, each with the algorithms that serve it; and all algorithms in the order of
+/// theirs.
+#[pyfunction]
+pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
+    table::names()
 }
 
 /// Picoseconds of a time as experiment files write it, such as `5 us`.

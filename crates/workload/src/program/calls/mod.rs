@@ -3,6 +3,7 @@
 //! Unlike a [`crate::schedule::Schedule`], which is a graph of operations, this says what a rank calls in which order, and so has
 //! waiting for any request, tests, and bursts. It runs as every [`Script`] does.
 
+mod line;
 mod schedule;
 pub mod text;
 
@@ -10,13 +11,17 @@ use std::sync::Arc;
 
 use units::{Bytes, Time};
 
-use super::{Action, Burst, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step};
+use super::running::Running;
+use super::{
+    Action, Burst, Communicator, Context, Messages, ProgramError, Programs, RankProgram, Request, Script, ScriptedRank,
+    Seen, Step,
+};
+use crate::collectives::{Collective, CollectiveError};
+use crate::communicator::Group;
 use crate::schedule::ScheduleError;
 
+pub use line::ANY_SIZE;
 pub use schedule::NoSchedule;
-
-/// The room of a receive that takes a message of any size, in bytes.
-pub const ANY_SIZE: u64 = u64::MAX;
 
 /// The most ranks.
 pub const MOST_RANKS: u32 = 1 << 24;
@@ -61,6 +66,9 @@ pub enum CallError {
     /// A burst without operations, or of calculations.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
+    /// A collective operation that cannot be called.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
     /// Too many calls to keep.
     #[error("there are more than {MOST_CALLS} calls")]
     TooMany,
@@ -72,6 +80,10 @@ pub struct Calls {
     /// By rank, its first call; one entry more.
     first: Vec<usize>,
     steps: Vec<Step>,
+    /// The ranks of communicators by their numbers, from 1.
+    groups: Vec<Group>,
+    /// Operations of all ranks.
+    operations: u64,
 }
 
 /// Calls of ranks that are being written out.
@@ -81,12 +93,25 @@ pub struct CallsBuilder {
     /// By rank, the requests that it has made.
     made: Vec<Request>,
     calls: usize,
+    groups: Vec<Group>,
 }
 
 impl CallsBuilder {
     /// No calls of so many ranks.
     pub fn new(ranks: u32) -> Self {
-        Self { steps: vec![Vec::new(); ranks as usize], made: vec![0; ranks as usize], calls: 0 }
+        let count = ranks as usize;
+        Self { steps: vec![Vec::new(); count], made: vec![0; count], calls: 0, groups: Vec::new() }
+    }
+
+    /// Adds a communicator of some ranks, which calls know by the next number from 1 on.
+    ///
+    /// # Errors
+    /// A rank that does not exist.
+    pub fn communicator(&mut self, ranks: Vec<u32>) -> Result<u32, CallError> {
+        let count = self.steps.len() as u32;
+        ranks.iter().try_for_each(|&rank| check_rank(rank, count))?;
+        self.groups.push(Group::list(ranks));
+        Ok(self.groups.len() as u32)
     }
 
     /// Adds what a rank calls next; nothing after `Step::End`, which need not be written.
@@ -107,6 +132,16 @@ impl CallsBuilder {
                     return Err(CallError::EmptyBurst);
                 }
                 check_action(first, ranks)?;
+                *made += 1;
+            }
+            Step::Collective(call) | Step::StartCollective(call) => {
+                let communicator = communicator_of(&self.groups, call.communicator, (rank, ranks));
+                let communicator =
+                    communicator.ok_or(CollectiveError::Communicator { communicator: call.communicator })?;
+                if call.bytes > LARGEST {
+                    return Err(CallError::TooLarge(Bytes(call.bytes)));
+                }
+                call.check(&communicator)?;
                 *made += 1;
             }
             Step::Wait(request) if request >= *made => {
@@ -131,8 +166,19 @@ impl CallsBuilder {
             steps.extend(own);
             first.push(steps.len());
         }
-        Calls { first, steps }
+        let mut calls = Calls { first, steps, groups: self.groups, operations: 0 };
+        calls.operations = calls.count();
+        calls
     }
+}
+
+/// A communicator by its number, as a rank, of so many, knows it.
+fn communicator_of(groups: &[Group], number: u32, (rank, ranks): (u32, u32)) -> Option<Communicator> {
+    if number == 0 {
+        return Some(Communicator::world(rank, ranks));
+    }
+    let group = groups.get(number as usize - 1)?;
+    Communicator::new(Context::new(number)?, group.clone(), rank)
 }
 
 fn check_rank(rank: u32, ranks: u32) -> Result<(), CallError> {
@@ -155,6 +201,59 @@ impl Calls {
         &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
+    /// A communicator by its number, 0 for that of all ranks, as a rank knows it; none if it is no member.
+    pub fn communicator(&self, number: u32, rank: u32) -> Option<Communicator> {
+        communicator_of(&self.groups, number, (rank, self.ranks()))
+    }
+
+    /// Each operation of a rank, those of collective operations among them, and how many there are of it.
+    fn each_operation(&self, rank: u32, visit: &mut dyn FnMut(Action, u64)) {
+        let ranks = self.ranks();
+        for step in self.of(rank) {
+            match *step {
+                Step::Collective(call) | Step::StartCollective(call) => {
+                    let mut each =
+                        |burst: Burst| each_action(&Step::Burst(burst), ranks, &mut |action| visit(action, 1));
+                    // What a rank cannot call has been refused.
+                    let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
+                }
+                Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
+                _ => each_action(step, ranks, &mut |action| visit(action, 1)),
+            }
+        }
+    }
+
+    /// Each round of a collective operation of a rank: bursts that start together when all of the round before has ended.
+    fn each_round(
+        &self,
+        call: Collective,
+        rank: u32,
+        tag: u32,
+        visit: &mut dyn FnMut(&[Burst]),
+    ) -> Result<(), ProgramError> {
+        let unknown = CollectiveError::Communicator { communicator: call.communicator };
+        let communicator = self.communicator(call.communicator, rank).ok_or(unknown)?;
+        let mut running = Running::new(call, communicator, tag)?;
+        let mut round = Vec::new();
+        loop {
+            round.clear();
+            running.go_on(&mut |burst| round.push(burst));
+            if round.is_empty() {
+                return Ok(());
+            }
+            visit(&round);
+        }
+    }
+
+    /// The number of operations of all ranks.
+    fn count(&self) -> u64 {
+        let mut operations = 0_u64;
+        (0..self.ranks()).for_each(|rank| {
+            self.each_operation(rank, &mut |_, count| operations = operations.saturating_add(count));
+        });
+        operations
+    }
+
     /// Checks that every message has a receive and every operation ends, where messages of more than `eager_limit` bytes wait for their
     /// receivers (none: no message does). Programs of which that is not known before they run, and very large ones, pass.
     ///
@@ -167,21 +266,12 @@ impl Calls {
         match self.schedule() {
             Ok(schedule) => schedule.check_progress(eager_limit),
             Err(NoSchedule::Wrong(error)) => Err(error),
-            Err(NoSchedule::Call { .. }) => Ok(()),
+            Err(NoSchedule::Call { .. } | NoSchedule::Tag { .. }) => Ok(()),
         }
     }
 }
 
-/// The operations of a call.
-fn operations(step: &Step) -> u64 {
-    match step {
-        Step::Do(_) => 1,
-        Step::Burst(burst) => u64::from(burst.count),
-        _ => 0,
-    }
-}
-
-/// Each operation of a call of a rank, of so many.
+/// Each operation of a call that is a send, a receive or a burst, of a rank of so many.
 fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
     match *step {
         Step::Do(action) => visit(action),
@@ -197,23 +287,20 @@ impl Programs for Calls {
 
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
         let (ranks, places) = (self.ranks(), self.first[rank as usize]..self.first[rank as usize + 1]);
-        Box::new(ScriptedRank::new(CallingRank { calls: self, places }, ranks))
+        Box::new(ScriptedRank::new(CallingRank { calls: self, rank, places }, rank, ranks))
     }
 
     fn operations(&self) -> u64 {
-        self.steps.iter().map(operations).sum()
+        self.operations
     }
 
     fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        let ranks = self.ranks();
-        for from in 0..ranks {
-            for step in self.of(from) {
-                each_action(step, ranks, &mut |action| {
-                    if let Action::Send { to, bytes, .. } = action {
-                        visit(Messages { from, to, bytes, count: 1 });
-                    }
-                });
-            }
+        for from in 0..self.ranks() {
+            self.each_operation(from, &mut |action, count| {
+                if let Action::Send { to, bytes, .. } = action {
+                    visit(Messages { from, to, bytes, count });
+                }
+            });
         }
     }
 
@@ -226,6 +313,7 @@ impl Programs for Calls {
 #[derive(Debug)]
 struct CallingRank {
     calls: Arc<Calls>,
+    rank: u32,
     /// The calls that it has not made.
     places: std::ops::Range<usize>,
 }
@@ -233,5 +321,9 @@ struct CallingRank {
 impl Script for CallingRank {
     fn next(&mut self, _seen: &Seen) -> Step {
         self.places.next().map_or(Step::End, |place| self.calls.steps[place])
+    }
+
+    fn communicator(&self, number: u32) -> Option<Communicator> {
+        self.calls.communicator(number, self.rank)
     }
 }

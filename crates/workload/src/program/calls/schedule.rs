@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{ANY_SIZE, Calls, each_action};
-use crate::program::{Action, Programs, Step};
+use super::line::{ANY_SIZE, line_of};
+use super::{Calls, each_action};
+use crate::collectives::Collective;
+use crate::program::{Action, Burst, Programs, Step};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
 /// Why calls are no schedule.
@@ -19,6 +21,19 @@ pub enum NoSchedule {
         /// What it calls.
         call: String,
     },
+    /// A tag that could be that of a collective operation.
+    #[error(
+        "rank {rank} calls `{call}` beside `{collective}`: a schedule has no communicators, and the messages of collective operations \
+         have the tags from 2147483648 on"
+    )]
+    Tag {
+        /// The rank.
+        rank: u32,
+        /// What it calls.
+        call: String,
+        /// A collective operation that it calls.
+        collective: String,
+    },
     /// A schedule that cannot run.
     #[error(transparent)]
     Wrong(#[from] ScheduleError),
@@ -27,19 +42,27 @@ pub enum NoSchedule {
 /// Sizes of messages from a rank to another under a tag, in the order in which they are sent.
 type Sent = BTreeMap<(u32, u32, u32), VecDeque<u64>>;
 
+/// The lowest tag that calls may not have beside collective operations, whose messages have the tags from there on: a schedule has no
+/// communicators that keep them apart.
+const COLLECTIVE: u32 = 1 << 31;
+
+/// Bits of a tag that count the operations of a communicator.
+const COUNT: u32 = 16;
+
 impl Calls {
     /// The same as a schedule. A calculation of no time stands where a rank waits for several operations; a receive of any size has
-    /// room for the message that it meets, or for the largest that it may.
+    /// room for the message that it meets, or for the largest that it may. Collective operations are the messages that they are made of.
     ///
     /// # Errors
-    /// A rank that waits for any of its requests or tests, and what cannot be built.
+    /// A rank that waits for any of its requests or tests, collective operations beside receives of any tag, and what cannot be built.
     pub fn schedule(&self) -> Result<Schedule, NoSchedule> {
         let ranks = self.ranks();
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
         for rank in 0..ranks {
+            self.check_tags(rank)?;
             self.of(rank).iter().for_each(|step| {
                 each_action(step, ranks, &mut |action| {
-                    if let Action::Send { to, bytes, tag } = action {
+                    if let Action::Send { to, bytes, tag, .. } = action {
                         sent.entry((rank, to, tag)).or_default().push_back(bytes);
                         largest[to as usize] = bytes.max(largest[to as usize]);
                     }
@@ -48,19 +71,35 @@ impl Calls {
         }
         let mut builder = ScheduleBuilder::new(ranks);
         for rank in 0..ranks {
-            let mut writer = Writer::new(rank, &mut builder);
-            for step in self.of(rank) {
-                writer.step(step, ranks, &mut |from, bytes, tag| match (from, tag) {
-                    (Some(from), Some(tag)) => {
-                        let met = sent.get_mut(&(from, rank, tag)).and_then(VecDeque::pop_front);
-                        if bytes == ANY_SIZE { met.unwrap_or(0) } else { bytes }
-                    }
-                    _ if bytes == ANY_SIZE => largest[rank as usize],
-                    _ => bytes,
-                })?;
-            }
+            let largest = largest[rank as usize];
+            let mut room = |from: Option<u32>, bytes: u64, tag: Option<u32>| match (from, tag) {
+                (Some(from), Some(tag)) => {
+                    let met = sent.get_mut(&(from, rank, tag)).and_then(VecDeque::pop_front);
+                    if bytes == ANY_SIZE { met.unwrap_or(0) } else { bytes }
+                }
+                _ if bytes == ANY_SIZE => largest,
+                _ => bytes,
+            };
+            let mut writer = Writer::new(self, rank, &mut builder, &mut room);
+            self.of(rank).iter().try_for_each(|step| writer.step(step))?;
         }
         Ok(builder.build()?)
+    }
+
+    /// Refuses receives and tags that would meet the messages of collective operations.
+    fn check_tags(&self, rank: u32) -> Result<(), NoSchedule> {
+        let is_collective = |step: &&Step| matches!(step, Step::Collective(_) | Step::StartCollective(_));
+        let Some(collective) = self.of(rank).iter().find(is_collective) else { return Ok(()) };
+        for step in self.of(rank) {
+            if let Step::Do(first) | Step::Burst(Burst { first, .. }) = step
+                && let Action::Recv { tag: None, .. }
+                | Action::Recv { tag: Some(COLLECTIVE..), .. }
+                | Action::Send { tag: COLLECTIVE.., .. } = first
+            {
+                return Err(NoSchedule::Tag { rank, call: line_of(step), collective: line_of(collective) });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -71,10 +110,15 @@ struct Written {
     stage: u32,
 }
 
+/// The bytes that a receive has room for, given its source, its own bytes and its tag.
+type Room<'a> = dyn FnMut(Option<u32>, u64, Option<u32>) -> u64 + 'a;
+
 /// The operations of a rank, as they are written.
 struct Writer<'a> {
+    calls: &'a Calls,
     rank: u32,
     builder: &'a mut ScheduleBuilder,
+    room: &'a mut Room<'a>,
     /// What operations wait for from now on.
     gate: Option<OpId>,
     /// Calls so far that have blocked.
@@ -83,21 +127,19 @@ struct Writer<'a> {
     requests: Vec<Vec<Written>>,
     /// The first request that may not have been waited for.
     open: usize,
+    /// By communicator, how many operations it has had.
+    begun: BTreeMap<u32, u32>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(rank: u32, builder: &'a mut ScheduleBuilder) -> Self {
-        Self { rank, builder, gate: None, stage: 0, requests: Vec::new(), open: 0 }
+    fn new(calls: &'a Calls, rank: u32, builder: &'a mut ScheduleBuilder, room: &'a mut Room<'a>) -> Self {
+        let (requests, begun) = (Vec::new(), BTreeMap::new());
+        Self { calls, rank, builder, room, gate: None, stage: 0, requests, open: 0, begun }
     }
 
-    /// Writes a call; `room` gives the bytes of a receive, given its source, its own bytes and its tag.
-    fn step(
-        &mut self,
-        step: &Step,
-        ranks: u32,
-        room: &mut dyn FnMut(Option<u32>, u64, Option<u32>) -> u64,
-    ) -> Result<(), NoSchedule> {
-        let before = self.requests.len();
+    /// Writes a call.
+    fn step(&mut self, step: &Step) -> Result<(), NoSchedule> {
+        let made = self.requests.len();
         match *step {
             Step::Do(Action::Calc { time }) => {
                 let op = self.builder.calc(self.rank, time);
@@ -105,28 +147,77 @@ impl<'a> Writer<'a> {
             }
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
-                each_action(step, ranks, &mut |action| all.push(self.request(action, room)));
+                each_action(step, self.calls.ranks(), &mut |action| {
+                    let op = self.operation(action);
+                    all.push(self.after(op, self.gate));
+                });
                 self.requests.push(all);
+            }
+            Step::StartCollective(call) => self.collective(call, step)?,
+            Step::Collective(call) => {
+                self.collective(call, step)?;
+                self.wait(made..made + 1);
             }
             Step::Wait(request) => self.wait(request as usize..request as usize + 1),
             Step::WaitAll => {
-                self.wait(self.open..before);
-                self.open = before;
+                self.wait(self.open..made);
+                self.open = made;
             }
-            Step::End => {}
-            _ => return Err(NoSchedule::Call { rank: self.rank, call: super::text::of_step(step) }),
+            Step::End | Step::Fail => {}
+            Step::WaitAny | Step::Test => {
+                return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) });
+            }
         }
         Ok(())
     }
 
-    fn request(&mut self, action: Action, room: &mut dyn FnMut(Option<u32>, u64, Option<u32>) -> u64) -> Written {
-        let op = match action {
-            Action::Send { to, bytes, tag } => self.builder.send(self.rank, to, bytes, tag),
-            Action::Recv { from, bytes, tag } => self.builder.recv_any(self.rank, from, room(from, bytes, tag), tag),
+    /// Writes a collective operation, which is a request: round after round, each of which waits for the one before.
+    fn collective(&mut self, call: Collective, step: &Step) -> Result<(), NoSchedule> {
+        let begun = self.begun.entry(call.communicator).or_default();
+        let number = *begun;
+        *begun += 1;
+        if number >= 1 << COUNT || call.communicator >= COLLECTIVE >> COUNT {
+            return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) });
+        }
+        let tag = COLLECTIVE | call.communicator << COUNT | number;
+        let (calls, rank, ranks) = (self.calls, self.rank, self.calls.ranks());
+        let (mut before, mut last): (Option<OpId>, Vec<Written>) = (self.gate, Vec::new());
+        let ran = calls.each_round(call, rank, tag, &mut |bursts| {
+            if last.len() > 1 {
+                let join = self.builder.calc(rank, 0);
+                last.iter().for_each(|written| self.builder.requires(join, written.op));
+                before = Some(join);
+            } else {
+                before = last.first().map(|written| written.op).or(before);
+            }
+            last.clear();
+            for burst in bursts {
+                each_action(&Step::Burst(*burst), ranks, &mut |action| {
+                    let op = self.operation(action);
+                    last.push(self.after(op, before));
+                });
+            }
+        });
+        ran.map_err(|_| NoSchedule::Call { rank, call: line_of(step) })?;
+        self.requests.push(last);
+        Ok(())
+    }
+
+    fn operation(&mut self, action: Action) -> OpId {
+        match action {
+            Action::Send { to, bytes, tag, .. } => self.builder.send(self.rank, to, bytes, tag),
+            Action::Recv { from, bytes, tag, .. } => {
+                let room = if tag >= Some(COLLECTIVE) { bytes } else { (self.room)(from, bytes, tag) };
+                self.builder.recv_any(self.rank, from, room, tag)
+            }
             Action::Calc { time } => self.builder.calc(self.rank, time),
-        };
-        if let Some(gate) = self.gate {
-            self.builder.requires(op, gate);
+        }
+    }
+
+    /// Has an operation wait for another, if there is one.
+    fn after(&mut self, op: OpId, before: Option<OpId>) -> Written {
+        if let Some(before) = before {
+            self.builder.requires(op, before);
         }
         Written { op, stage: self.stage }
     }

@@ -18,13 +18,16 @@
 //! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`. `tag 0` may be left out. `times N` makes N
 //! operations of a send or receive, and `stride S` adds S to the rank at the other end from one to the next, modulo
 //! the number of ranks. `#` begins a comment.
+//!
+//! A collective operation is `allreduce SIZE by ALGORITHM`, with `in N` for a communicator other than that of all ranks, `root R`
+//! for the member that is its root, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
+//! goes on at once. `communicator N of RANK RANK ...`, before the first rank, says who is a member of one, numbered from 1 on.
 
 use std::fmt::Write as _;
 
-use units::{Bytes, Time};
-
-use super::{ANY_SIZE, Calls, CallsBuilder, MOST_RANKS};
-use crate::program::{Action, Burst, Programs, Step};
+use super::line::{line_of, number, step};
+use super::{Calls, CallsBuilder, MOST_RANKS};
+use crate::program::{Programs, Step};
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +38,6 @@ pub struct TextError {
     /// What is wrong.
     pub message: String,
 }
-
-/// What a line may begin with.
-const WORDS: &str = "ranks, rank, calc, isend, irecv, wait, waitall, waitany, test";
 
 /// Reads calls.
 ///
@@ -74,6 +74,7 @@ impl Reader {
             }
             ["ranks", _] => Err("`ranks` comes twice".to_owned()),
             _ if self.builder.is_none() => Err("`ranks N` has to come first".to_owned()),
+            ["communicator", number, "of", ranks @ ..] if self.rank.is_none() => self.communicator(number, ranks),
             ["rank", rank] => {
                 let rank = number(rank, "a rank")?;
                 if rank >= self.ranks {
@@ -86,6 +87,16 @@ impl Reader {
         }
     }
 
+    fn communicator(&mut self, text: &str, ranks: &[&str]) -> Result<(), String> {
+        let ranks: Vec<u32> = ranks.iter().map(|rank| number(rank, "a rank")).collect::<Result<_, _>>()?;
+        let Some(builder) = &mut self.builder else { return Ok(()) };
+        let next = builder.communicator(ranks).map_err(|error| error.to_string())?;
+        if number(text, "the number of a communicator") == Ok(next) {
+            return Ok(());
+        }
+        Err(format!("communicator {text}: they are numbered from 1 on in their order, and this is number {next}"))
+    }
+
     fn call(&mut self, step: Step) -> Result<(), String> {
         let (Some(builder), Some(rank)) = (&mut self.builder, self.rank) else {
             return Err("`rank N` has to come before what it calls".to_owned());
@@ -94,110 +105,20 @@ impl Reader {
     }
 }
 
-/// The call that the words of a line are.
-fn step(words: &[&str]) -> Result<Step, String> {
-    match words {
-        ["calc", time @ ..] => Ok(Step::Do(Action::Calc { time: quantity::<Time>(time)?.0 })),
-        ["isend", rest @ ..] => {
-            let (size, rest) = until(rest, "to")?;
-            let (to, rest) = rank(rest)?;
-            let (tag, rest) = tag(rest)?;
-            let to = to.ok_or("a send is to a rank, not to `any`")?;
-            let tag = tag.ok_or("`tag any` is for receives")?;
-            burst(Action::Send { to, bytes: quantity::<Bytes>(size)?.0, tag }, rest)
-        }
-        ["irecv", rest @ ..] => {
-            let (size, rest) = until(rest, "from")?;
-            let bytes = if size.is_empty() { ANY_SIZE } else { quantity::<Bytes>(size)?.0 };
-            let (from, rest) = rank(rest)?;
-            let (tag, rest) = tag(rest)?;
-            burst(Action::Recv { from, bytes, tag }, rest)
-        }
-        ["wait", request] => Ok(Step::Wait(number(request, "a request: they are counted from 0")?)),
-        ["waitall"] => Ok(Step::WaitAll),
-        ["waitany"] => Ok(Step::WaitAny),
-        ["test"] => Ok(Step::Test),
-        _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
-    }
-}
-
-/// A list of words.
-type Words<'a> = &'a [&'a str];
-
-/// The words before a word, and those behind it.
-fn until<'a>(words: Words<'a>, word: &str) -> Result<(Words<'a>, Words<'a>), String> {
-    let place = words.iter().position(|&other| other == word).ok_or_else(|| format!("`{word} RANK` is missing"))?;
-    Ok((&words[..place], &words[place + 1..]))
-}
-
-fn rank<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
-    match words {
-        ["any", rest @ ..] => Ok((None, rest)),
-        [rank, rest @ ..] => Ok((Some(number(rank, "a rank")?), rest)),
-        [] => Err("a rank is missing".to_owned()),
-    }
-}
-
-fn tag<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
-    match words {
-        ["tag", "any", rest @ ..] => Ok((None, rest)),
-        ["tag", tag, rest @ ..] => Ok((Some(number(tag, "a tag")?), rest)),
-        _ => Ok((Some(0), words)),
-    }
-}
-
-/// One operation, or several of them.
-fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
-    let (count, stride) = match words {
-        [] => return Ok(Step::Do(first)),
-        ["times", count] => (count, "0"),
-        ["times", count, "stride", stride] => (count, *stride),
-        _ => return Err(format!("`{}`: `times N stride S` may stand here, and nothing else", words.join(" "))),
-    };
-    let (count, stride) = (number(count, "a number of operations")?, number(stride, "a stride from 0")?);
-    Ok(Step::Burst(Burst { first, count, stride }))
-}
-
-fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("`{text}` is not {what}"))
-}
-
-fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(words: Words<'_>) -> Result<T, String> {
-    words.join(" ").parse().map_err(|error: T::Err| error.to_string())
-}
-
 /// Writes calls, as `read` reads them.
 pub fn write(calls: &Calls) -> String {
     let mut text = format!("ranks {}\n", calls.ranks());
+    for (number, group) in (1..).zip(&calls.groups) {
+        let ranks: Vec<String> = (0..group.len()).map(|member| group.rank(member).to_string()).collect();
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "communicator {number} of {}", ranks.join(" "));
+    }
     for rank in 0..calls.ranks() {
         // Writing to a text does not fail.
         let _ = writeln!(text, "rank {rank}");
         for step in calls.of(rank) {
-            let _ = writeln!(text, "  {}", of_step(step));
+            let _ = writeln!(text, "  {}", line_of(step));
         }
     }
     text
-}
-
-/// The line of a call.
-pub(super) fn of_step(step: &Step) -> String {
-    match *step {
-        Step::Do(action) => of_action(action),
-        Step::Burst(Burst { first, count, stride }) => format!("{} times {count} stride {stride}", of_action(first)),
-        Step::Wait(request) => format!("wait {request}"),
-        Step::WaitAll => "waitall".to_owned(),
-        Step::WaitAny => "waitany".to_owned(),
-        Step::Test => "test".to_owned(),
-        Step::End | Step::Fail => String::new(),
-    }
-}
-
-fn of_action(action: Action) -> String {
-    let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
-    match action {
-        Action::Calc { time } => format!("calc {time} ps"),
-        Action::Send { to, bytes, tag } => format!("isend {bytes} B to {to} tag {tag}"),
-        Action::Recv { from, bytes: ANY_SIZE, tag } => format!("irecv from {} tag {}", any(from), any(tag)),
-        Action::Recv { from, bytes, tag } => format!("irecv {bytes} B from {} tag {}", any(from), any(tag)),
-    }
 }
