@@ -1,6 +1,6 @@
 """A pipeline: each rank takes a block from the rank before, calculates, and hands it on; fifty blocks.
 
-    python examples/stages.py
+python examples/stages.py
 """
 
 import cutthrough as ct

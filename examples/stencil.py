@@ -1,6 +1,6 @@
 """A stencil: ranks on a grid of 4 x 4 calculate, and exchange their edges with four neighbours, ten times.
 
-    python examples/stencil.py
+python examples/stencil.py
 """
 
 import cutthrough as ct

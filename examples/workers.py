@@ -1,6 +1,6 @@
 """A master hands a hundred tasks to the workers that ask for them; a worker that is done is told so by tag 0.
 
-    python examples/workers.py
+python examples/workers.py
 """
 
 from collections.abc import Generator

@@ -53,7 +53,7 @@ def refuse_called_back(experiment: _core.Experiment, key: str) -> None:
     names = experiment.called_back()
     if names:
         message = (
-            f"the program `{names[0]}` is a function that is called back, which only this process has: it is not written to "
-            "files and not sent to others"
+            f"the program `{names[0]}` is a function that is called back, which only this process has: it is not "
+            "written to files and not sent to others"
         )
         raise refuse(key, message, help="`Program.recorded` is what it has done in a run, and can be")

@@ -116,7 +116,7 @@ class Placed:
         return api.run(experiment)[0]
 
     def options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of the search: as many ranks on a node as the experiment has, unless the user says another number."""
+        """The options of the search: as many ranks on a node as the experiment has, unless the user says how many."""
         return {**options, "tasks_per_node": options["tasks_per_node"] or self.per_node}
 
 

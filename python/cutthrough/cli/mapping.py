@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+#: What is wrong where nothing says what is mapped.
+MISSING = "it is missing: name a graph and a machine, or an experiment file with a program"
 #: What is drawn.
 PICTURES = ("tasks", "hops", "channels")
 #: Differences of measures below this share are of no consequence.
@@ -247,7 +249,7 @@ def map_(
     - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --pictures figures`
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
     - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
-    - `cutthrough map examples/halo.toml --set placement.strategy=random --set "workload.program.message_size=64 KiB" --evaluate`
+    - `cutthrough map halo.toml --set placement.strategy=random --evaluate`
 
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
@@ -256,24 +258,18 @@ def map_(
         raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
     assumed = Links(bandwidth, delay, packet_size, router, buffer)
     _check_options(assumed, output, folder, evaluate=evaluate)
-    placed = None
+    placed: Placed | None = None
+    sections: dict[str, Any] = {}
     with naming_options():
         check(form)
         if file is not None:
             check_options(context, file)
             placed = Placed.read(file, parse_sets(set_))
-            tasks, where, sections = placed.graph, placed.machine, {}
+            tasks, where = placed.graph, placed.machine
         else:
-            if set_:
-                raise refuse("--set", "there is no experiment file whose keys could be replaced")
-            if not graph or machine is None:
-                option = "--machine" if graph else "--graph"
-                raise refuse(option, "it is missing: name a graph and a machine, or an experiment file with a program")
-            tasks = graph_of(graph, weight, seed)
-            if shuffle is not None:
-                tasks = tasks.shuffled(shuffle)
+            tasks = _tasks(graph, weight, seed, shuffle, sets=set_)
             shape = {"cores": cores, "rank_order": rank_order, "allocation": allocation, "node": node}
-            where, sections = machine_of(machine, **shape)
+            where, sections = _where(machine, shape)
             assumed.check()
     options: dict[str, Any] = {
         "imbalance": imbalance,
@@ -281,10 +277,10 @@ def map_(
         "budget": budget,
         "time_limit": time_limit,
         "seed": seed,
+        "fixed": {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None,
+        "current": [row[0] for row in pairs_of(current, "current", 1)] if current else None,
     }
     names = hosts_of(hosts, where) if hosts else None
-    options["fixed"] = {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None
-    options["current"] = [row[0] for row in pairs_of(current, "current", 1)] if current else None
     searches = [(name, goal) for name in strategy for goal in _objectives(name, objective, evaluate=evaluate)]
     search = Search(tasks, where, options if placed is None else placed.options(options), placed)
     with Signals() as signals, naming_options():
@@ -294,12 +290,12 @@ def map_(
         raise typer.Exit(signals.status)
     default, compared = search.default, search.compared
     best = _best(compared if search.steps else search.found, search.steps, objective or DEFAULT_OBJECTIVE)
-    before = "tasks in order" if placed is None else "ranks as the experiment places them"
-    warnings = _warnings(best, default, before, evaluated=bool(search.steps))
+    warnings = _warnings(best, search)
     warnings += _unsimulated(objective) if evaluate and not search.steps else []
-    warnings += [f"{mapping.strategy}: {_unrepeatable(mapping)}" for mapping in compared if mapping.ended != "budget"]
     if form in HOSTED and names is None and not has_hosts(best):
-        warnings.append(f"{file or machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names")
+        warnings.append(
+            f"{file or machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names"
+        )
     points = [mapping.to_dict() for mapping in compared]
     points = [{**point, **step} for point, step in zip(points, search.steps or [{}] * len(points), strict=True)]
     for warning in warnings:
@@ -317,6 +313,25 @@ def map_(
         raise typer.Exit(signals.status)
     if folder is not None:
         _draw(Pictures(plots).chosen([best], compared), default, folder, quiet=json_output)
+
+
+def _tasks(
+    graph: list[str], weight: list[float] | None, seed: int, shuffle: int | None, *, sets: list[str]
+) -> TaskGraph:
+    """The tasks of a graph that is named."""
+    if sets:
+        raise refuse("--set", "there is no experiment file whose keys could be replaced")
+    if not graph:
+        raise refuse("--graph", MISSING)
+    tasks = graph_of(graph, weight, seed)
+    return tasks if shuffle is None else tasks.shuffled(shuffle)
+
+
+def _where(machine: str | None, shape: dict[str, Any]) -> tuple[Machine, dict[str, Any]]:
+    """A machine that is named, and what an experiment that names it says of its network."""
+    if machine is None:
+        raise refuse("--machine", MISSING)
+    return machine_of(machine, **shape)
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
@@ -356,9 +371,7 @@ class Search:
 
     def run(self, searches: list[tuple[str, str | None]], links: Links | None) -> None:
         """Searches by each strategy and objective and, given links, simulates what was found; Ctrl-C ends it."""
-        # Nothing but `auto` takes an objective.
-        in_order = self.placed is None
-        self.default = map_tasks(self.graph, self.machine, "identity", **self.options) if in_order else self.placed.default
+        self.default = self._unsought()
         with Bar() as bar:
             try:
                 for number, (name, objective) in enumerate(searches, 1):
@@ -375,6 +388,13 @@ class Search:
                 self.interrupted = True
             except KeyboardInterrupt:
                 self.interrupted = True
+
+    def _unsought(self) -> MappingResult:
+        """The tasks as they are without a search."""
+        if self.placed is not None:
+            return self.placed.default
+        # Nothing but `auto` takes an objective.
+        return map_tasks(self.graph, self.machine, "identity", **self.options)
 
     def _step(self, mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
         """A simulated step, or the whole program: its time and the channels that were used most."""
@@ -470,14 +490,19 @@ def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective:
     return mappings[min(range(len(mappings)), key=rank)]
 
 
-def _warnings(best: MappingResult, default: MappingResult, before: str, *, evaluated: bool) -> list[str]:
-    """In what the mapping that is kept is worse than what was before, such as tasks in order."""
-    worse = []
+def _warnings(best: MappingResult, search: Search) -> list[str]:
+    """In what the mapping that is kept is worse than tasks in order, or than where the experiment has them.
+
+    And which mappings another run may not find.
+    """
+    unsure = [f"{each.strategy}: {_unrepeatable(each)}" for each in search.compared if each.ended != "budget"]
+    worse, default = [], search.default
     for measure, name in NAMES.items():
         found, known = float(best.measures[measure]), float(default.measures[measure])
         if found > known * (1 + TOLERANCE):
             worse.append(f"{name}: {found:,.0f} B instead of {known:,.0f} B")
     if not worse:
-        return []
-    hint = "it is the fastest all the same" if evaluated else "--evaluate simulates both and keeps the faster"
-    return [f"by {' and '.join(worse)} the mapping is worse than {before}; {hint}"]
+        return unsure
+    hint = "it is the fastest all the same" if search.steps else "--evaluate simulates both and keeps the faster"
+    before = "tasks in order" if search.placed is None else "ranks as the experiment places them"
+    return [f"by {' and '.join(worse)} the mapping is worse than {before}; {hint}", *unsure]

@@ -52,7 +52,7 @@ class Any(Enum):
 ANY: Final = Any.ANY
 
 
-class Unknown(BaseException):  # noqa: N818  (no error: a program that asks is called back)
+class Unknown(BaseException):
     """Something that is known only while the program runs has been asked for.
 
     It is no `Exception`, so that a function that catches those does not catch this.
@@ -102,7 +102,7 @@ class Message(Result):
 
 
 class Found(Message):
-    """A request that `waitany` or `test` has found to have ended; false if there is none. Of a receive, its message too."""
+    """A request that `waitany` or `test` has found to have ended; false if there is none. Of a receive, its message."""
 
     __slots__ = ()
 
@@ -137,7 +137,7 @@ class Moment(Result):
 class Request:
     """A send, a receive, or a burst of them, that has been started."""
 
-    __slots__ = ("number", "receives", "_rank")
+    __slots__ = ("_rank", "number", "receives")
 
     def __init__(self, rank: Rank, number: int, *, receives: bool) -> None:
         self._rank = rank
@@ -163,7 +163,7 @@ class Rank(Collectives):
         self.number, self.ranks = number, ranks
         self._groups = groups or Groups()
         self.requests: list[Request] = []
-        #: Calls that have not been taken, as rows of numbers; and what those of them that find something will have found.
+        #: Calls that have not been taken, as rows of numbers; and what those of them that find something will find.
         self._rows = array("q")
         self._results: list[Result] = []
 
@@ -287,7 +287,9 @@ class Rank(Collectives):
         else:
             held = whole_numbers("colours", colours, MOST_TAG)
             if held.shape != (self.ranks,):
-                raise refuse("colours", f"its shape is {held.shape}; there is a colour for each of the {self.ranks} ranks")
+                raise refuse(
+                    "colours", f"its shape is {held.shape}; there is a colour for each of the {self.ranks} ranks"
+                )
             members = tuple((held == held[self.number]).nonzero()[0].tolist())
         return Communicator(self, members, self._groups.number(members))
 

@@ -42,8 +42,8 @@ class Collectives:
     """Collective operations. All members of a communicator begin the same ones in the same order.
 
     They are messages between ranks, by the algorithm that MPI libraries choose for the size and the number of members,
-    or by one that is named. A size is that of the buffer of a member, or, of gather, scatter, allgather and alltoall, of
-    the part of one member for one. `per_byte` is the time that combining a byte takes.
+    or by one that is named. A size is that of the buffer of a member, or, of gather, scatter, allgather and alltoall,
+    of the part of one member for one. `per_byte` is the time that combining a byte takes.
     """
 
     def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Any:
@@ -92,7 +92,7 @@ class Collectives:
         """Each has one part of each for it."""
         self._call("alltoall", size, algorithm=algorithm)
 
-    def start(  # noqa: PLR0913  (a keyword for each choice)
+    def start(
         self,
         operation: str,
         size: Size | int = 0,
@@ -108,7 +108,7 @@ class Collectives:
         """
         return self._call(operation, size, root, algorithm=algorithm, per_byte=per_byte, start=True)
 
-    def _call(  # noqa: PLR0913  (a keyword for each choice)
+    def _call(
         self,
         operation: str,
         size: Size | int,
@@ -125,7 +125,7 @@ class Collectives:
 
 @lru_cache(maxsize=1)
 def names() -> tuple[dict[str, list[str]], list[str]]:
-    """The operations in the order of their numbers, with the algorithms that serve each; and all algorithms in theirs."""
+    """The operations in the order of their numbers, with the algorithms of each; and all algorithms in theirs."""
     operations, algorithms = _core.collective_names()
     return dict(operations), algorithms
 

@@ -81,7 +81,7 @@ class Program(WrittenProgram):
         held = Topology(topology) if isinstance(topology, str) else topology
         if isinstance(placement, MappingResult):
             placement = placement_of(placement)
-        given = {} if placement is None else {"placement": placement}
+        given: dict[str, Any] = {} if placement is None else {"placement": placement}
         workload = Workload(program=self, packet_size=packet_size)
         return api.run(topology=held, link=link or Links().table(None), workload=workload, **given, **sections)
 
@@ -116,7 +116,7 @@ class Program(WrittenProgram):
 
 
 def placement_of(mapping: MappingResult) -> dict[str, Any]:
-    """The table of `[placement]` for a mapping; its file is in a folder for temporary files, of which results keep copies.
+    """The table of `[placement]` for a mapping. Its file is a temporary one, of which results keep copies.
 
     Raises:
         OSError: The file cannot be written.

@@ -7,8 +7,8 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.faults import refuse
-from cutthrough.programs.collective import Groups
 from cutthrough.programs.calling import END, MOST_CALLS, Rank, Request, Result, Unknown
+from cutthrough.programs.collective import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,8 +40,8 @@ def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes
             if steps.is_generator:
                 return None
             raise steps.refused(
-                "what a call has found is known only while the program runs, which a plain function does not see; write "
-                "a generator: `message = yield rank.recv()`"
+                "what a call has found is known only while the program runs, which a plain function does not see; "
+                "write a generator: `message = yield rank.recv()`"
             ) from None
         counts.append(rank.calls())
         rows.extend(rank.taken())
@@ -53,7 +53,7 @@ class _Steps:
 
     def __init__(self, function: Callable[[Rank], object], rank: Rank) -> None:
         self._rank, self._function = rank, function
-        self._generator: Generator[object, object, object] | None = None
+        self._generator: Generator[object, Any, object] | None = None
         self._sent: object = None
         self._begun = False
 
@@ -92,7 +92,8 @@ class _Steps:
         elif yielded is None:
             return None
         raise self.refused(
-            f"rank {self._rank.number} yields {yielded!r}; a rank yields what it has called (`yield rank.recv()`), or nothing"
+            f"rank {self._rank.number} yields {yielded!r}; a rank yields what it has called "
+            "(`yield rank.recv()`), or nothing"
         )
 
     def refused(self, message: str) -> Exception:
@@ -111,7 +112,7 @@ class Caller:
         self._now, self._calls = -1, 0
 
     def resume(self, now: int, answers: list[tuple[int, int, int, int, int]]) -> bytes:
-        """Goes on at a time in picoseconds with what its calls have found; gives those that it makes next, as rows of numbers."""
+        """Goes on at a time in picoseconds with what its calls have found; gives the next ones, as rows of numbers."""
         rank = self._rank
         rank.settle(iter(answers))
         if now != self._now:

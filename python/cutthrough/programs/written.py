@@ -62,7 +62,7 @@ class WrittenProgram:
         return program
 
     @classmethod
-    def from_arrays(  # noqa: PLR0913  (a column each)
+    def from_arrays(
         cls,
         ranks: int,
         sources: npt.ArrayLike,
@@ -153,7 +153,7 @@ class WrittenProgram:
         """What its ranks call, as a program of its own that a file can say.
 
         Of one that is called back this is what they have called in the last run that has ended: receives from any rank
-        are from the rank whose message they have met, and waiting for any request is waiting for the one that was found.
+        are from the rank whose message they have met, and waiting for any request is for the one that was found.
 
         Raises:
             ExperimentError: It has not run.
@@ -202,7 +202,7 @@ class WrittenProgram:
         return _written(self.written.text(), path)
 
     def messages(self) -> dict[str, npt.NDArray[Any]]:
-        """What ranks send one another: columns `source`, `target`, `bytes` and `messages`, one entry a pair that sends."""
+        """What ranks send one another: columns `source`, `target`, `bytes` and `messages`, an entry for each pair."""
         kinds = {"source": np.uint32, "target": np.uint32, "bytes": np.uint64, "messages": np.uint64}
         return {name: np.frombuffer(data, kinds[name]) for name, data in self.written.messages().items()}
 
