@@ -143,12 +143,14 @@ impl Own {
     /// Records a call as it is made, unless it finds something.
     fn made(&mut self, step: Step) {
         match step {
-            Step::WaitAny | Step::Test | Step::Wait(_) | Step::End | Step::Fail => return,
+            Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
+            // What it finds is recorded as waited for.
+            Step::Test => return self.steps.push(Step::Do(Action::Poll)),
             Step::Do(Action::Send { .. } | Action::Recv { .. })
             | Step::Burst(_)
             | Step::Collective(_)
             | Step::StartCollective(_) => self.requests.push(self.steps.len()),
-            Step::Do(Action::Calc { .. }) | Step::WaitAll => {}
+            Step::Do(Action::Calc { .. } | Action::Poll) | Step::WaitAll => {}
         }
         self.steps.push(step);
     }

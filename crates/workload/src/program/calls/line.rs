@@ -9,8 +9,7 @@ use crate::program::{Action, Burst, Step};
 pub const ANY_SIZE: u64 = u64::MAX;
 
 /// What a line may begin with, besides collective operations.
-const WORDS: &str =
-    "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, start, or a collective operation";
+const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, start, or a collective operation";
 
 /// The call that the words of a line are.
 ///
@@ -38,6 +37,7 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
         ["waitall"] => Ok(Step::WaitAll),
         ["waitany"] => Ok(Step::WaitAny),
         ["test"] => Ok(Step::Test),
+        ["poll"] => Ok(Step::Do(Action::Poll)),
         ["start", rest @ ..] => Ok(Step::StartCollective(collective(rest)?)),
         [word, ..] if operation_of(word).is_some() => Ok(Step::Collective(collective(words)?)),
         _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
@@ -153,6 +153,7 @@ fn of_action(action: Action) -> String {
     let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
     match action {
         Action::Calc { time } => format!("calc {time} ps"),
+        Action::Poll => "poll".to_owned(),
         Action::Send { to, bytes, tag, .. } => format!("isend {bytes} B to {to} tag {tag}"),
         Action::Recv { from, bytes: ANY_SIZE, tag, .. } => format!("irecv from {} tag {}", any(from), any(tag)),
         Action::Recv { from, bytes, tag, .. } => format!("irecv {bytes} B from {} tag {}", any(from), any(tag)),

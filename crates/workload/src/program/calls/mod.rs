@@ -125,10 +125,10 @@ impl CallsBuilder {
         match step {
             Step::Do(action) => {
                 check_action(action, ranks)?;
-                *made += u32::from(!matches!(action, Action::Calc { .. }));
+                *made += u32::from(!matches!(action, Action::Calc { .. } | Action::Poll));
             }
             Step::Burst(Burst { first, count, .. }) => {
-                if count == 0 || matches!(first, Action::Calc { .. }) {
+                if count == 0 || matches!(first, Action::Calc { .. } | Action::Poll) {
                     return Err(CallError::EmptyBurst);
                 }
                 check_action(first, ranks)?;
@@ -191,7 +191,7 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
         Action::Send { bytes, .. } if bytes > LARGEST => Err(CallError::TooLarge(Bytes(bytes))),
         Action::Recv { bytes, .. } if bytes > LARGEST && bytes != ANY_SIZE => Err(CallError::TooLarge(Bytes(bytes))),
         Action::Send { to: rank, .. } | Action::Recv { from: Some(rank), .. } => check_rank(rank, ranks),
-        Action::Calc { .. } | Action::Recv { from: None, .. } => Ok(()),
+        Action::Calc { .. } | Action::Poll | Action::Recv { from: None, .. } => Ok(()),
     }
 }
 

@@ -145,6 +145,8 @@ impl<'a> Writer<'a> {
                 let op = self.builder.calc(self.rank, time);
                 self.pass(op, &[]);
             }
+            // It takes no time where overheads are latency, as those of schedules are.
+            Step::Do(Action::Poll) => {}
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
                 each_action(step, self.calls.ranks(), &mut |action| {
@@ -211,6 +213,7 @@ impl<'a> Writer<'a> {
                 self.builder.recv_any(self.rank, from, room, tag)
             }
             Action::Calc { time } => self.builder.calc(self.rank, time),
+            Action::Poll => self.builder.calc(self.rank, 0),
         }
     }
 

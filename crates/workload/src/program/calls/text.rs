@@ -15,7 +15,7 @@
 //!
 //! A line is a call, in the order in which its rank makes them: `calc TIME`; `isend SIZE to RANK tag NUMBER`; `irecv from RANK
 //! tag NUMBER`, with a size for the most that it takes, and with `any` for a rank or a tag; `wait REQUEST`, a send, receive
-//! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`. `tag 0` may be left out. `times N` makes N
+//! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`; `poll`, a test that finds nothing. `tag 0` may be left out. `times N` makes N
 //! operations of a send or receive, and `stride S` adds S to the rank at the other end from one to the next, modulo
 //! the number of ranks. `#` begins a comment.
 //!
