@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import copy
+import json
 import re
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from .conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -443,6 +447,20 @@ def test_an_exception_of_the_function_is_the_user_s_with_its_rank() -> None:
     assert raised.value.__notes__[-1].startswith("in rank 1 of the program `called_back`")
 
 
+def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
+    """Catches a run that goes on, or an interruption that becomes another error."""
+
+    def program(rank: ct.Rank) -> Ranks:
+        began = yield rank.time()
+        assert began.ns == 0
+        _thread.interrupt_main()
+        while True:
+            yield rank.calc("1 us")
+
+    with pytest.raises(ct.Interrupted):
+        ct.Program(2, program).run()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -499,3 +517,69 @@ def test_a_matrix_is_drawn_and_is_a_task_graph(tmp_path: Path) -> None:
     assert mapped.measures["hops_per_byte"] == 1.0
     random = time_of(program, topology=TORUS, placement={"strategy": "random"})
     assert time_of(program, topology=TORUS, placement=mapped) < random
+
+
+def test_a_command_shows_what_ranks_send(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Expected of a periodic halo on 4 x 4 x 4: six neighbours, two exchanges, 4 KiB. Catches sums that are wrong, a
+    picture or a graph that is not written, and a file that is no program."""
+    halo = ROOT / "examples" / "halo.toml"
+    ran = cutthrough("program", halo, "--out", tmp_path / "out", "--plots", "all", "--json")
+    found = json.loads(ran.out)
+    assert (found["ranks"], found["pairs"], found["messages"]) == (64, 64 * 6, 64 * 6 * 2)
+    assert (found["bytes"], found["most_sent_bytes"], found["most_received_bytes"]) == (64 * 49152, 49152, 49152)
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"matrix-bytes.png", "matrix-messages.png", "graph.csv"}
+    assert ct.TaskGraph(tmp_path / "out" / "graph.csv").total_bytes == found["bytes"]
+    (tmp_path / "stencil.calls").write_text(ct.Program(16, stencil).to_text())
+    ran = cutthrough("program", tmp_path / "stencil.calls", "--goal", tmp_path / "stencil.goal")
+    assert ran.status == 0
+    assert "786,432" in ran.out
+    assert np.array_equal(ct.Program.from_goal(tmp_path / "stencil.goal").matrix(), ct.Program(16, stencil).matrix())
+    wrong = {
+        ("program", ROOT / "examples" / "torus.toml"): "the workload has no ranks",
+        ("program", tmp_path / "stencil.goal", "--set", "seed=2"): "is no experiment file",
+        ("program", halo, "--goal", tmp_path / "halo.goal"): "it is not written as the calls of its ranks",
+        ("program", tmp_path / "absent.toml"): "cannot read the file",
+    }
+    for command, message in wrong.items():
+        ran = cutthrough(*command)
+        assert (ran.status, message in ran.err) == (2, True), ran.err
+
+
+def test_one_command_goes_from_a_program_to_a_mapping_to_its_time(
+    cutthrough: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Catches times of another program or placement than the experiment's, and a mapping that cannot be used. A program
+    on some nodes stays on these, and as many ranks share a node as before."""
+    halo, places = ROOT / "examples" / "halo.toml", tmp_path / "ranks.txt"
+    keys = {"placement.strategy": "random", "workload.program.message_size": "64 KiB"}
+    sets = [f"--set={key}={value}" for key, value in keys.items()]
+    ran = cutthrough("map", halo, *sets, "--evaluate", "--out", places, "--json", "--budget", "0.1")
+    assert ran.status == 0, ran.err
+    times = {point["strategy"]: point["step_time_ns"] for point in json.loads(ran.out)["points"]}
+    assert times["as placed"] == ct.run(halo, set=keys)[0]["time_ns"]
+    mapped = {**keys, "placement.strategy": "file", "placement.path": str(places)}
+    assert times["auto"] == ct.run(halo, set=mapped)[0]["time_ns"] < times["as placed"]
+
+    some = tmp_path / "some.toml"
+    program = ct.Program(8, lambda rank: rank.sendrecv((rank.number + 4) % 8, "64 KiB", (rank.number + 4) % 8))
+    placement = tmp_path / "two-a-node.txt"
+    placement.write_text("5\n5\n9\n9\n2\n2\n12\n12\n")
+    workload = ct.workload.Program(program=program)
+    held = ct.placement.File(path=str(placement))
+    ct.Experiment(topology=TORUS, link=LINK, workload=workload, placement=held).save(some)
+    ran = cutthrough("map", some, "--out", places, "--budget", "0.1")
+    assert ran.status == 0, ran.err
+    assert sorted(places.read_text().split()) == sorted(placement.read_text().split())
+    wrong = {
+        ("map", halo): "has 4 points: a mapping is for one",
+        ("map", some, "--machine", "torus:4x4"): "says it: leave it out",
+        ("map", some, "--evaluate", "--bandwidth", "1 Gb/s"): "says it: leave it out",
+        ("map", "--graph", "stencil:4x4"): "--machine: it is missing",
+        ("map", "--machine", "torus:4x4"): "--graph: it is missing",
+        ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "--set", "seed=2"): "there is no experiment file",
+        ("map", ROOT / "examples" / "torus.toml", "--set", "workload.load=0.1"): "the workload has no ranks",
+    }
+    for command, message in wrong.items():
+        ran = cutthrough(*command)
+        assert (ran.status, message in ran.err) == (2, True), ran.err
