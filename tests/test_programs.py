@@ -455,7 +455,8 @@ def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
         assert began.ns == 0
         _thread.interrupt_main()
         while True:
-            yield rank.calc("1 us")
+            rank.calc("1 us")
+            yield
 
     with pytest.raises(ct.Interrupted):
         ct.Program(2, program).run()
