@@ -220,7 +220,7 @@ impl Course for RanksCourse {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
             Measured::Program | Measured::Steps(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
-                (None, Some(of_program(ended.searches, ended.busy, all)))
+                (None, Some(of_program(ended.searches, (ended.busy, all), ranks.programs.is_called_back())))
             }
         };
         let count = ranks.programs.ranks();

@@ -74,11 +74,16 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
 }
 
 /// What has been measured of a program, given the searches for posted receives and for unexpected messages, how long all processors
-/// have been busy, and how long they have been there; none if the ranks have not ended.
-pub(super) fn of_program([posted, unexpected]: [Searches; 2], busy: BusyTimes, time: Option<u64>) -> ProgramResult {
+/// have been busy, how long they have been there (none if the ranks have not ended), and whether it was called back.
+pub(super) fn of_program(
+    [posted, unexpected]: [Searches; 2],
+    (busy, time): (BusyTimes, Option<u64>),
+    called_back: bool,
+) -> ProgramResult {
     let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
+        program_called_back: called_back,
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
         posted_search_mean: mean(&posted),
