@@ -4,11 +4,13 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod context;
+mod credits;
 mod event;
 mod executor;
 mod flow;
 mod inbound;
 mod matching;
+mod memory;
 mod nic;
 mod order;
 mod placed;
@@ -17,14 +19,16 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod unexpected;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing};
+pub use context::{HostContext, NicParams, Outgoing, ProtocolParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
+pub use memory::MemoryParams;
 pub use nic::{GapParams, PartParams, PerByte};
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, ProcessorParams, ProgressMode};

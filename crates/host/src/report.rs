@@ -67,6 +67,13 @@ pub enum Wait {
         /// Its tag.
         tag: u32,
     },
+    /// A credit for an eager message, or for one before it.
+    Credit {
+        /// The rank that it is for.
+        to: u32,
+        /// Its tag.
+        tag: u32,
+    },
 }
 
 impl std::fmt::Display for Wait {
@@ -75,6 +82,7 @@ impl std::fmt::Display for Wait {
             Self::Message { from: Some(rank), tag } => (format!("a message from rank {rank}"), *tag),
             Self::Message { from: None, tag } => ("a message from any rank".to_owned(), *tag),
             Self::Answer { to, tag } => (format!("rank {to} to receive its message"), Some(*tag)),
+            Self::Credit { to, tag } => (format!("credits of rank {to} for its message"), Some(*tag)),
         };
         match tag {
             Some(tag) => write!(f, "{rank} under tag {tag}"),

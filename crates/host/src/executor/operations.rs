@@ -48,8 +48,9 @@ impl Executor {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
             Action::Send { to, bytes, tag } => {
-                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks };
+                let asks = self.asks(id.rank, to, bytes);
+                let (fetched, stalled) = (false, false);
+                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks, fetched, stalled };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag } => {
@@ -57,6 +58,7 @@ impl Executor {
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {
+                    self.unexpected.take(rank, self.buffered(message));
                     self.meet(message, place, now, around);
                 }
             }
