@@ -14,18 +14,18 @@ use crate::event::{Event, OpId};
 /// What a node's memory is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryParams {
-    /// Bytes that a copy that is alone copies in a second; above 0.
+    /// Of a copy that is alone, in bits per second; above 0.
     pub bandwidth: u64,
     /// From when a rank has written something until another can read it, in picoseconds.
     pub latency: u64,
-    /// Messages that wait for their receivers are copied once, from the sender's buffer to the receiver's, and not by way of a third.
+    /// Messages of more than the eager limit are copied once, from the sender's buffer to the receiver's, and not by way of a third.
     pub single_copy: bool,
 }
 
 impl MemoryParams {
     /// How long a copy of so many bytes takes alone, in picoseconds, rounded up.
     pub(crate) fn time(&self, bytes: u64) -> u64 {
-        let time = (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(self.bandwidth.max(1)));
+        let time = (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.bandwidth.max(1)));
         u64::try_from(time).unwrap_or(u64::MAX)
     }
 }

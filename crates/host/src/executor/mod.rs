@@ -257,11 +257,11 @@ impl Executor {
         self.placed.node(one) == self.placed.node(other)
     }
 
-    /// Whether a message of one rank to another waits for that before its data go.
+    /// Whether a message of one rank to another waits for that before its data go. One of a rank to itself never does.
     #[inline]
     fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
         let single_copy = || self.interface.protocol.memory.is_some_and(|memory| memory.single_copy);
-        self.waits_for_receiver(bytes) && (!self.is_within(from, to) || single_copy())
+        self.waits_for_receiver(bytes) && (!self.is_within(from, to) || (from != to && single_copy()))
     }
 
     /// Goes on to a tick of the network; returns its time.

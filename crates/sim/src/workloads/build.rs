@@ -150,7 +150,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), node: site.node.clone() }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -162,7 +162,15 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     check_programs(&*programs, nic)?;
     let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    Ok(Arc::new(Ranks { programs, measured: Measured::Program, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured: Measured::Program,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        node: site.node.clone(),
+    }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.
@@ -175,6 +183,9 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     }
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+    }
+    if let Some(latency) = site.node.memory_latency.filter(|&latency| latency > LONGEST_TIME) {
+        return Err(wrong("node.memory_latency", format!("{latency} is too long: at most 1 s")));
     }
     Ok(nic)
 }

@@ -181,7 +181,7 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
 fn protocol() -> impl Strategy<Value = ProtocolParams> {
     let rendezvous = prop::sample::select(vec![Rendezvous::Write, Rendezvous::Read]);
     let credits = prop::sample::select(vec![None, Some(1), Some(2)]);
-    let bandwidth = prop::sample::select(vec![100_000_000_000, 30_000_000_000]);
+    let bandwidth = prop::sample::select(vec![800_000_000_000, 240_000_000_000]);
     let memory = (bandwidth, prop::sample::select(vec![0, 50]), any::<bool>());
     let memory = memory.prop_map(|(bandwidth, latency, single_copy)| MemoryParams { bandwidth, latency, single_copy });
     (rendezvous, credits, prop::option::of(memory)).prop_map(|(rendezvous, eager_credits, memory)| ProtocolParams {

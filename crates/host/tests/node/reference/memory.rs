@@ -35,7 +35,7 @@ impl Memory {
     }
 
     pub fn begin(&mut self, node: u32, bytes: u64, end: (usize, What)) {
-        let alone = (bytes * 1_000_000_000_000).div_ceil(self.params.unwrap().bandwidth);
+        let alone = (bytes * 8_000_000_000_000).div_ceil(self.params.unwrap().bandwidth);
         self.copies.push(Copy { node, left: u128::from(alone) * WHOLE, end });
     }
 

@@ -396,7 +396,7 @@ impl Naive {
 
     /// Whether a message waits for its receiver.
     fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
-        let once = self.nic.protocol.memory.is_some_and(|memory| memory.single_copy);
+        let once = from != to && self.nic.protocol.memory.is_some_and(|memory| memory.single_copy);
         (!self.same_node(from, to) || once) && self.nic.eager_limit.is_some_and(|limit| bytes > limit)
     }
 

@@ -6,7 +6,7 @@ use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::NicSpec;
+use crate::experiment::{NicSpec, NodeSpec};
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -18,4 +18,5 @@ pub(crate) struct Ranks {
     /// Bytes of a packet.
     pub packet: u32,
     pub nic: NicSpec,
+    pub node: NodeSpec,
 }
