@@ -31,8 +31,7 @@ pub(crate) enum Event {
     Finish(u32),
     /// A send ends whose data the receiver has fetched.
     Fetched(u32),
-    /// Between ranks of a node: the sender's copy begins, and ends; the message can be read; the receiver's copy begins, and ends.
-    CopyIn(u32),
+    /// Between ranks of a node: the sender's copy ends; the message can be read; the receiver's copy begins, and ends.
     CopiedIn(u32),
     Readable(u32),
     CopyOut(u32),

@@ -312,7 +312,6 @@ impl Executor {
             Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
             Event::Finish(place) => self.finish(place, now, around),
             Event::Fetched(place) => self.fetched(place, now),
-            Event::CopyIn(place) => self.copy_in(place, now, around),
             Event::CopiedIn(place) => self.copied_in(place, now, around),
             Event::Readable(place) => self.come_in_turn(place, now, around),
             Event::CopyOut(place) => self.copy_out(place, now, around),

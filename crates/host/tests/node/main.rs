@@ -3,6 +3,7 @@
 
 mod matching;
 mod processor;
+mod protocols;
 mod reference;
 mod times;
 mod world;

@@ -17,7 +17,9 @@ impl Executor {
             true => (self.interface.send_overhead, Event::Request(place)),
             false => (self.interface.sending(bytes), Event::Data(place)),
         };
-        let at = self.processors.call(rank, now, work);
+        // The copy of a message within a node is part of the call.
+        let copying = if self.is_copied_in(place) { self.alone(bytes) } else { 0 };
+        let at = self.processors.call(rank, now, work.saturating_add(copying)).saturating_sub(copying);
         self.later(at, op, event, now, around);
     }
 
@@ -47,10 +49,9 @@ impl Executor {
 
     /// The data of a send are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op, to, asks, .. } = self.sends[place];
-        if self.interface.protocol.memory.is_some() && self.is_within(op.rank, to) {
+        if self.is_copied_in(place) {
             self.send_within(place, now, around);
-        } else if asks || self.may_go(place) {
+        } else if self.sends[place].asks || self.may_go(place) {
             self.put_data(place, now, around);
         }
     }

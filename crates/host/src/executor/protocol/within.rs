@@ -26,13 +26,18 @@ impl Executor {
         self.interface.protocol.memory.map_or(0, |memory| memory.latency)
     }
 
-    /// A send within a node has passed its overhead, whose message is copied by its sender.
+    /// Whether a send's message is copied by its sender.
+    #[inline]
+    pub(super) fn is_copied_in(&self, place: u32) -> bool {
+        let Sending { op, to, asks, .. } = self.sends[place];
+        self.interface.protocol.memory.is_some() && !asks && self.is_within(op.rank, to)
+    }
+
+    /// A send within a node has passed its overhead: the sender's copy begins.
     pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        let Sending { op, rank, bytes, .. } = self.sends[place];
-        let alone = self.alone(bytes);
-        let begin = self.processors.call(rank, now, alone).saturating_sub(alone);
-        self.later(begin, op, Event::CopyIn(place), now, around);
+        let Sending { op, bytes, .. } = self.sends[place];
+        self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
 
     /// The same, of a message that is copied by its receiver alone.
@@ -61,12 +66,6 @@ impl Executor {
         if let Some(next) = self.memories.end(node, now, |op, event| pending.push(now, op, event)) {
             self.later(next, OpId::FIRST, Event::Memory(node), now, around);
         }
-    }
-
-    /// The sender's copy begins.
-    pub(in super::super) fn copy_in(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op, bytes, .. } = self.sends[place];
-        self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
 
     /// The sender's copy has ended, and so does the send.
