@@ -70,12 +70,12 @@ impl Executor {
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
         let receives = unmet.map(|receive| {
-            let Label { source, tag } = receive.label;
-            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag })
+            let Label { source, tag, context } = receive.label;
+            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
-        let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, asks, stalled, .. }| match () {
-            () if stalled => Some((op.rank, Wait::Credit { to, tag })),
-            () if asks => Some((op.rank, Wait::Answer { to, tag })),
+        let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
+            () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
+            () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
             () => None,
         });
         let mut all: Vec<_> = receives.chain(sends).collect();

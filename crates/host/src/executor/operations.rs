@@ -47,14 +47,24 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
-            Action::Send { to, bytes, tag } => {
-                let asks = self.asks(id.rank, to, bytes);
-                let (fetched, stalled) = (false, false);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks, fetched, stalled };
+            Action::Send { to, bytes, tag, context } => {
+                let sending = Sending {
+                    op: id,
+                    rank,
+                    id: op.id,
+                    to,
+                    tag,
+                    context,
+                    bytes,
+                    placed: NONE,
+                    asks: self.asks(id.rank, to, bytes),
+                    fetched: false,
+                    stalled: false,
+                };
                 self.start_send(sending, now, around);
             }
-            Action::Recv { from, bytes, tag } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
+            Action::Recv { from, bytes, tag, context } => {
+                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {

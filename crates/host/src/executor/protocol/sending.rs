@@ -61,9 +61,9 @@ impl Executor {
         let sending = self.sends[place];
         self.end(sending.rank, sending.id, now, None);
         let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, bytes, .. } = sending;
+        let Sending { to, tag, context, bytes, .. } = sending;
         if self.is_within(source, to) {
-            let envelope = Envelope { source, number, to, tag, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
             if !sending.asks {
@@ -85,8 +85,8 @@ impl Executor {
 
     /// Announces the message of a send.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, bytes, .. } = self.sends[place];
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, bytes, place };
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {
