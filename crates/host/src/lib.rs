@@ -12,6 +12,7 @@ mod inbound;
 mod matching;
 mod memory;
 mod nic;
+mod noise;
 mod order;
 mod placed;
 mod processor;
@@ -23,13 +24,14 @@ mod unexpected;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing, ProtocolParams, Rendezvous};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, RegistrationParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
 pub use memory::MemoryParams;
-pub use nic::{GapParams, PartParams, PerByte};
+pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
+pub use noise::NoiseParams;
 pub use placed::RankPlacement;
-pub use processor::{BusyTimes, ProcessorParams, ProgressMode};
+pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};

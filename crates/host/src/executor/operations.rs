@@ -60,6 +60,7 @@ impl Executor {
                     asks: self.asks(id.rank, to, bytes),
                     fetched: false,
                     stalled: false,
+                    written_at: 0,
                 };
                 self.start_send(sending, now, around);
             }
@@ -67,10 +68,16 @@ impl Executor {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
-                if let Some(message) = self.matching.receive(rank, label, place) {
+                let met = self.matching.receive(rank, label, place);
+                let from = self.search(rank, now, true);
+                if let Some(message) = met {
                     self.unexpected.take(rank, self.buffered(message));
-                    self.meet(message, place, now, around);
+                    self.meet((message, place), (from, now), around);
                 }
+            }
+            Action::Poll => {
+                self.react_to_deferred(rank, now, around);
+                return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);
             }
         }
         self.react_to_deferred(rank, now, around);

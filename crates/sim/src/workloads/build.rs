@@ -13,13 +13,14 @@ use workload::{Pattern, PatternSpec, PlacedPattern};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, MemorySpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -150,7 +151,16 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), node: site.node.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -169,7 +179,8 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         pattern,
         packet,
         nic: nic.clone(),
-        node: site.node.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        processors: NodeProcessors::new(site)?,
     }))
 }
 
@@ -184,8 +195,8 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
     }
-    if let Some(latency) = site.node.memory_latency.filter(|&latency| latency > LONGEST_TIME) {
-        return Err(wrong("node.memory_latency", format!("{latency} is too long: at most 1 s")));
+    if let Some(memory) = site.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
+        return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
 }

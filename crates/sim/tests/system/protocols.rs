@@ -41,8 +41,8 @@ fn messages_within_a_node_take_its_memory() {
     // Would catch a bandwidth in bits for bytes, copies that are not counted, and a key that has no effect.
     let goal = Goal::new("within", "num_ranks 2\nrank 0 {\nsend 300b to 1\n}\nrank 1 {\nrecv 300b from 0\n}");
     let run = |keys: &str| {
-        let rest = "placement = { strategy = \"contiguous\", processes_per_node = 2 }\nnode = { memory_bandwidth = \"1 GB/s\", \
-                    memory_latency = \"40 ns\" }";
+        let rest = "placement = { strategy = \"contiguous\", processes_per_node = 2 }\nnode = { memory = { bandwidth = \"1 GB/s\", \
+                    latency = \"40 ns\" } }";
         let rest = rest.replace("\"40 ns\"", &format!("\"40 ns\"{keys}"));
         let point = result(&with_nic(&goal.program(), "eager_limit = \"200 B\"", &rest));
         let ends = per_rank(&point);
@@ -50,8 +50,8 @@ fn messages_within_a_node_take_its_memory() {
         (ends[0].unwrap(), ends[1].unwrap(), program.copied_bytes)
     };
     assert_eq!(run(""), (SEND + 300.0, SEND + 300.0 + 40.0 + 300.0 + RECEIVE, 600));
-    assert_eq!(run(", memory_copies = 2"), run(""));
-    assert_eq!(run(", memory_copies = 1"), (SEND + 40.0 + 300.0 + 40.0, SEND + 40.0 + 300.0 + RECEIVE, 300));
+    assert_eq!(run(", copies = 2"), run(""));
+    assert_eq!(run(", copies = 1"), (SEND + 40.0 + 300.0 + 40.0, SEND + 40.0 + 300.0 + RECEIVE, 300));
 }
 
 #[test]
@@ -95,14 +95,15 @@ fn any_number_of_threads_gives_the_same_bytes_with_every_protocol() {
         r#"{ kind = "fft", message_size = "650 B" }"#,
     ];
     let protocols = [
-        ("eager_limit = \"600 B\", rendezvous = \"read\", eager_credits = 1", "memory_bandwidth = \"3 GB/s\""),
-        ("eager_credits = 2", "memory_bandwidth = \"2 GB/s\", memory_latency = \"70 ns\""),
-        ("eager_limit = \"600 B\", eager_credits = 2", "memory_bandwidth = \"3 GB/s\", memory_copies = 1"),
+        ("eager_limit = \"600 B\", rendezvous = \"read\", eager_credits = 1", "bandwidth = \"3 GB/s\""),
+        ("eager_credits = 2", "bandwidth = \"2 GB/s\", latency = \"70 ns\""),
+        ("eager_limit = \"600 B\", eager_credits = 2", "bandwidth = \"3 GB/s\", copies = 1"),
     ];
     let divisions = [(2, Grain::Exactly(5)), (1, Grain::Exactly(3)), (2, Grain::Fine)];
     for (index, (program, (nic, node))) in programs.iter().zip(protocols).enumerate() {
         let placement = "placement = { strategy = \"random\", processes_per_node = 2 }";
-        let rest = format!("routing = {{ kind = \"minimal-adaptive\" }}\n{placement}\nnode = {{ {node} }}");
+        let rest =
+            format!("routing = {{ kind = \"minimal-adaptive\" }}\n{placement}\nnode = {{ memory = {{ {node} }} }}");
         let text = with_nic(program, nic, &rest);
         let (threads, grain) = divisions[index];
         assert_eq!(digest_of(&text, threads, grain), digest(&text, 1), "{threads} threads, {grain:?}: {text}");
@@ -117,10 +118,8 @@ fn keys_that_do_not_go_together_are_refused() {
         ("rendezvous = \"read\"", "", "nic.rendezvous"),
         ("control_size = \"16 B\"", "", "nic.control_size"),
         ("eager_credits = 4, control_size = \"200 B\"", "", "nic.control_size"),
-        ("", "node = { memory_latency = \"1 us\" }", "node.memory_latency"),
-        ("", "node = { memory_bandwidth = \"1 GB/s\", memory_latency = \"2 s\" }", "node.memory_latency"),
-        ("", "node = { memory_copies = 2 }", "node.memory_copies"),
-        ("", "node = { memory_bandwidth = \"1 GB/s\", memory_copies = 1 }", "node.memory_copies"),
+        ("", "node = { memory = { bandwidth = \"1 GB/s\", latency = \"2 s\" } }", "node.memory.latency"),
+        ("", "node = { memory = { bandwidth = \"1 GB/s\", copies = 1 } }", "node.memory.copies"),
     ];
     for (keys, rest, key) in cases {
         let text = if keys.is_empty() { experiment(TORUS, program, rest) } else { with_nic(program, keys, rest) };
@@ -131,7 +130,7 @@ fn keys_that_do_not_go_together_are_refused() {
                    workload = { kind = \"traffic\", load = 0.5 }\n";
     for (rest, key) in [
         ("nic = { eager_credits = 4 }", "nic.eager_credits"),
-        ("node = { memory_bandwidth = \"1 GB/s\" }", "node.memory_bandwidth"),
+        ("node = { memory = { bandwidth = \"1 GB/s\" } }", "node.memory"),
     ] {
         assert_eq!(build(&format!("{traffic}{rest}")).unwrap_err().key, key);
     }

@@ -88,7 +88,7 @@ impl Executor {
         let (send, rank, receive) =
             (self.arrivals[message].send(), self.arrivals[message].rank, self.arrivals[message].receive);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
-        self.react(rank, Reaction::Complete(receive), now, around);
+        self.react(rank, Reaction::Complete(receive), (now, now), around);
         if self.asks(source, to, bytes) {
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);
         }
