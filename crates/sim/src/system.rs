@@ -316,17 +316,8 @@ fn draft_jobs(
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site {
-            topology,
-            place: &place,
-            nodes: nodes.as_deref(),
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed,
-            base,
-            programs,
-        };
+        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
