@@ -21,11 +21,14 @@ impl Case {
         }
         let of_ranks =
             case.section.section == "nic" && case.section.kind.as_ref().is_some_and(|(_, kind)| kind != "ideal");
-        if of_ranks || case.section.section.starts_with("nic.") {
+        let parts = case.section.section.starts_with("nic.");
+        if of_ranks || parts || case.section.section.starts_with("node.") {
             let ranks = Table::from_iter([("kind".to_owned(), Value::from("benchmark"))]);
             case.file.insert("workload".to_owned(), ranks.into());
-            let nic = Table::from_iter([("kind".to_owned(), Value::from("loggp"))]);
-            case.file.insert("nic".to_owned(), nic.into());
+        }
+        if parts {
+            let nic = [("kind", "loggp"), ("eager_limit", "1 KiB")].map(|(key, value)| (key.to_owned(), value.into()));
+            case.file.insert("nic".to_owned(), Table::from_iter(nic).into());
         }
         let mut table = Table::new();
         if case.section.section == "job" {
@@ -103,6 +106,7 @@ fn right_value(key: &KeyDoc) -> Value {
         "number" => 0.5.into(),
         "true or false" => true.into(),
         "list of whole number" => vec![Value::from(number); 2].into(),
+        "list of number" => vec![Value::from(0.5); 2].into(),
         "list of string" => vec![Value::from("name"); 2].into(),
         "list of table" => Value::Array(Vec::new()),
         other => panic!("add a right value of {other} for {}", key.key),
@@ -182,16 +186,19 @@ fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
     match key.value.as_str() {
         "whole number" => whole_numbers(min, max),
         "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
-        "number" => {
-            let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
-            let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
-            below.into_iter().chain(above).map(Value::from).collect()
-        }
+        "number" => numbers(min, max, range),
+        "list of number" => numbers(min, max, range).into_iter().map(|value| vec![value].into()).collect(),
         "time" => vec!["0 ns".into()],
         "size" | "depth" => vec!["0 B".into()],
         "bandwidth" => vec!["0 b/s".into()],
         other => panic!("say what is outside the range of {other} for {}", key.key),
     }
+}
+
+fn numbers(min: Option<f64>, max: Option<f64>, range: &str) -> Vec<Value> {
+    let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
+    let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
+    below.into_iter().chain(above).map(Value::from).collect()
 }
 
 fn whole_numbers(min: Option<f64>, max: Option<f64>) -> Vec<Value> {
