@@ -1,11 +1,62 @@
 //! What an executor is told of its network interface, and what it asks of the owner of the network.
 
 use crate::inbound::Envelope;
+use crate::memory::MemoryParams;
+use crate::nic::{PartParams, PerByte};
+use crate::processor::ProcessorParams;
+
+/// Who moves the data of a message that has waited for its receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// The sender writes them when the receiver has answered.
+    #[default]
+    Write,
+    /// The receiver reads them, and then tells the sender that it has.
+    Read,
+}
+
+/// How messages go from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtocolParams {
+    /// Who moves the data of a message that has waited for its receiver.
+    pub rendezvous: Rendezvous,
+    /// Eager messages that a rank may send to another on another node before that has received some of them; none: any number.
+    pub eager_credits: Option<u32>,
+    /// The memory by way of which ranks of a node exchange messages; none: it takes no time.
+    pub memory: Option<MemoryParams>,
+}
+
+impl ProtocolParams {
+    /// Rendezvous by write, no credits, memory that takes no time.
+    pub const PLAIN: Self = Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None };
+}
+
+/// What searching the queues of receives and messages takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchingParams {
+    /// The time of each entry that is looked at, in picoseconds.
+    pub per_entry: u64,
+    /// Whether the interface searches, and handles requests and answers too, or the processor.
+    pub on_nic: bool,
+}
+
+/// What it takes to have memory known to the interface, of messages that go from memory to memory (rendezvous), at both ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegistrationParams {
+    /// The time of a registration, in picoseconds,
+    pub time: u64,
+    /// and of each page of it.
+    pub per_page: u64,
+    /// Bytes of a page; 0 if nothing has to be registered.
+    pub page: u64,
+    /// Of so many messages of a rank one is in memory that is not registered yet: the first, and so on.
+    pub one_of: u32,
+}
 
 /// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
-    /// From a message's handing over to its first packet's, in picoseconds.
+    /// From the start of a send to its message's handing over, in picoseconds.
     pub send_overhead: u64,
     /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
@@ -19,6 +70,39 @@ pub struct NicParams {
     pub pace: u64,
     /// Picoseconds of a tick.
     pub tick: u64,
+    /// O: beyond the overheads, the time of each byte of data, at the sender and at the receiver,
+    pub overhead_per_byte: PerByte,
+    /// but, if this is set, of the first.
+    pub spares_first: bool,
+    /// What the processors of ranks are like.
+    pub processor: ProcessorParams,
+    /// What matching takes.
+    pub matching: MatchingParams,
+    /// What registration takes.
+    pub registration: RegistrationParams,
+    /// The parts of the interface.
+    pub parts: PartParams,
+    /// How messages go from rank to rank.
+    pub protocol: ProtocolParams,
+}
+
+impl NicParams {
+    /// The work of sending a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn sending(&self, bytes: u64) -> u64 {
+        self.send_overhead + self.of_bytes(bytes)
+    }
+
+    /// The work of receiving a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn receiving(&self, bytes: u64) -> u64 {
+        self.receive_overhead + self.of_bytes(bytes)
+    }
+
+    #[inline]
+    fn of_bytes(&self, bytes: u64) -> u64 {
+        self.overhead_per_byte.time(bytes.saturating_sub(u64::from(self.spares_first)))
+    }
 }
 
 /// A packet to be sent.

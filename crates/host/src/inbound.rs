@@ -1,6 +1,8 @@
 //! Messages on their way to the ranks of an executor: announced when they are handed over, before any of their packets can
 //! arrive, so that the order of each pair of ranks is known whatever the order of packets.
 
+use workload::program::Context;
+
 use crate::event::OpId;
 use crate::slab::Slab;
 use crate::table::{Key, Table};
@@ -19,6 +21,8 @@ pub struct Envelope {
     pub to: u32,
     /// Its tag.
     pub tag: u32,
+    /// Of which communicator it is.
+    pub context: Context,
     /// Its size in bytes.
     pub bytes: u64,
     /// Where the sender's executor keeps it.
@@ -35,6 +39,10 @@ pub(crate) struct Inbound {
     pub receive: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
+    /// Bytes that have begun to pass the receiver's interface, where it has parts.
+    pub passed: u64,
+    /// Whether its request has.
+    pub asked: bool,
     /// When its request has been read, in picoseconds, if it has one.
     pub read_at: u64,
     /// Its first packet has arrived.
@@ -104,6 +112,8 @@ impl Arrivals {
             receive: NONE,
             // A message of no bytes is a packet of one.
             missing: envelope.bytes.max(1),
+            passed: 0,
+            asked: false,
             read_at: 0,
             is_here: false,
             behind: NONE,

@@ -5,7 +5,10 @@
 
 pub mod benchmarks;
 mod catalogue;
+pub mod collectives;
+pub mod communicator;
 mod injection;
+pub mod message_driven;
 pub mod motifs;
 mod pattern;
 pub mod patterns;

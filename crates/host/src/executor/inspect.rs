@@ -2,8 +2,10 @@
 
 use workload::program::Interval;
 
-use super::{Executor, NONE, Rank};
+use super::{Executor, NONE, Rank, Sending};
+use crate::credits::Credits;
 use crate::matching::{ANY_SOURCE, Label, Searches};
+use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
 impl Executor {
@@ -24,6 +26,11 @@ impl Executor {
         self.placed.ranks().iter().zip(&self.ranks).map(of)
     }
 
+    /// How long the processor of each rank of this executor has been busy; library work only where it occupies processors.
+    pub fn busy(&self) -> impl Iterator<Item = (u32, BusyTimes)> + '_ {
+        (0..).zip(self.placed.ranks()).map(|(number, &rank)| (rank, self.processors.busy(number)))
+    }
+
     /// What each rank of this executor has measured.
     pub fn intervals(&self) -> impl Iterator<Item = (u32, &[Interval])> + '_ {
         self.placed.ranks().iter().zip(&self.programs).map(|(&rank, program)| (rank, program.intervals()))
@@ -32,6 +39,21 @@ impl Executor {
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub fn searches(&self) -> [Searches; 2] {
         self.matching.searches
+    }
+
+    /// The most bytes of messages that nobody expected that a rank has held at a time.
+    pub fn most_unexpected_bytes(&self) -> u64 {
+        self.unexpected.most()
+    }
+
+    /// Bytes that have been copied in the memories of nodes.
+    pub fn copied_bytes(&self) -> u64 {
+        self.memories.copied()
+    }
+
+    /// Sends that have waited for a credit.
+    pub fn credit_waits(&self) -> u64 {
+        self.credits.as_ref().map_or(0, Credits::waited)
     }
 
     /// Operations and messages that are held at present.
@@ -48,12 +70,15 @@ impl Executor {
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
         let receives = unmet.map(|receive| {
-            let Label { source, tag } = receive.label;
-            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag })
+            let Label { source, tag, context } = receive.label;
+            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
-        let asking = self.sends.iter().filter(|send| send.asks);
-        let mut all: Vec<_> =
-            receives.chain(asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag }))).collect();
+        let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
+            () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
+            () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
+            () => None,
+        });
+        let mut all: Vec<_> = receives.chain(sends).collect();
         all.sort_unstable();
         all
     }

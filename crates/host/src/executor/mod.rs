@@ -1,7 +1,7 @@
 //! The executor of programs: one for each partition of a run, with the ranks of its nodes.
 //!
 //! An operation starts as soon as the program of its rank says so, and
-//! - a *calculation* takes its rank's processor for its time, after those before it;
+//! - a *calculation* takes its rank's processor for its time, after what the processor has accepted before;
 //! - a *send* hands its message over to the node's network interface after the send overhead, and ends;
 //! - a *receive* ends when the message has arrived and the receive overhead has passed since both that and its start.
 //!
@@ -12,7 +12,8 @@
 //! A message of more than the eager limit waits for its receiver (rendezvous): a control message is sent, the receiver
 //! answers when it has met a receive, and only then are the data sent and does the send end. A control message takes
 //! both overheads as any other. Messages between ranks of one node, and of a rank to itself, do not enter the network and take
-//! the overheads only. Overheads are latency: they keep neither the processor nor the interface busy.
+//! the overheads only. Overheads are latency, or keep the processor of their rank busy ([`crate::processor`]); interfaces are made of parts
+//! that serve one packet after the other ([`crate::nic`]).
 //!
 //! Times are picoseconds. The network has time in ticks: packets arrive at ticks, and what is handed over between two is
 //! released to the network at the next. What happens between two ticks is handled at the later one, in the order of
@@ -20,24 +21,33 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately.
+//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod inspect;
+mod operations;
 mod protocol;
+mod reactions;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::program::{Action, Ended, Matched, Op, Programs, RankProgram};
+use workload::program::{Context, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
+use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
-use crate::matching::{ANY_SOURCE, Label, Matching};
+use crate::matching::{Label, Matching};
+use crate::memory::Memories;
+use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
+use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
+use crate::unexpected::UnexpectedBytes;
 
 /// A send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +58,18 @@ struct Sending {
     id: u32,
     to: u32,
     tag: u32,
+    context: Context,
     bytes: u64,
     /// Where the receiver's executor keeps the message, if that is this one.
     placed: u32,
-    /// Its request has been handed over, and has not been answered.
+    /// It waits for its receiver before its data go.
     asks: bool,
+    /// The receiver fetches its data, or has: what comes next from it ends the send.
+    fetched: bool,
+    /// It waits for a credit, or behind a send that does.
+    stalled: bool,
+    /// When the processor has written its data to the interface, if it does.
+    written_at: u64,
 }
 
 /// A receive that has started.
@@ -69,6 +86,9 @@ struct Receiving {
 
 const NONE: u32 = u32::MAX;
 
+/// The operation of what is done immediately, and need not be ordered.
+const NOBODY: OpId = OpId { rank: NONE, number: NONE };
+
 /// A rank of this executor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
@@ -76,10 +96,10 @@ struct Rank {
     started: u32,
     /// Operations that have been issued and have not ended.
     open: u64,
-    /// When its processor is free.
-    free_at: u64,
     /// When its last operation ended.
     ended_at: u64,
+    /// Messages for which memory has been registered, or was already.
+    registered: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -89,14 +109,19 @@ pub struct Executor {
     placed: RankPlacement,
     programs: Vec<Box<dyn RankProgram>>,
     ranks: Vec<Rank>,
+    processors: Processors,
+    interfaces: Interfaces,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
     arrivals: Arrivals,
     matching: Matching,
+    unexpected: UnexpectedBytes,
+    credits: Option<Credits>,
+    memories: Memories,
     pending: Pending,
     queues: Queues,
-    /// Operations that start now, the next one last, with their ranks' numbers here.
-    ready: Vec<(u32, Op)>,
+    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
+    ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
     issued: Vec<Op>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
@@ -116,13 +141,18 @@ impl Executor {
         Self {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
+            processors: Processors::new(interface.processor, ranks),
+            interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
             arrivals: Arrivals::default(),
             matching: Matching::new(ranks),
+            unexpected: UnexpectedBytes::new(ranks),
+            credits: interface.protocol.eager_credits.map(Credits::new),
+            memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
-            ready: Vec::new(),
+            ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
             alarm: u64::MAX,
@@ -133,6 +163,14 @@ impl Executor {
             interface,
             placed,
         }
+    }
+
+    /// Has the processors of nodes differ: given, by node of the machine, what they are like.
+    #[must_use]
+    pub fn with_nodes(mut self, node: impl Fn(u32) -> NodeParams) -> Self {
+        let placed = &self.placed;
+        self.processors.differ(placed.ranks().iter().map(|&rank| (rank, node(placed.node(rank)))));
+        self
     }
 
     /// Begins the programs, at a tick.
@@ -156,7 +194,10 @@ impl Executor {
     /// destination and the bytes of the packet. None if there is none.
     #[inline]
     pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+        let mut taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+        if self.interfaces.sending {
+            self.pass_sending(node, &mut taken);
+        }
         self.progress.packets += 1;
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
         Some(Outgoing { flow_id, mark, dst, bytes: taken.bytes, generated_at: taken.generated_at })
@@ -179,18 +220,16 @@ impl Executor {
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
         let (source, part) = part_of(flow_id);
-        let place = match part {
-            Part::Answer => {
-                let at = now + self.interface.receive_overhead + self.interface.send_overhead;
-                self.later(at, self.sends[mark].op, Event::Data(mark), now, around);
-                None
-            }
-            Part::Placed => Some(mark),
-            Part::Numbered => self.arrivals.find(source, mark),
+        let arrived = match part {
+            Part::Answer => Some(Event::Answered(mark)),
+            Part::Credit => Some(Event::Credit { rank: self.placed.number(mark), from: source }),
+            Part::Placed => Some(Event::Packet(mark)),
+            Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
-        debug_assert!(place.is_some() || part == Part::Answer, "a packet of a message that was not announced");
-        if let Some(place) = place {
-            self.packet_arrived(place, now, around);
+        debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
+        if let Some(arrived) = arrived {
+            let (at, op) = if self.interfaces.receiving { self.pass_receiving(arrived, now) } else { (now, NOBODY) };
+            self.later(at, op, arrived, now, around);
         }
         self.start_ready(now, around);
     }
@@ -223,6 +262,19 @@ impl Executor {
     #[inline]
     fn waits_for_receiver(&self, bytes: u64) -> bool {
         self.interface.eager_limit.is_some_and(|limit| bytes > limit)
+    }
+
+    /// Whether two ranks share a node.
+    #[inline]
+    fn is_within(&self, one: u32, other: u32) -> bool {
+        self.placed.node(one) == self.placed.node(other)
+    }
+
+    /// Whether a message of one rank to another waits for that before its data go. One of a rank to itself never does.
+    #[inline]
+    fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
+        let single_copy = || self.interface.protocol.memory.is_some_and(|memory| memory.single_copy);
+        self.waits_for_receiver(bytes) && (!self.is_within(from, to) || (from != to && single_copy()))
     }
 
     /// Goes on to a tick of the network; returns its time.
@@ -261,74 +313,25 @@ impl Executor {
         }
     }
 
-    /// Takes over what the program of a rank, by its number here, has issued.
-    fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
-        let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.len() as u64;
-        if state.open == 0 {
-            self.progress.open -= 1;
-        }
-        self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
-        if let Err(error) = issued {
-            self.fail(error);
-        }
-    }
-
-    fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop() {
-            self.start(rank, op, now, around);
-        }
-    }
-
-    fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
-        let state = &mut self.ranks[rank as usize];
-        let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
-        state.started = state.started.wrapping_add(1);
-        let ranks = self.placed.node_of.len() as u32;
-        match op.action {
-            Action::Calc { time } => {
-                let end = state.free_at.max(now).saturating_add(time);
-                state.free_at = end;
-                self.later(end, id, Event::Calculated(op.id), now, around);
-            }
-            Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
-                self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
-            }
-            Action::Send { to, bytes, tag } => {
-                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks };
-                let place = self.sends.insert(sending);
-                let event = if asks { Event::Request(place) } else { Event::Data(place) };
-                self.later(now + self.interface.send_overhead, id, event, now, around);
-            }
-            Action::Recv { from, bytes, tag } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
-                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
-                let place = self.receives.insert(receiving);
-                if let Some(message) = self.matching.receive(rank, label, place) {
-                    self.meet(message, place, now, around);
-                }
-            }
-        }
-    }
-
     fn act(&mut self, op: OpId, event: Event, now: u64, around: &mut impl HostContext) {
         match event {
-            Event::Calculated(id) => self.end(self.placed.number(op.rank), id, now, None),
-            Event::Received(place) => self.received(place, now),
-            Event::Request(place) => self.send_request(place, around),
+            Event::Calculated(id) => self.calculated(op, id, now, around),
+            Event::Received(place) => self.received(place, now, around),
+            Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
-            Event::Answer(place) => self.answer(place, around),
+            Event::Sent(place) => self.sent(place, now),
+            Event::Polled(id) => self.end(self.placed.number(op.rank), id, now, None),
+            Event::Answer(place) => self.answer(place, now, around),
+            Event::Packet(place) => self.packet_arrived(place, now, around),
+            Event::Answered(place) => self.answer_arrived(place, now, around),
+            Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
+            Event::Finish(place) => self.finish(place, now, around),
+            Event::Fetched(place) => self.fetched(place, now),
+            Event::CopiedIn(place) => self.copied_in(place, now, around),
+            Event::Readable(place) => self.come_in_turn(place, now, around),
+            Event::CopyOut(place) => self.copy_out(place, now, around),
+            Event::Copied(place) => self.copied(place, now, around),
+            Event::Memory(node) => self.copies_end(node, now, around),
         }
-    }
-
-    /// An operation of a rank, by its number here, ends.
-    fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
-        let state = &mut self.ranks[rank as usize];
-        state.open -= 1;
-        state.ended_at = now;
-        self.progress.ended += 1;
-        let ended = self.programs[rank as usize].ended(&Ended { id, at: now, matched }, &mut self.issued);
-        self.take_issued(rank, ended.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Envelope, Executor, HostContext, NicParams, RankPlacement};
+use host::{Envelope, Executor, HostContext, NicParams, NodeParams, RankPlacement};
 use workload::program::{Ended, Matched, Messages, Op, ProgramError, Programs, RankProgram};
 
 pub const TRANSIT: u64 = 1000;
@@ -13,10 +13,10 @@ type Packet = (u32, u32, u64, u32);
 
 /// What one executor has asked for.
 #[derive(Default)]
-struct Requests {
-    alarms: Vec<u64>,
-    woken: Vec<u32>,
-    announced: Vec<(u32, Envelope)>,
+pub struct Requests {
+    pub alarms: Vec<u64>,
+    pub woken: Vec<u32>,
+    pub announced: Vec<(u32, Envelope)>,
 }
 
 impl HostContext for Requests {
@@ -43,6 +43,8 @@ pub struct World {
     announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
     /// The time that a packet of a rank takes beyond `TRANSIT`, given when it was generated.
     pub delay: fn(u32, u64) -> u64,
+    /// Whether a packet is under way from when it is released on, or from when it is handed over.
+    pub waits_for_release: bool,
     pub now: u64,
 }
 
@@ -66,8 +68,15 @@ impl World {
             arrivals: BTreeMap::new(),
             announced: BTreeMap::new(),
             delay: |_, _| 0,
+            waits_for_release: false,
             now: 0,
         }
+    }
+
+    /// Has the processors of nodes differ.
+    pub fn equip(&mut self, node: impl Fn(u32) -> NodeParams) {
+        let executors = std::mem::take(&mut self.executors).into_iter();
+        self.executors = executors.map(|executor| executor.with_nodes(&node)).collect();
     }
 
     /// Runs until nothing happens any more.
@@ -111,7 +120,8 @@ impl World {
         for node in requests.woken {
             while let Some(packet) = self.executors[part].next(node as usize) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
-                let at = self.now + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
+                let from = if self.waits_for_release { packet.generated_at } else { self.now };
+                let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark);
                 self.arrivals.entry(at).or_default().push(packet);
             }

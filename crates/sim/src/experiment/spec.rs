@@ -11,11 +11,20 @@ use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
-use units::{Bandwidth, Bytes, Capacity, Time};
+use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
+use super::memory::MemorySpec;
+use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
+
+/// What is wrong with the processors of nodes that compute nothing.
+const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
+                        \"program\", and message-driven applications, have them";
+
+/// The longest period of noise: 1000 s.
+const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +49,7 @@ pub struct ExperimentSpec {
     /// The interface between a node and the network.
     #[serde(default)]
     pub nic: NicSpec,
-    /// What a node does with packets that arrive.
+    /// What a node does with packets that arrive, and with messages between its ranks.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// Who sends what, and when.
@@ -110,27 +119,34 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain } = &self.node;
-        let message =
-            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
-        (drain.is_some() && receive_buffer.is_none()).then(|| ("node.drain".into(), message.into()))
+        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
+        let of_memory =
+            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
+        let (key, message) = match noise {
+            _ if drain.is_some() && receive_buffer.is_none() => (
+                "drain",
+                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
+            ),
+            _ if !speeds.is_empty() && !self.has_ranks() => ("speeds", NO_RANKS),
+            Some(_) if !self.has_ranks() => ("noise", NO_RANKS),
+            Some(noise) if noise.duration >= noise.period => {
+                ("noise.duration", "`node.noise.duration` leaves no time to compute: it has to be less than `period`")
+            }
+            Some(noise) if noise.period > LONGEST_PERIOD => {
+                ("noise.period", "`node.noise.period` is too long: at most 1000 s")
+            }
+            _ => memory.as_ref().and_then(of_memory)?,
+        };
+        Some((format!("node.{key}"), message.into()))
+    }
+
+    /// Whether there are ranks that send and receive.
+    fn has_ranks(&self) -> bool {
+        self.workloads().any(|(_, workload)| workload.has_ranks())
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        let NicSpec::Ideal(nic) = &self.nic;
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        let ranks = self.workloads().any(|(_, workload)| has_ranks(workload));
-        if nic.eager_limit.is_some() && !ranks {
-            let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
-                           and \"program\" have them";
-            return Some(("nic.eager_limit".into(), message.to_owned()));
-        }
-        if nic.control_size.is_some() && nic.eager_limit.is_none() {
-            let message = "`nic.control_size` is of messages that ask first; it goes with `nic.eager_limit`";
-            return Some(("nic.control_size".into(), message.to_owned()));
-        }
-        None
+        self.nic.contradiction(self.has_ranks())
     }
 }
 
@@ -204,45 +220,6 @@ pub struct LinkClassSpec {
     pub delay: Option<Time>,
 }
 
-/// The interface between a node and the network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum NicSpec {
-    /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
-    Ideal(IdealNicSpec),
-}
-
-impl Default for NicSpec {
-    fn default() -> Self {
-        Self::Ideal(IdealNicSpec::default())
-    }
-}
-
-/// A network interface that adds latency and nothing else.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct IdealNicSpec {
-    /// Added to a message's latency at its sender.
-    pub send_overhead: Time,
-    /// Added to a message's latency at its receiver.
-    pub receive_overhead: Time,
-    /// Larger messages ask their receivers first (rendezvous), by control messages that take both overheads too; without
-    /// it, none does. Of ranks that send and receive only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub eager_limit: Option<Bytes>,
-    /// Size of a control message of the rendezvous; without it, 32 bytes, or a packet if that is less.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1))]
-    pub control_size: Option<Bytes>,
-}
-
-impl IdealNicSpec {
-    /// Size of a control message, if a packet holds it.
-    pub fn control(&self) -> Bytes {
-        self.control_size.unwrap_or(Bytes(32))
-    }
-}
-
 /// What a node does with packets that arrive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -251,10 +228,67 @@ pub struct NodeSpec {
     /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel.
+    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel, or of
+    /// `[nic.bus]` or `nic.receive_gap_per_byte` if that is less.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
+    /// How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their time divided by this, and
+    /// overheads their time; 1 of all without it. Of ranks only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
+    pub speeds: Vec<f64>,
+    /// Noise of the operating system. Of ranks only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseSpec>,
+    /// The memory by way of which ranks of a node exchange messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
+}
+
+/// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
+pub struct NoiseSpec {
+    /// Time from one detour to the next, or that has one detour.
+    #[schemars(extend("minimum" = 1))]
+    pub period: Time,
+    /// How long a detour takes, or does on average; less than the period.
+    #[schemars(extend("minimum" = 1))]
+    pub duration: Time,
+    /// Whether detours come a period apart and take a duration each, or are drawn.
+    #[serde(default)]
+    pub detours: Detours,
+    /// Whether the detours of a rank have anything to do with those of others.
+    #[serde(default)]
+    pub phase: NoisePhase,
+    /// The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"0-35,40\""))]
+    pub nodes: Option<String>,
+}
+
+/// How detours come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detours {
+    /// A period apart, of the same duration.
+    #[default]
+    Fixed,
+    /// Anywhere in their periods, of durations that are exponentially distributed and cut at the period.
+    Drawn,
+}
+
+/// The detours of one rank and another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoisePhase {
+    /// Each rank has its own.
+    #[default]
+    Random,
+    /// All ranks have theirs at the same times.
+    Aligned,
 }
 
 impl NodeSpec {

@@ -5,13 +5,18 @@
 //! run then has the same operations, whatever the number of threads.
 //!
 //! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
-//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them.
+//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them. [`calls::Calls`] are
+//! scripts that are written out.
 
+pub mod calls;
+mod running;
 mod script;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::collectives::CollectiveError;
+pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
@@ -28,6 +33,8 @@ pub enum Action {
         bytes: u64,
         /// Its tag.
         tag: u32,
+        /// Of which communicator it is.
+        context: Context,
     },
     /// Receives a message. It ends when all of the message has arrived.
     Recv {
@@ -37,12 +44,39 @@ pub enum Action {
         bytes: u64,
         /// The message's tag; none for any.
         tag: Option<u32>,
+        /// Of which communicator it is.
+        context: Context,
     },
+    /// Enters the library, which handles what has arrived, and ends when it returns.
+    Poll,
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
         time: u64,
     },
+}
+
+impl Action {
+    /// Sends a rank a message of so many bytes under a tag, in the communicator of all ranks.
+    pub const fn send(to: u32, bytes: u64, tag: u32) -> Self {
+        Self::Send { to, bytes, tag, context: Context::WORLD }
+    }
+
+    /// Receives a message of at most so many bytes, from a rank or from any, under a tag or under any, in the communicator of all
+    /// ranks.
+    pub const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Self {
+        Self::Recv { from, bytes, tag, context: Context::WORLD }
+    }
+
+    /// The same in another communicator; ranks stay those of all.
+    #[must_use]
+    pub const fn within(self, context: Context) -> Self {
+        match self {
+            Self::Send { to, bytes, tag, .. } => Self::Send { to, bytes, tag, context },
+            Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
+            Self::Poll | Self::Calc { .. } => self,
+        }
+    }
 }
 
 /// An operation of a rank that starts.
@@ -123,6 +157,12 @@ pub enum ProgramError {
     /// A burst without operations, or of calculations.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
+    /// A rank whose program has ended with an error of its own.
+    #[error("its program has ended with an error")]
+    Failed,
+    /// A collective operation that cannot be called.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
 }
 
 /// What all ranks do.
@@ -135,6 +175,10 @@ pub trait Programs: Debug + Send + Sync {
     fn operations(&self) -> u64;
     /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
+    fn is_called_back(&self) -> bool {
+        false
+    }
     /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
     /// message does), as far as that can be known beforehand.
     ///

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released};
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
-use super::measured::{Measured, of_program};
+use super::interface;
+use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -40,8 +41,7 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
-    /// Searches of the queues of posted receives, and of unexpected messages.
-    searches: [Searches; 2],
+    counts: HostCounts,
 }
 
 impl Ends {
@@ -80,20 +80,6 @@ impl RanksCourse {
         let mut progress = Progress::default();
         self.each_executor(machine, &mut |executor| progress.add(&executor.progress()));
         (self.progress, self.now) = (progress, now);
-    }
-
-    /// The network interface of every rank.
-    fn interface(&self) -> NicParams {
-        let (Ranks { packet, nic, .. }, network) = (&self.ranks, &self.setting.network);
-        NicParams {
-            send_overhead: nic.send_overhead.0,
-            receive_overhead: nic.receive_overhead.0,
-            eager_limit: nic.eager_limit.map(|limit| limit.0),
-            control: nic.control().0.min(u64::from(*packet)) as u32,
-            packet: *packet,
-            pace: network.slot(self.ranks.packets()),
-            tick: network.plan.tick().0,
-        }
     }
 
     /// Measures the messages that have arrived: from when their data were released to the network.
@@ -148,7 +134,11 @@ impl Course for RanksCourse {
         let division = part.division;
         let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
-        let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        let mut executor =
+            Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
+        if self.ranks.processors.differ() {
+            executor = executor.with_nodes(|node| self.ranks.processors.node(node));
+        }
         if self.setting.measure.messages {
             executor.note_messages();
         }
@@ -201,7 +191,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+            ended.counts.add(executor);
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -224,14 +214,20 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches))),
+            Measured::Program | Measured::Steps(_) => {
+                let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
+                (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
+            }
         };
+        let count = ranks.programs.ranks();
+        let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
-            application: None,
+            application: ranks.measured.steps().map(Steps::application),
+            steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
         };

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use host::MemoryParams;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::IdealNicSpec;
+use super::processors::NodeProcessors;
+use crate::experiment::NicSpec;
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -17,5 +19,8 @@ pub(crate) struct Ranks {
     pub pattern: Arc<PlacedPattern>,
     /// Bytes of a packet.
     pub packet: u32,
-    pub nic: IdealNicSpec,
+    pub nic: NicSpec,
+    /// By way of which ranks of a node exchange messages, if it takes time.
+    pub memory: Option<MemoryParams>,
+    pub processors: NodeProcessors,
 }

@@ -1,0 +1,129 @@
+//! The side of the receiver.
+
+use workload::program::Matched;
+
+use super::super::{Executor, Receiving};
+use crate::context::HostContext;
+use crate::inbound::Envelope;
+use crate::matching::Label;
+use crate::processor::Reaction;
+use crate::report::{Completed, HostError};
+
+impl Executor {
+    /// A packet of a message, or its request, has arrived.
+    pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let asks = self.waits_for_receiver(self.arrivals[place].envelope.bytes);
+        let message = &mut self.arrivals[place];
+        let is_first = !message.is_here;
+        if asks && is_first {
+            // Where overheads take no processor, a request is read whether or not its turn has come.
+            let by_nic = self.interface.matching.on_nic;
+            message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
+        } else {
+            message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
+            if message.missing == 0 {
+                let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
+                self.note_completed(&envelope);
+                if let Some(receive) = receive {
+                    self.react(rank, Reaction::Complete(receive), (now, now), around);
+                }
+            }
+        }
+        if is_first {
+            self.come_in_turn(place, now, around);
+        }
+    }
+
+    /// A message is here. It comes to its rank if those of its pair before it have, and so do those behind it that are here.
+    pub(in super::super) fn come_in_turn(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        if !self.arrivals.come(place) {
+            return;
+        }
+        let mut last = Some(place);
+        while let Some(place) = last {
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
+            last = self.arrivals.next_of_pair(place);
+        }
+    }
+
+    /// A message between ranks of one node is there at once.
+    pub(super) fn deliver_within(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
+        let rank = self.placed.number(envelope.to);
+        let message = self.arrivals.add(rank, envelope);
+        self.arrivals[message].missing = 0;
+        self.react(rank, Reaction::Admit(message), (now, now), around);
+    }
+
+    fn note_completed(&mut self, envelope: &Envelope) {
+        if let Some((_, completed)) = &mut self.notes {
+            completed.push(Completed { source: envelope.source, number: envelope.number, at: self.tick });
+        }
+    }
+
+    /// The library learns of a message that has come to its rank, in its turn.
+    pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
+        let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
+        let mut from = now;
+        if asks && self.processors.occupied() && !self.interface.matching.on_nic {
+            from = self.processors.react(rank, now, self.interface.receive_overhead);
+            self.arrivals[place].read_at = from;
+        }
+        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
+        let met = self.matching.message(rank, label, place);
+        let from = self.search(rank, from, false);
+        match met {
+            Some(receive) => self.meet((place, receive), (from, now), around),
+            None => self.unexpected.hold(rank, self.buffered(place)),
+        }
+    }
+
+    /// Bytes of memory that a message takes while nobody expects it: none if its data have not been sent.
+    pub(in super::super) fn buffered(&self, place: u32) -> u64 {
+        let Envelope { source, to, bytes, .. } = self.arrivals[place].envelope;
+        if self.asks(source, to, bytes) { 0 } else { bytes }
+    }
+
+    /// A message has met its receive, from a time on, which may be later than now.
+    pub(in super::super) fn meet(
+        &mut self,
+        (place, receive): (u32, u32),
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
+        self.receives[receive].message = place;
+        self.arrivals[place].receive = receive;
+        let message = self.arrivals[place];
+        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
+        let Receiving { op, bytes: received, .. } = self.receives[receive];
+        if sent > received {
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
+        }
+        if message.missing == 0 {
+            self.react(message.rank, Reaction::Complete(receive), (from, now), around);
+        } else if self.is_within(source, op.rank) {
+            self.react(message.rank, Reaction::Copy(place), (from, now), around);
+        } else if self.waits_for_receiver(sent) {
+            self.react(message.rank, Reaction::Answer(place), (from, now), around);
+        }
+    }
+
+    /// A receive ends.
+    pub(in super::super) fn received(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Receiving { rank, id, message, .. } = self.receives.remove(place);
+        let envelope = self.arrivals[message].envelope;
+        let Envelope { source, to, tag, bytes, .. } = envelope;
+        self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+        if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
+            return self.finish_read(message, now, around);
+        }
+        self.give_back(&envelope, now, around);
+        self.forget(message);
+    }
+
+    /// A message is done with.
+    pub(super) fn forget(&mut self, message: u32) {
+        let source = self.arrivals[message].envelope.source;
+        self.arrivals.remove(message, !self.placed.is_here(source));
+    }
+}

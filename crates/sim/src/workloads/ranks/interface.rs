@@ -1,0 +1,133 @@
+//! The network interface of ranks, from the section of the experiment to the parameters of executors.
+
+use std::collections::BTreeSet;
+
+use host::{
+    BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
+    ProtocolParams, RegistrationParams, Rendezvous,
+};
+use units::{Bandwidth, Time};
+use workload::program::Messages;
+
+use super::described::Ranks;
+use crate::experiment::{
+    ChargedBytes, Directions, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
+    RendezvousSpec,
+};
+use crate::network::Network;
+use crate::workloads::Workload;
+
+/// The parameters of every executor on a network.
+pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
+    let Ranks { packet, nic, .. } = ranks;
+    let host = nic.host();
+    let parts = nic.parts();
+    NicParams {
+        send_overhead: host.send_overhead.0,
+        receive_overhead: host.receive_overhead.0,
+        eager_limit: host.eager_limit.map(|limit| limit.0),
+        control: host.control().0.min(u64::from(*packet)) as u32,
+        packet: *packet,
+        pace: network.slot(ranks.packets()),
+        tick: network.plan.tick().0,
+        overhead_per_byte: parts.map_or(PerByte::FREE, |nic| PerByte::of(nic.overhead_per_byte.0)),
+        spares_first: parts.is_some_and(spares_first),
+        processor: ProcessorParams { noise: ranks.processors.noise(), ..processor(nic) },
+        matching: parts.map_or_else(MatchingParams::default, matching),
+        registration: parts.map_or_else(RegistrationParams::default, registration),
+        parts: parts.map_or(PartParams::NONE, parts_of),
+        protocol: protocol(ranks),
+    }
+}
+
+fn protocol(ranks: &Ranks) -> ProtocolParams {
+    let host = ranks.nic.host();
+    let rendezvous = match host.rendezvous {
+        Some(RendezvousSpec::Read) => Rendezvous::Read,
+        Some(RendezvousSpec::Write) | None => Rendezvous::Write,
+    };
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory }
+}
+
+fn spares_first(nic: &LoggpNicSpec) -> bool {
+    nic.charged_bytes == ChargedBytes::AllButFirst
+}
+
+fn processor(nic: &NicSpec) -> ProcessorParams {
+    let progress = match nic.progress() {
+        ProgressSpec::Independent => ProgressMode::Independent,
+        ProgressSpec::Calls => ProgressMode::Calls,
+        ProgressSpec::Interrupt => ProgressMode::Interrupt { cost: nic.host().interrupt_cost.map_or(0, |cost| cost.0) },
+    };
+    ProcessorParams { occupied: nic.occupies(), progress, noise: None }
+}
+
+fn matching(nic: &LoggpNicSpec) -> MatchingParams {
+    let of = |part: &MatchingSpec| MatchingParams { per_entry: part.per_entry.0, on_nic: part.on == Matcher::Nic };
+    nic.matching.as_ref().map_or_else(MatchingParams::default, of)
+}
+
+fn registration(nic: &LoggpNicSpec) -> RegistrationParams {
+    let of = |part: &RegistrationSpec| RegistrationParams {
+        time: part.time.0,
+        per_page: part.per_page.0,
+        page: part.page_size.0,
+        one_of: part.one_of,
+    };
+    nic.registration.as_ref().map_or_else(RegistrationParams::default, of)
+}
+
+/// The time of a byte at a bandwidth: 8 bits at so many bits a second.
+fn per_byte(bandwidth: Bandwidth) -> PerByte {
+    PerByte::ratio(8_000_000_000_000, bandwidth.0)
+}
+
+fn parts_of(nic: &LoggpNicSpec) -> PartParams {
+    let gap = |per_message: Time, per_byte: Time| GapParams {
+        per_message: per_message.0,
+        per_byte: PerByte::of(per_byte.0),
+        spares_first: spares_first(nic),
+    };
+    let dma = nic.dma.as_ref().map_or(DmaParams::NONE, |part| DmaParams {
+        engines: part.engines,
+        setup: part.setup.0,
+        per_byte: per_byte(part.bandwidth),
+    });
+    let bus = nic.bus.as_ref().map_or(BusParams::NONE, |part| BusParams {
+        per_byte: per_byte(part.bandwidth),
+        per_packet: part.per_packet.0,
+        shared: part.directions == Directions::One,
+    });
+    PartParams {
+        pio: nic.pio.as_ref().map(|part| per_byte(part.bandwidth)),
+        pio_limit: nic.pio.as_ref().and_then(|part| part.limit).map_or(u64::MAX, |limit| limit.0),
+        dma,
+        bus,
+        send_gap: gap(nic.gap, nic.gap_per_byte),
+        receive_gap: gap(nic.receive_gap.unwrap_or(nic.gap), nic.receive_gap_per_byte.unwrap_or(nic.gap_per_byte)),
+    }
+}
+
+/// The times after which something is released to the network: with a tick that divides them, nothing is rounded. Those per byte
+/// are of whole packets and of the rests of messages.
+pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
+    let (nic, packet) = (&ranks.nic, u64::from(ranks.packet));
+    let mut times: Vec<Time> =
+        nic.times().into_iter().filter(|(key, _)| !key.ends_with("_per_byte")).map(|of| of.1).collect();
+    let Some(parts) = nic.parts() else { return times };
+    let spared = u64::from(spares_first(parts));
+    let mut charged = BTreeSet::new();
+    ranks.programs.each_message(&mut |Messages { bytes, .. }: Messages| {
+        let bytes = bytes.max(1);
+        charged.extend([bytes - spared, bytes.min(packet) - spared]);
+        if bytes > packet {
+            charged.extend([packet, bytes % packet]);
+        }
+    });
+    charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
+    let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
+    for Time(each) in per_byte.filter(|time| time.0 > 0) {
+        times.extend(charged.iter().map(|&bytes| Time(each.saturating_mul(bytes))));
+    }
+    times
+}
