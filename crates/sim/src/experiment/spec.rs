@@ -14,6 +14,7 @@ use topology::TopologySpec;
 use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
+use super::memory::MemorySpec;
 use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
@@ -44,7 +45,7 @@ pub struct ExperimentSpec {
     /// The interface between a node and the network.
     #[serde(default)]
     pub nic: NicSpec,
-    /// What a node does with packets that arrive.
+    /// What a node does with packets that arrive, and with messages between its ranks.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// Who sends what, and when.
@@ -114,17 +115,21 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain, speeds, noise } = &self.node;
+        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
         let buffered =
             "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
         let key = if speeds.is_empty() { "noise" } else { "speeds" };
+        let of_memory = |memory: &MemorySpec| {
+            let (key, message) = memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some())?;
+            Some((key, message.to_owned()))
+        };
         let (key, message) = match noise {
             _ if drain.is_some() && receive_buffer.is_none() => ("drain", buffered.to_owned()),
             _ if (noise.is_some() || !speeds.is_empty()) && !self.has_ranks() => (
                 key,
                 format!(
                     "`node.{key}` is of processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                     \"program\" have them"
+                     \"program\", and message-driven applications, have them"
                 ),
             ),
             Some(noise) if noise.duration >= noise.period => {
@@ -137,16 +142,14 @@ impl ExperimentSpec {
             Some(noise) if noise.period > LONGEST_PERIOD => {
                 ("noise.period", format!("{} is too long: at most {LONGEST_PERIOD}", noise.period))
             }
-            _ => return None,
+            _ => memory.as_ref().and_then(of_memory)?,
         };
         Some((format!("node.{key}"), message))
     }
 
     /// Whether there are ranks that send and receive.
     fn has_ranks(&self) -> bool {
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        self.workloads().any(|(_, workload)| has_ranks(workload))
+        self.workloads().any(|(_, workload)| workload.has_ranks())
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
@@ -245,6 +248,9 @@ pub struct NodeSpec {
     /// Noise of the operating system. Of ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseSpec>,
+    /// The memory by way of which ranks of a node exchange messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
 }
 
 /// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.
