@@ -116,20 +116,18 @@ impl ExperimentSpec {
 
     fn node_contradiction(&self) -> Option<(String, String)> {
         let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
+        let of_memory =
+            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
         let buffered =
             "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
         let key = if speeds.is_empty() { "noise" } else { "speeds" };
-        let of_memory = |memory: &MemorySpec| {
-            let (key, message) = memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some())?;
-            Some((key, message.to_owned()))
-        };
         let (key, message) = match noise {
             _ if drain.is_some() && receive_buffer.is_none() => ("drain", buffered.to_owned()),
             _ if (noise.is_some() || !speeds.is_empty()) && !self.has_ranks() => (
                 key,
                 format!(
                     "`node.{key}` is of processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                     \"program\", and message-driven applications, have them"
+                     \"program\" have them"
                 ),
             ),
             Some(noise) if noise.duration >= noise.period => {
@@ -142,7 +140,7 @@ impl ExperimentSpec {
             Some(noise) if noise.period > LONGEST_PERIOD => {
                 ("noise.period", format!("{} is too long: at most {LONGEST_PERIOD}", noise.period))
             }
-            _ => memory.as_ref().and_then(of_memory)?,
+            _ => memory.as_ref().and_then(of_memory).map(|(key, message)| (key, message.to_owned()))?,
         };
         Some((format!("node.{key}"), message))
     }
