@@ -34,6 +34,8 @@ ALL, ANY = frozenset({"steady", "converged", "drained"}), frozenset({"saturated"
 WITHIN = {"latency_ci_ns": "latency_mean_ns", "accepted_load_ci": "accepted_load"}
 #: Quantities without an interval: seconds of simulation are not reproducible, the rest is no measurement.
 NO_INTERVAL = frozenset({"wall_s", "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
+#: What has no mean: what happened when.
+NO_MEAN = frozenset({"timeline"})
 #: Lists that are put together, because the replicas' items are not the same things.
 JOINED = frozenset({"pairs"})
 
@@ -140,6 +142,8 @@ def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
         return _distinct(values)
     if name == "series":
         return pooled_series(values)
+    if name in NO_MEAN:
+        return None
     if name in JOINED:
         return [item for value in values for item in value or ()]
     if name in ALL:

@@ -15,6 +15,7 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod trace;
 
 pub use queues::time_of;
 
@@ -25,3 +26,4 @@ pub use inbound::Envelope;
 pub use matching::Searches;
 pub use placed::RankPlacement;
 pub use report::{Completed, HostError, Progress, Released, Wait};
+pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};

@@ -24,6 +24,7 @@
 
 mod inspect;
 mod protocol;
+mod traced;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ use crate::placed::RankPlacement;
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
+use crate::trace::{Purpose, Trace, TracedPart};
 
 /// A send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +109,8 @@ pub struct Executor {
     error: Option<HostError>,
     /// Messages that cross the network, if they are noted.
     notes: Option<(Vec<Released>, Vec<Completed>)>,
+    /// What is recorded of the ranks, if that is asked for.
+    trace: Option<Box<Trace>>,
 }
 
 impl Executor {
@@ -130,6 +134,7 @@ impl Executor {
             progress: Progress { open: ranks as u64, is_busy: true, ..Progress::default() },
             error: None,
             notes: None,
+            trace: None,
             interface,
             placed,
         }
@@ -178,11 +183,15 @@ impl Executor {
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
+        self.trace_packet((flow_id, mark));
         let (source, part) = part_of(flow_id);
         let place = match part {
             Part::Answer => {
                 let at = now + self.interface.receive_overhead + self.interface.send_overhead;
-                self.later(at, self.sends[mark].op, Event::Data(mark), now, around);
+                let op = self.sends[mark].op;
+                self.trace_flight(op, (TracedPart::Answer, true), now);
+                self.trace_work(op.rank, (op, Purpose::Data), [now, now, at]);
+                self.later(at, op, Event::Data(mark), now, around);
                 None
             }
             Part::Placed => Some(mark),
@@ -268,6 +277,7 @@ impl Executor {
         if state.open == 0 {
             self.progress.open -= 1;
         }
+        self.trace_issued(self.issued.len());
         self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
@@ -284,11 +294,15 @@ impl Executor {
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
         state.started = state.started.wrapping_add(1);
+        self.trace_started(rank, id.number, &op.action, now);
         let ranks = self.placed.node_of.len() as u32;
         match op.action {
             Action::Calc { time } => {
-                let end = state.free_at.max(now).saturating_add(time);
+                let state = &mut self.ranks[rank as usize];
+                let begin = state.free_at.max(now);
+                let end = begin.saturating_add(time);
                 state.free_at = end;
+                self.trace_work(id.rank, (id, Purpose::Calc), [now, begin, end]);
                 self.later(end, id, Event::Calculated(op.id), now, around);
             }
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
@@ -299,7 +313,9 @@ impl Executor {
                 let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks };
                 let place = self.sends.insert(sending);
                 let event = if asks { Event::Request(place) } else { Event::Data(place) };
-                self.later(now + self.interface.send_overhead, id, event, now, around);
+                let at = now + self.interface.send_overhead;
+                self.trace_work(id.rank, (id, if asks { Purpose::Request } else { Purpose::Send }), [now, now, at]);
+                self.later(at, id, event, now, around);
             }
             Action::Recv { from, bytes, tag } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
@@ -314,16 +330,17 @@ impl Executor {
 
     fn act(&mut self, op: OpId, event: Event, now: u64, around: &mut impl HostContext) {
         match event {
-            Event::Calculated(id) => self.end(self.placed.number(op.rank), id, now, None),
+            Event::Calculated(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::Received(place) => self.received(place, now),
-            Event::Request(place) => self.send_request(place, around),
+            Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
-            Event::Answer(place) => self.answer(place, around),
+            Event::Answer(place) => self.answer(place, now, around),
         }
     }
 
-    /// An operation of a rank, by its number here, ends.
-    fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
+    /// An operation of a rank, by its number here, ends: its number, and what its program knows it by.
+    fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
+        self.trace_ended(rank, number, now);
         let state = &mut self.ranks[rank as usize];
         state.open -= 1;
         state.ended_at = now;

@@ -10,17 +10,20 @@ use crate::inbound::Envelope;
 use crate::matching::Label;
 use crate::queues;
 use crate::report::{Completed, HostError, Released};
+use crate::trace::{NO_OP, Purpose, TracedPart};
 
 impl Executor {
     /// Hands the request of a send over.
-    pub(super) fn send_request(&mut self, place: u32, around: &mut impl HostContext) {
+    pub(super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        self.trace_flight(self.sends[place].op, (TracedPart::Request, false), now);
         self.announce(place, around);
         self.hand_over(place, u64::from(self.interface.control), around);
     }
 
     /// Answers the request of a message that has met a receive.
-    pub(super) fn answer(&mut self, place: u32, around: &mut impl HostContext) {
+    pub(super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
+        self.trace_flight(self.arrivals[place].send(), (TracedPart::Answer, false), now);
         let flow_id = flow_of(to, Part::Answer);
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
         self.queue(to, answer, u64::from(self.interface.control), around);
@@ -29,13 +32,16 @@ impl Executor {
     /// Hands the data of a send over, which ends.
     pub(super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
-        self.end(sending.rank, sending.id, now, None);
+        self.trace_flight(sending.op, (TracedPart::Data, false), now);
+        self.end(sending.rank, (sending.op.number, sending.id), now, None);
         let OpId { rank: source, number } = sending.op;
         let Sending { to, tag, bytes, .. } = sending;
         if self.placed.node(to) == self.placed.node(source) {
             let envelope = Envelope { source, number, to, tag, bytes, place };
             let message = self.arrivals.add(self.placed.number(to), envelope);
             self.arrivals[message].missing = 0;
+            self.trace_packet((NO_OP, NO_OP));
+            self.trace_flight(sending.op, (TracedPart::Data, true), now);
             self.admit(message, now, around);
         } else {
             if !self.waits_for_receiver(bytes) {
@@ -81,10 +87,14 @@ impl Executor {
         let is_first = !message.is_here;
         if asks && is_first {
             message.read_at = now + self.interface.receive_overhead;
+            let (op, read_at, to) = (message.send(), message.read_at, message.envelope.to);
+            self.trace_flight(op, (TracedPart::Request, true), now);
+            self.trace_work(to, (op, Purpose::Read), [now, now, read_at]);
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
-                let (envelope, receive) = (message.envelope, message.receive());
+                let (op, envelope, receive) = (message.send(), message.envelope, message.receive());
+                self.trace_flight(op, (TracedPart::Data, true), now);
                 self.note_completed(&envelope);
                 if let Some(receive) = receive {
                     self.complete(receive, now, around);
@@ -122,14 +132,17 @@ impl Executor {
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
         let Envelope { source, tag, bytes: sent, .. } = message.envelope;
-        let Receiving { op, bytes: received, .. } = self.receives[receive];
+        let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
+        self.trace_met(rank, op.number, message.send());
         if sent > received {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, sent, received });
         }
         if message.missing == 0 {
             self.complete(receive, now, around);
         } else if self.waits_for_receiver(sent) {
-            let at = message.read_at.max(now) + self.interface.send_overhead;
+            let ready = message.read_at.max(now);
+            let at = ready + self.interface.send_overhead;
+            self.trace_work(op.rank, (message.send(), Purpose::Answer), [ready, ready, at]);
             self.later(at, message.send(), Event::Answer(place), now, around);
         }
     }
@@ -137,14 +150,16 @@ impl Executor {
     /// All data of a receive's message have arrived.
     fn complete(&mut self, receive: u32, now: u64, around: &mut impl HostContext) {
         let op = self.receives[receive].op;
-        self.later(now + self.interface.receive_overhead, op, Event::Received(receive), now, around);
+        let at = now + self.interface.receive_overhead;
+        self.trace_work(op.rank, (op, Purpose::Receive), [now, now, at]);
+        self.later(at, op, Event::Received(receive), now, around);
     }
 
     /// A receive ends.
     pub(super) fn received(&mut self, place: u32, now: u64) {
-        let Receiving { rank, id, message, .. } = self.receives.remove(place);
+        let Receiving { op, rank, id, message, .. } = self.receives.remove(place);
         let Envelope { source, tag, bytes, .. } = self.arrivals[message].envelope;
         self.arrivals.remove(message, !self.placed.is_here(source));
-        self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+        self.end(rank, (op.number, id), now, Some(Matched { source, tag, bytes }));
     }
 }

@@ -1,0 +1,126 @@
+//! What each rank does at each time until its last operation has ended.
+//!
+//! A rank *computes* while a calculation has its processor. Otherwise, while the overhead of an operation passes, it is in
+//! *overhead*. Otherwise it is blocked, until work of it begins; and that work was waited for:
+//! - a receive, or the request of a message by rendezvous: until the sender has begun to send, the sender is late (*late sender*);
+//! - the answer to a request: until the receive is posted, the receiver is late (*late receiver*);
+//! - what is left is *transfer*: what is waited for is on its way.
+//!
+//! The terms are Scalasca's (Geimer et al., CCPE 22(6), 2010), which compares the times at which the two ranks enter their calls: here,
+//! when the overhead of the send begins, and when the receive starts. A rank that waits for several messages at once waits for the one
+//! that comes next. Where overheads are latencies that do not keep the processor, a calculation at the same time hides them.
+
+use host::{Purpose, TracedPart, TracedWork};
+
+use super::Activity;
+
+/// What a rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    /// A calculation has the processor.
+    Computing,
+    /// The overhead of an operation passes.
+    Overhead,
+    /// Blocked, and what is waited for has not been sent.
+    LateSender,
+    /// A send is blocked, and its message's receive has not been posted.
+    LateReceiver,
+    /// Blocked, and what is waited for is on its way.
+    Transfer,
+}
+
+impl State {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Computing, Self::Overhead, Self::LateSender, Self::LateReceiver, Self::Transfer];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "computing",
+            Self::Overhead => "overhead",
+            Self::LateSender => "late sender",
+            Self::LateReceiver => "late receiver",
+            Self::Transfer => "transfer",
+        }
+    }
+}
+
+/// A time for which a rank is in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub state: State,
+    /// In picoseconds.
+    pub begin: u64,
+    pub end: u64,
+}
+
+impl Activity {
+    /// What a rank does from the start until its last operation has ended, without gaps.
+    pub fn pieces(&self, rank: u32) -> Vec<Piece> {
+        let work = self.work_of_rank(rank);
+        let mut pieces = Pieces::default();
+        let edges = edges_of(work, (self.start, self.ends[rank as usize]));
+        let mut next = 0;
+        // How many calculations and overheads are under way.
+        let mut active = (0_i64, 0_i64);
+        let mut before = self.start;
+        for (at, changes) in edges {
+            if at > before {
+                match active {
+                    (1.., _) => pieces.push(State::Computing, before, at),
+                    (_, 1..) => pieces.push(State::Overhead, before, at),
+                    _ => {
+                        next += work[next..].partition_point(|work| work.begin < at);
+                        self.blocked(&work[next..], (before, at), &mut pieces);
+                    }
+                }
+                before = at;
+            }
+            active.0 += changes[0];
+            active.1 += changes[1];
+        }
+        pieces.0
+    }
+
+    /// A rank is blocked until some work of it begins.
+    fn blocked(&self, work: &[TracedWork], (begin, end): (u64, u64), pieces: &mut Pieces) {
+        let at_end = work.iter().take_while(|work| work.begin == end);
+        let awaited = at_end.filter(|work| work.ready == end).find_map(|work| self.awaited(work));
+        let Some((message, part)) = awaited else { return pieces.push(State::Transfer, begin, end) };
+        let (late, since) = match part {
+            TracedPart::Request | TracedPart::Data => (State::LateSender, self.sent_at(message)),
+            TracedPart::Answer => {
+                (State::LateReceiver, self.receive_of(message).map(|receive| self.op(receive).started))
+            }
+        };
+        let since = since.unwrap_or(begin).clamp(begin, end);
+        pieces.push(late, begin, since);
+        pieces.push(State::Transfer, since, end);
+    }
+}
+
+/// When calculations and overheads begin and end within a span, in order: by how many there are more from then on.
+fn edges_of(work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, [i64; 2])> {
+    let change = |work: &TracedWork, by: i64| if work.purpose == Purpose::Calc { [by, 0] } else { [0, by] };
+    let both = |work: &TracedWork| [(work.begin, change(work, 1)), (work.end, change(work, -1))];
+    let mut edges: Vec<_> = work.iter().flat_map(both).map(|(at, change)| (at.clamp(start, end), change)).collect();
+    edges.extend([(start, [0, 0]), (end, [0, 0])]);
+    edges.sort_unstable_by_key(|&(at, _)| at);
+    edges
+}
+
+/// Pieces one after the other; those of a state that follow one another are one.
+#[derive(Default)]
+struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    fn push(&mut self, state: State, begin: u64, end: u64) {
+        if begin == end {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.state == state && last.end == begin => last.end = end,
+            _ => self.0.push(Piece { state, begin, end }),
+        }
+    }
+}
