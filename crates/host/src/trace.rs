@@ -4,6 +4,8 @@
 //!
 //! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 250.
 
+use std::collections::VecDeque;
+
 use crate::event::OpId;
 
 /// An operation: its rank, and how many operations the rank had started before it. A message is known by its send.
@@ -78,8 +80,8 @@ pub struct TracedWork {
     pub purpose: Purpose,
     /// The operation: of `Read` and `Answer` the send, else that of the rank.
     pub op: OpKey,
-    /// When it could have begun, had the processor been free.
-    pub ready: u64,
+    /// Whether it is done beside the processor, which may compute meanwhile.
+    pub beside: bool,
 }
 
 /// A part of a message that crosses the network.
@@ -104,8 +106,8 @@ pub struct TracedFlight {
     pub arrived: bool,
     /// When, in picoseconds.
     pub at: u64,
-    /// Where it has arrived, the packet that was the last to do so: its `flow_id` and its mark; `NO_OP` within a node.
-    pub packet: (u32, u32),
+    /// Where it is handed over, what its packets are known by, their `flow_id` and their mark; `NO_OP` within a node.
+    pub packets: (u32, u32),
 }
 
 /// What has been recorded.
@@ -121,8 +123,10 @@ pub struct Trace {
     pub is_cut: bool,
     /// By operation that is ready to start, as the executor's stack of them, the number of the one that has issued it.
     causes: Vec<u32>,
-    /// The packet that has just arrived.
-    packet: (u32, u32),
+    /// By rank, by its number here, the issuers of operations that the processor has postponed, in order.
+    postponed: Vec<VecDeque<u32>>,
+    /// By rank likewise, the place of its last calculation's work.
+    last_calc: Vec<u32>,
     /// The operation that has just ended.
     ended: u32,
     count: usize,
@@ -131,7 +135,13 @@ pub struct Trace {
 impl Trace {
     /// Nothing, of so many ranks.
     pub(crate) fn new(ranks: usize) -> Self {
-        Self { ops: vec![Vec::new(); ranks], ended: NO_OP, ..Self::default() }
+        Self {
+            ops: vec![Vec::new(); ranks],
+            postponed: vec![VecDeque::new(); ranks],
+            last_calc: vec![0; ranks],
+            ended: NO_OP,
+            ..Self::default()
+        }
     }
 
     /// Operations are issued by what has just ended or by the start of a program.
@@ -185,23 +195,39 @@ impl Trace {
         }
     }
 
-    /// A processor works for an operation from a time until another; it could have begun at `ready`.
-    pub(crate) fn work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), [ready, begin, end]: [u64; 3]) {
-        if !self.is_cut {
-            self.work.push(TracedWork { rank, begin, end, purpose, op: (op.rank, op.number), ready });
+    /// The operation that was issued last is postponed, of a rank by its number here.
+    pub(crate) fn postponed(&mut self, rank: u32) {
+        let cause = self.causes.pop().unwrap_or(NO_OP);
+        self.postponed[rank as usize].push_back(cause);
+    }
+
+    /// The operation of a rank that has been postponed longest is the next to start.
+    pub(crate) fn resumed(&mut self, rank: u32) {
+        self.causes.extend(self.postponed[rank as usize].pop_front());
+    }
+
+    /// A rank's processor, by its number here, works for an operation.
+    pub(crate) fn work(&mut self, number: u32, work: TracedWork) {
+        if self.is_cut {
+            return;
+        }
+        if work.purpose == Purpose::Calc {
+            self.last_calc[number as usize] = self.work.len() as u32;
+        }
+        self.work.push(work);
+    }
+
+    /// The calculation of a rank, by its number here, goes on until a later time.
+    pub(crate) fn calc_until(&mut self, number: u32, end: u64) {
+        if let Some(work) = self.work.get_mut(self.last_calc[number as usize] as usize) {
+            work.end = end;
         }
     }
 
-    /// A packet has arrived, or what comes from the same node.
-    pub(crate) fn arrived(&mut self, packet: (u32, u32)) {
-        self.packet = packet;
-    }
-
-    /// A part of a message is handed over, or has arrived with the last packet.
-    pub(crate) fn flight(&mut self, message: OpId, part: TracedPart, arrived: bool, at: u64) {
+    /// A part of a message is handed over, or has arrived.
+    pub(crate) fn flight(&mut self, flight: TracedFlight) {
         if !self.is_cut {
-            let packet = if arrived { self.packet } else { (NO_OP, NO_OP) };
-            self.flights.push(TracedFlight { message: (message.rank, message.number), part, arrived, at, packet });
+            self.flights.push(flight);
         }
     }
 }

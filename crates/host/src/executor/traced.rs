@@ -4,7 +4,7 @@ use workload::program::Action;
 
 use super::Executor;
 use crate::event::OpId;
-use crate::trace::{Kind, Purpose, Trace, TracedPart};
+use crate::trace::{Kind, NO_OP, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
     /// Records from now on what ranks do, before they begin.
@@ -17,10 +17,43 @@ impl Executor {
         Some((self.placed.ranks(), self.trace.as_deref()?))
     }
 
+    /// The library of a rank, by its number here, works in a call: when that ends.
+    #[inline]
+    pub(super) fn call_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+        let end = self.processors.call(rank, now, work);
+        self.trace_work(rank, what, (end - work, end), !self.processors.occupied());
+        end
+    }
+
+    /// The library of a rank, by its number here, works on what has arrived: when that ends.
+    #[inline]
+    pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+        let before = self.processors.busy(rank).library;
+        let end = self.processors.react(rank, now, work);
+        // What the processor is kept with, if it is: an interrupt adds to the work.
+        let taken = self.processors.busy(rank).library - before;
+        self.trace_work(rank, what, (end - taken.max(work), end), taken == 0);
+        end
+    }
+
     #[inline]
     pub(super) fn trace_issued(&mut self, count: usize) {
         if let Some(trace) = &mut self.trace {
             trace.issued(count);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_postponed(&mut self, rank: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.postponed(rank);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_resumed(&mut self, rank: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.resumed(rank);
         }
     }
 
@@ -51,27 +84,41 @@ impl Executor {
         }
     }
 
-    /// Work of a rank: when it could begin, when it begins and when it ends.
+    /// Work for an operation of a rank, by its number here: from when until when, and whether it is done beside the processor.
     #[inline]
-    pub(super) fn trace_work(&mut self, rank: u32, what: (OpId, Purpose), times: [u64; 3]) {
+    pub(super) fn trace_work(
+        &mut self,
+        rank: u32,
+        (op, purpose): (OpId, Purpose),
+        (begin, end): (u64, u64),
+        beside: bool,
+    ) {
+        let Some(trace) = &mut self.trace else { return };
+        let op = (op.rank, op.number);
+        trace.work(rank, TracedWork { rank: self.placed.ranks()[rank as usize], begin, end, purpose, op, beside });
+    }
+
+    #[inline]
+    pub(super) fn trace_calc_until(&mut self, rank: u32, end: u64) {
         if let Some(trace) = &mut self.trace {
-            trace.work(rank, what, times);
+            trace.calc_until(rank, end);
         }
     }
 
-    /// A packet has arrived: its `flow_id` and its mark.
+    /// A part of a message is handed over; its packets are known by their `flow_id` and their mark, if it has any.
     #[inline]
-    pub(super) fn trace_packet(&mut self, packet: (u32, u32)) {
-        if let Some(trace) = &mut self.trace {
-            trace.arrived(packet);
-        }
+    pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, packets: Option<(u32, u32)>) {
+        let Some(trace) = &mut self.trace else { return };
+        let message = (message.rank, message.number);
+        let packets = packets.unwrap_or((NO_OP, NO_OP));
+        trace.flight(TracedFlight { message, part, arrived: false, at, packets });
     }
 
-    /// A part of a message is handed over, or has arrived.
+    /// All of a part of a message has arrived and has passed the interface.
     #[inline]
-    pub(super) fn trace_flight(&mut self, message: OpId, (part, arrived): (TracedPart, bool), at: u64) {
-        if let Some(trace) = &mut self.trace {
-            trace.flight(message, part, arrived, at);
-        }
+    pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
+        let Some(trace) = &mut self.trace else { return };
+        let message = (message.rank, message.number);
+        trace.flight(TracedFlight { message, part, arrived: true, at, packets: (NO_OP, NO_OP) });
     }
 }

@@ -1,7 +1,8 @@
 //! What each rank does at each time until its last operation has ended.
 //!
 //! A rank *computes* while a calculation has its processor. Otherwise, while the overhead of an operation passes, it is in
-//! *overhead*. Otherwise it is blocked, until work of it begins; and that work was waited for:
+//! *overhead*; so it is while an overhead that keeps the processor interrupts a calculation. Otherwise it is blocked, until work of
+//! it begins; and that work was waited for:
 //! - a receive, or the request of a message by rendezvous: until the sender has begun to send, the sender is late (*late sender*);
 //! - the answer to a request: until the receive is posted, the receiver is late (*late receiver*);
 //! - what is left is *transfer*: what is waited for is on its way.
@@ -61,23 +62,20 @@ impl Activity {
         let mut pieces = Pieces::default();
         let edges = edges_of(work, (self.start, self.ends[rank as usize]));
         let mut next = 0;
-        // How many calculations and overheads are under way.
-        let mut active = (0_i64, 0_i64);
+        let mut active = Active::default();
         let mut before = self.start;
         for (at, changes) in edges {
             if at > before {
-                match active {
-                    (1.., _) => pieces.push(State::Computing, before, at),
-                    (_, 1..) => pieces.push(State::Overhead, before, at),
-                    _ => {
+                match active.state() {
+                    Some(state) => pieces.push(state, before, at),
+                    None => {
                         next += work[next..].partition_point(|work| work.begin < at);
                         self.blocked(&work[next..], (before, at), &mut pieces);
                     }
                 }
                 before = at;
             }
-            active.0 += changes[0];
-            active.1 += changes[1];
+            active.add(&changes);
         }
         pieces.0
     }
@@ -85,8 +83,8 @@ impl Activity {
     /// A rank is blocked until some work of it begins.
     fn blocked(&self, work: &[TracedWork], (begin, end): (u64, u64), pieces: &mut Pieces) {
         let at_end = work.iter().take_while(|work| work.begin == end);
-        let awaited = at_end.filter(|work| work.ready == end).find_map(|work| self.awaited(work));
-        let Some((message, part)) = awaited else { return pieces.push(State::Transfer, begin, end) };
+        let mut awaited = at_end.filter_map(|work| self.awaited(work));
+        let Some((message, part)) = awaited.next() else { return pieces.push(State::Transfer, begin, end) };
         let (late, since) = match part {
             TracedPart::Request | TracedPart::Data => (State::LateSender, self.sent_at(message)),
             TracedPart::Answer => {
@@ -99,12 +97,44 @@ impl Activity {
     }
 }
 
+/// How much work of a rank is under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Active {
+    calculations: i64,
+    /// Overheads that have the processor: a calculation at the same time is interrupted.
+    library: i64,
+    /// Overheads beside the processor.
+    beside: i64,
+}
+
+impl Active {
+    fn add(&mut self, other: &Self) {
+        self.calculations += other.calculations;
+        self.library += other.library;
+        self.beside += other.beside;
+    }
+
+    /// What the rank does; none if it is blocked.
+    fn state(&self) -> Option<State> {
+        match self {
+            Self { library: 1.., .. } => Some(State::Overhead),
+            Self { calculations: 1.., .. } => Some(State::Computing),
+            Self { beside: 1.., .. } => Some(State::Overhead),
+            _ => None,
+        }
+    }
+}
+
 /// When calculations and overheads begin and end within a span, in order: by how many there are more from then on.
-fn edges_of(work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, [i64; 2])> {
-    let change = |work: &TracedWork, by: i64| if work.purpose == Purpose::Calc { [by, 0] } else { [0, by] };
+fn edges_of(work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, Active)> {
+    let change = |work: &TracedWork, by: i64| match work.purpose {
+        Purpose::Calc => Active { calculations: by, ..Active::default() },
+        _ if work.beside => Active { beside: by, ..Active::default() },
+        _ => Active { library: by, ..Active::default() },
+    };
     let both = |work: &TracedWork| [(work.begin, change(work, 1)), (work.end, change(work, -1))];
     let mut edges: Vec<_> = work.iter().flat_map(both).map(|(at, change)| (at.clamp(start, end), change)).collect();
-    edges.extend([(start, [0, 0]), (end, [0, 0])]);
+    edges.extend([start, end].map(|at| (at, Active::default())));
     edges.sort_unstable_by_key(|&(at, _)| at);
     edges
 }

@@ -58,6 +58,9 @@ fn index(activity: &mut Activity) {
     let places = (0..).zip(&activity.work);
     activity.work_of = places.map(|(place, work)| (work.op, work.purpose, place)).collect();
     activity.work_of.sort_unstable();
+    let takes_time = (0..).zip(&activity.work).filter(|(_, work)| work.begin < work.end);
+    activity.ends_of_work = takes_time.map(|(place, work)| (work.rank, work.end, place)).collect();
+    activity.ends_of_work.sort_unstable();
     let mut receives = Vec::new();
     for (rank, bounds) in (0..).zip(activity.first.windows(2)) {
         let ops = (0..).zip(&activity.ops[bounds[0]..bounds[1]]);

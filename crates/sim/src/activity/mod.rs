@@ -34,6 +34,8 @@ pub(crate) struct Activity {
     first_work: Vec<usize>,
     /// By operation and purpose, the place of the work; sorted.
     work_of: Vec<(OpKey, Purpose, u32)>,
+    /// By rank and end, the places of work that takes time; sorted.
+    ends_of_work: Vec<(u32, u64, u32)>,
     /// Sorted.
     flights: Vec<TracedFlight>,
     /// By message, the receive that it has met; sorted.
@@ -104,7 +106,7 @@ impl Activity {
         first.map(|work| work.begin)
     }
 
-    /// The part of a message whose arrival has made work ready, if one has: that of a receive which was posted before.
+    /// The part of a message whose arrival lets work begin, if one does: that of a receive which was posted before.
     fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
         let (message, part) = match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
@@ -115,7 +117,14 @@ impl Activity {
                 ((op.peer, op.sent_by), TracedPart::Data)
             }
         };
-        let is_waited_for = work.purpose != Purpose::Receive || self.op(work.op).started < work.ready;
+        let is_waited_for = work.purpose != Purpose::Receive || self.op(work.op).started < work.begin;
         is_waited_for.then_some((message, part))
+    }
+
+    /// Work of a rank that takes time and ends at a time, the last to begin.
+    fn work_until(&self, rank: u32, end: u64) -> Option<&TracedWork> {
+        let after = self.ends_of_work.partition_point(|&(other, at, _)| (other, at) <= (rank, end));
+        let (other, at, place) = *self.ends_of_work.get(after.checked_sub(1)?)?;
+        ((other, at) == (rank, end)).then(|| &self.work[place as usize])
     }
 }

@@ -99,33 +99,78 @@ impl<'a> Path<'a> {
         work.map(At::Work)
     }
 
-    /// What has let work begin.
+    /// What has let work begin: what had the processor until then, or what the work was for.
     fn before_work(&mut self, work: &'a TracedWork) -> Option<At<'a>> {
-        let kind = if work.purpose == Purpose::Calc { StepKind::Computing } else { StepKind::Overhead };
-        self.push(kind, (work.rank, work.rank), work.begin);
-        if work.begin > work.ready {
-            if let Some(other) = self.had_processor(work) {
-                return Some(At::Work(other));
-            }
-            self.push(StepKind::Overhead, (work.rank, work.rank), work.ready);
+        self.push_work(work);
+        if self.enabled_at(work) < work.begin
+            && let Some(other) = self.activity.work_until(work.rank, work.begin)
+        {
+            return Some(At::Work(other));
         }
         match self.activity.awaited(work) {
             Some((message, part)) => self.over(message, part, work.rank),
             None if work.purpose == Purpose::Answer => self.before_answer(work),
-            None => self.issuer(work.op),
+            None => self.before_start(work.op),
         }
     }
 
-    /// The work that had the processor until other work began.
-    fn had_processor(&self, work: &TracedWork) -> Option<&'a TracedWork> {
+    /// Adds work; of a calculation that the library has interrupted, both.
+    fn push_work(&mut self, work: &TracedWork) {
+        let ranks = (work.rank, work.rank);
+        if work.purpose != Purpose::Calc {
+            return self.push(StepKind::Overhead, ranks, work.begin);
+        }
         let all = self.activity.work_of_rank(work.rank);
-        let before = &all[..all.partition_point(|other| other.begin < work.begin)];
-        before.iter().rev().find(|other| other.end == work.begin)
+        let within = &all[all.partition_point(|other| other.begin < work.begin)..];
+        let within = &within[..within.partition_point(|other| other.begin < work.end)];
+        for other in within.iter().rev().filter(|other| !other.beside && other.purpose != Purpose::Calc) {
+            if other.end <= self.reached {
+                self.push(StepKind::Computing, ranks, other.end);
+                self.push(StepKind::Overhead, ranks, other.begin);
+            }
+        }
+        self.push(StepKind::Computing, ranks, work.begin);
     }
 
-    /// The operation that has issued one, which it started immediately.
-    fn issuer(&self, (rank, number): OpKey) -> Option<At<'a>> {
+    /// When work could have begun, had its processor been free.
+    fn enabled_at(&self, work: &TracedWork) -> u64 {
+        let arrival = |part| self.activity.flight(work.op, part, true).map_or(work.begin, |flight| flight.at);
+        match work.purpose {
+            Purpose::Calc | Purpose::Send | Purpose::Request => self.issued_at(work.op),
+            Purpose::Read => arrival(TracedPart::Request),
+            Purpose::Data => arrival(TracedPart::Answer),
+            Purpose::Answer => {
+                let read = self.activity.work_for(work.op, Purpose::Read).map_or(work.begin, |read| read.end);
+                let receive = self.activity.receive_of(work.op);
+                receive.map_or(work.begin, |receive| self.activity.op(receive).started).max(read)
+            }
+            Purpose::Receive => {
+                let receive = self.activity.op(work.op);
+                let arrived = self.activity.flight((receive.peer, receive.sent_by), TracedPart::Data, true);
+                arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
+            }
+        }
+    }
+
+    /// When an operation was issued: when the one before it ended.
+    fn issued_at(&self, (rank, number): OpKey) -> u64 {
         match self.activity.op((rank, number)).cause {
+            host::NO_OP => self.activity.start,
+            cause => self.activity.op((rank, cause)).ended,
+        }
+    }
+
+    /// What has let an operation start: the one that has issued it, or what had the processor since.
+    fn before_start(&mut self, (rank, number): OpKey) -> Option<At<'a>> {
+        let op = self.activity.op((rank, number));
+        let issued = self.issued_at((rank, number));
+        if issued < op.started
+            && let Some(other) = self.activity.work_until(rank, op.started)
+        {
+            return Some(At::Work(other));
+        }
+        self.push(StepKind::Overhead, (rank, rank), issued);
+        match op.cause {
             host::NO_OP => None,
             cause => Some(At::End((rank, cause))),
         }
@@ -136,8 +181,8 @@ impl<'a> Path<'a> {
         let read = self.activity.work_for(work.op, Purpose::Read);
         let receive = self.activity.receive_of(work.op);
         match (read, receive) {
-            (Some(read), _) if read.end == work.ready => Some(At::Work(read)),
-            (_, Some(receive)) if self.activity.op(receive).started == work.ready => self.issuer(receive),
+            (Some(read), _) if read.end == work.begin => Some(At::Work(read)),
+            (_, Some(receive)) if self.activity.op(receive).started == work.begin => self.before_start(receive),
             // The message has waited for one before it of the same pair.
             _ => self.over(work.op, TracedPart::Request, work.rank),
         }

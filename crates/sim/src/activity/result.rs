@@ -72,16 +72,12 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
 impl Activity {
     /// What a step over the network has spent its time with.
     fn add_message(&self, step: &Step, (message, part): (OpKey, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
-        let arrived = self.flight(message, part, true);
-        let (Some(handed), Some(arrived)) = (self.flight(message, part, false), arrived) else {
-            times.unresolved += step.end - step.begin;
-            return;
-        };
-        if arrived.packet.0 == NO_OP {
-            times.host += step.end - step.begin;
-            return;
+        match self.flight(message, part, false) {
+            None => times.unresolved += step.end - step.begin,
+            // Within a node.
+            Some(handed) if handed.packets.0 == NO_OP => times.host += step.end - step.begin,
+            Some(handed) => wires.add(handed.packets, [step.begin, handed.at, step.end], times),
         }
-        wires.add(arrived.packet, [step.begin, handed.at, arrived.at, step.end], times);
     }
 }
 

@@ -68,11 +68,10 @@ impl Wires {
         Self { network: network.clone(), log }
     }
 
-    /// Adds what a packet has spent its time with that was the last of its message to arrive: handed over and arrived, in
-    /// picoseconds. `since` is when its sender's processor was done, `until` when the receiver's could begin.
-    pub fn add(&self, packet: PacketKey, [since, handed, arrived, until]: [u64; 4], times: &mut NetworkTimes) {
-        let path = self.path_of(packet, (handed, arrived));
-        let Some((path, own)) = path else {
+    /// Adds what the packet of a message has spent its time with that was the last to arrive. In picoseconds, `since` is when its
+    /// sender's processor was done, `handed` when it was handed over, `until` when the receiver's processor could begin.
+    pub fn add(&self, packets: PacketKey, [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
+        let Some(Path { sent: path, arrived, own }) = self.path_of(packets, (handed, until)) else {
             times.unresolved += until - since;
             return;
         };
@@ -105,25 +104,35 @@ impl Wires {
         }
     }
 
-    /// The transmissions of the packet that arrived at a time, of a message that was handed over at another, in picoseconds; and how
-    /// long the packets of the message before it were sent.
-    fn path_of(&self, (flow_id, mark): PacketKey, (handed, arrived): (u64, u64)) -> Option<(&[Sent], u64)> {
+    /// The path of the packet that arrived last of those that were handed over and had arrived in a time.
+    fn path_of(&self, (flow_id, mark): PacketKey, (handed, until): (u64, u64)) -> Option<Path<'_>> {
         let (log, tick) = (self.log.as_ref()?, self.network.plan.tick().0);
         let first = log.partition_point(|(sent, _)| (sent.flow_id, sent.mark) < (flow_id, mark));
         let count = log[first..].partition_point(|(sent, _)| (sent.flow_id, sent.mark) == (flow_id, mark));
-        let mut own = 0;
-        for packet in log[first..first + count].chunk_by(|one, other| one.0.generated_at == other.0.generated_at) {
-            let [(first, _), .., (last, source)] = packet else { continue };
-            // Marks are used again.
-            if first.at * tick < handed {
+        let (mut found, mut own): (Option<Path<'_>>, u64) = (None, 0);
+        for sent in log[first..first + count].chunk_by(|one, other| one.0.generated_at == other.0.generated_at) {
+            let [(injected, _), .., (last, source)] = sent else { continue };
+            let delay = self.network.plan.link_delay(self.network.plan.class_of(self.channel(*source)));
+            let arrived = (last.at + delay + u64::from(last.time)) * tick;
+            // Marks are used again, by messages before and after.
+            if injected.at * tick < handed || arrived > until {
                 continue;
             }
-            let delay = self.network.plan.link_delay(self.network.plan.class_of(self.channel(*source)));
-            if (last.at + delay + u64::from(last.time)) * tick == arrived {
-                return Some((packet, own));
+            if found.as_ref().is_none_or(|found| found.arrived < arrived) {
+                found = Some(Path { sent, arrived, own });
             }
-            own += u64::from(first.time) * tick;
+            own += u64::from(injected.time) * tick;
         }
-        None
+        found
     }
+}
+
+/// The path of a packet.
+struct Path<'a> {
+    /// Its transmissions, in the order of time.
+    sent: &'a [Sent],
+    /// When it arrived, in picoseconds.
+    arrived: u64,
+    /// How long the packets of the message that were generated before it were sent, likewise.
+    own: u64,
 }

@@ -14,12 +14,15 @@ const SEND: u64 = 1_009_000;
 const RECEIVE: u64 = 503_000;
 const PACKET: u64 = 200_000;
 
-fn closed(name: &str, goal: &str, rest: &str) -> ClosedResult {
+const OCCUPIES: &str = "occupies = true";
+
+/// Where the time of a program goes, with keys of the network interface besides.
+fn closed(name: &str, goal: &str, nic: &str) -> ClosedResult {
     let goal = Goal::new(name, goal);
-    let text = experiment(TORUS, &goal.program(), &format!("{TIMELINE}\n{rest}"));
-    result(&text.replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"10000 B\", control_size = \"100 B\" }"))
-        .closed
-        .unwrap()
+    let text = experiment(TORUS, &goal.program(), TIMELINE);
+    let keys =
+        ["eager_limit = \"10000 B\", control_size = \"100 B\"", nic].join(if nic.is_empty() { "" } else { ", " });
+    result(&text.replace("\"503 ns\" }", &format!("\"503 ns\", {keys} }}"))).closed.unwrap()
 }
 
 fn ps(ns: f64) -> u64 {
@@ -117,7 +120,8 @@ fn an_incast_queues_for_the_channel_of_its_root() {
     let point = result(&experiment(switch, program, TIMELINE));
     let closed = point.closed.unwrap();
     let path = closed.critical_path.unwrap();
-    let [injection, ejection] = &path.classes[..] else { panic!("{path:?}") };
+    let class = |name: &str| path.classes.iter().find(|class| class.class == name).unwrap();
+    let (injection, ejection) = (class("injection"), class("ejection"));
     // Eight messages of ten packets follow one another: a message's own wait and its last packet are a part of that.
     assert_eq!(ps(path.serialization_ns + path.queueing_ns), 80 * PACKET);
     assert_eq!(ps(ejection.propagation_ns + injection.propagation_ns), 160_000);
@@ -154,7 +158,7 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
         (r#"{ kind = "torus", dims = [4, 3, 2] }"#, ""),
         (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "routing = { kind = \"ugal-l\" }"),
         (r#"{ kind = "fat-tree", k = 4, n = 3 }"#, ""),
-        (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "routing = { kind = \"valiant\" }"),
+        (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "routing = { kind = \"valiant-node\" }"),
     ];
     let placement = "placement = { strategy = \"random\", processes_per_node = 2 }";
     for (index, program) in PROGRAMS.iter().enumerate() {
@@ -162,9 +166,51 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
         let text = experiment(topology, program, &format!("{routing}\n{placement}\n{TIMELINE}"));
         let text = text.replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"600 B\" }");
         let text = text.replace("kind = \"output-queued\"", &format!("kind = \"{}\"", ROUTERS[index]));
+        let occupies = [
+            "",
+            ", occupies = true",
+            ", occupies = true, progress = \"interrupt\", interrupt_cost = \"30 ns\"",
+            ", occupies = true, progress = \"independent\"",
+        ];
+        let text = text.replace("\"600 B\" }", &format!("\"600 B\"{} }}", occupies[index % occupies.len()]));
         is_complete(&result(&text), &text);
         assert_eq!(digest_of(&text, 2, Grain::Exactly(3)), digest(&text, 1), "{text}");
     }
+    // Gaps at both ends of messages.
+    let text = experiment(networks[0].0, PROGRAMS[0], &format!("{placement}\n{TIMELINE}"));
+    let gaps = "kind = \"loggp\", gap = \"700 ns\", gap_per_byte = \"3 ns\", ";
+    let text = text.replace("nic = { ", &format!("nic = {{ {gaps}"));
+    is_complete(&result(&text), &text);
+}
+
+#[test]
+fn an_overhead_that_keeps_the_processor_delays_what_comes_after_it() {
+    // Would catch a calculation whose wait for the processor belongs to nothing, overheads that a calculation hides although they have
+    // the processor, and a path that loses what was before them: two sends, a calculation, and a receive after it.
+    let found = closed(
+        "occupied",
+        "num_ranks 2\nrank 0 {\nsend 100b to 1 tag 0\nsend 100b to 1 tag 1\ncalc 20000\n}\n\
+         rank 1 {\nrecv 100b from 0 tag 0\nrecv 100b from 0 tag 1\ncalc 40000\n}",
+        OCCUPIES,
+    );
+    assert_eq!(of_rank(&found, 0)[..5], [20_000_000, 2 * SEND, 0, 0, 0]);
+    // Both messages wait until the calculation has ended.
+    assert_eq!(of_rank(&found, 1), [40_000_000, 2 * RECEIVE, 0, 0, 0, 0]);
+    assert_eq!(of_path(&found.critical_path.unwrap()), [40_000_000, 2 * RECEIVE, 0, 0, 0, 0]);
+}
+
+#[test]
+fn an_interrupt_takes_time_from_a_calculation() {
+    // Would catch interrupts that count as computing: a calculation of 40 us that two messages interrupt.
+    let found = closed(
+        "interrupted",
+        "num_ranks 2\nrank 0 {\nsend 100b to 1 tag 0\nsend 100b to 1 tag 1\n}\n\
+         rank 1 {\nrecv 100b from 0 tag 0\nrecv 100b from 0 tag 1\ncalc 40000\n}",
+        "occupies = true, progress = \"interrupt\", interrupt_cost = \"40 ns\"",
+    );
+    let taken = 2 * (RECEIVE + 40_000);
+    assert_eq!(of_rank(&found, 1), [40_000_000, taken, 0, 0, 0, 0]);
+    assert_eq!(of_path(&found.critical_path.unwrap())[..2], [40_000_000, taken]);
 }
 
 #[test]

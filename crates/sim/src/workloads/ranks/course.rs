@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, MOST_TRACED, NicParams, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, Searches};
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
+use super::interface;
 use super::measured::{Measured, of_program};
 use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
@@ -86,20 +87,6 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
-    /// The network interface of every rank.
-    fn interface(&self) -> NicParams {
-        let (Ranks { packet, nic, .. }, network) = (&self.ranks, &self.setting.network);
-        NicParams {
-            send_overhead: nic.send_overhead.0,
-            receive_overhead: nic.receive_overhead.0,
-            eager_limit: nic.eager_limit.map(|limit| limit.0),
-            control: nic.control().0.min(u64::from(*packet)) as u32,
-            packet: *packet,
-            pace: network.slot(self.ranks.packets()),
-            tick: network.plan.tick().0,
-        }
-    }
-
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -170,7 +157,8 @@ impl Course for RanksCourse {
         let division = part.division;
         let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
-        let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        let mut executor =
+            Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
         if self.setting.measure.messages {
             executor.note_messages();
         }
