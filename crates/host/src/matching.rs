@@ -3,6 +3,8 @@
 //! each with either or both of them left open, finds that one without a search; how many entries a search from the front of
 //! the queue would have looked at is counted exactly ([`Order`]).
 
+use workload::program::Context;
+
 use crate::order::Order;
 use crate::table::{Key, Table};
 
@@ -19,6 +21,8 @@ pub(crate) struct Label {
     pub source: u32,
     /// The tag; none for any.
     pub tag: Option<u32>,
+    /// The communicator, which nothing leaves open.
+    pub context: Context,
 }
 
 impl Label {
@@ -30,7 +34,7 @@ impl Label {
     /// What can be asked for to get something with this label: itself, and what leaves source, tag or both open.
     fn wider(self) -> [Self; 4] {
         let source = ANY_SOURCE;
-        [self, Self { source, ..self }, Self { tag: None, ..self }, Self { source, tag: None }]
+        [self, Self { source, ..self }, Self { tag: None, ..self }, Self { source, tag: None, ..self }]
     }
 }
 
@@ -44,7 +48,7 @@ struct ListKey {
 impl Key for ListKey {
     fn words(self) -> (u64, u64) {
         let tag = self.label.tag.map_or(1 << 32, u64::from);
-        (u64::from(self.rank) << 32 | u64::from(self.label.source), tag)
+        (u64::from(self.rank) << 32 | u64::from(self.label.source), u64::from(self.label.context.bits()) << 33 | tag)
     }
 }
 

@@ -121,8 +121,8 @@ pub struct Trace {
     pub flights: Vec<TracedFlight>,
     /// Whether there was more than is recorded.
     pub is_cut: bool,
-    /// By operation that is ready to start, as the executor's stack of them, the number of the one that has issued it.
-    causes: Vec<u32>,
+    /// By operation that is ready to start, as the executor's queue of them, the number of the one that has issued it.
+    causes: VecDeque<u32>,
     /// By rank, by its number here, the issuers of operations that the processor has postponed, in order.
     postponed: Vec<VecDeque<u32>>,
     /// By rank likewise, the place of its last calculation's work.
@@ -150,9 +150,9 @@ impl Trace {
         self.ended = NO_OP;
     }
 
-    /// The operation starts that was issued last, of a rank by its number here.
+    /// The next operation starts, of a rank by its number here.
     pub(crate) fn started(&mut self, rank: u32, now: u64, kind: Kind) {
-        let cause = self.causes.pop().unwrap_or(NO_OP);
+        let cause = self.causes.pop_front().unwrap_or(NO_OP);
         self.count += 1;
         if self.count > MOST_TRACED {
             return self.cut();
@@ -195,15 +195,17 @@ impl Trace {
         }
     }
 
-    /// The operation that was issued last is postponed, of a rank by its number here.
+    /// The next operation is postponed, of a rank by its number here.
     pub(crate) fn postponed(&mut self, rank: u32) {
-        let cause = self.causes.pop().unwrap_or(NO_OP);
+        let cause = self.causes.pop_front().unwrap_or(NO_OP);
         self.postponed[rank as usize].push_back(cause);
     }
 
     /// The operation of a rank that has been postponed longest is the next to start.
     pub(crate) fn resumed(&mut self, rank: u32) {
-        self.causes.extend(self.postponed[rank as usize].pop_front());
+        if let Some(cause) = self.postponed[rank as usize].pop_front() {
+            self.causes.push_front(cause);
+        }
     }
 
     /// A rank's processor, by its number here, works for an operation.

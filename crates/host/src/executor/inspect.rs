@@ -54,12 +54,15 @@ impl Executor {
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
         let receives = unmet.map(|receive| {
-            let Label { source, tag } = receive.label;
-            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag })
+            let Label { source, tag, context } = receive.label;
+            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
         let asking = self.sends.iter().filter(|send| send.asks);
-        let mut all: Vec<_> =
-            receives.chain(asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag }))).collect();
+        let mut all: Vec<_> = receives
+            .chain(
+                asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag, context: send.context })),
+            )
+            .collect();
         all.sort_unstable();
         all
     }

@@ -21,7 +21,8 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately.
+//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod inspect;
 mod operations;
@@ -29,9 +30,10 @@ mod protocol;
 mod reactions;
 mod traced;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::program::{Op, Programs, RankProgram};
+use workload::program::{Context, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::event::{Event, OpId, Pending};
@@ -55,6 +57,7 @@ struct Sending {
     id: u32,
     to: u32,
     tag: u32,
+    context: Context,
     bytes: u64,
     /// Where the receiver's executor keeps the message, if that is this one.
     placed: u32,
@@ -105,8 +108,8 @@ pub struct Executor {
     matching: Matching,
     pending: Pending,
     queues: Queues,
-    /// Operations that start now, the next one last, with their ranks' numbers here.
-    ready: Vec<(u32, Op)>,
+    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
+    ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
     issued: Vec<Op>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
@@ -136,7 +139,7 @@ impl Executor {
             matching: Matching::new(ranks),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
-            ready: Vec::new(),
+            ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
             alarm: u64::MAX,

@@ -18,7 +18,7 @@ impl Executor {
             self.progress.open -= 1;
         }
         self.trace_issued(self.issued.len());
-        self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
+        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
         }
@@ -26,7 +26,7 @@ impl Executor {
 
     /// Starts what is ready, unless its processor has to end something before.
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop() {
+        while let Some((rank, op)) = self.ready.pop_front() {
             if self.processors.postpones(rank) {
                 self.trace_postponed(rank);
                 self.processors.postpone(rank, op);
@@ -52,13 +52,13 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
-            Action::Send { to, bytes, tag } => {
+            Action::Send { to, bytes, tag, context } => {
                 let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks };
+                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks };
                 self.start_send(sending, now, around);
             }
-            Action::Recv { from, bytes, tag } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
+            Action::Recv { from, bytes, tag, context } => {
+                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {

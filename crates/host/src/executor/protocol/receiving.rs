@@ -74,7 +74,7 @@ impl Executor {
             let (send, work) = (self.arrivals[place].send(), self.interface.receive_overhead);
             self.arrivals[place].read_at = self.reaction_work(rank, (send, Purpose::Read), now, work);
         }
-        let label = Label { source: envelope.source, tag: Some(envelope.tag) };
+        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         if let Some(receive) = self.matching.message(rank, label, place) {
             self.meet(place, receive, now, around);
         }
@@ -85,11 +85,11 @@ impl Executor {
         self.receives[receive].message = place;
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
-        let Envelope { source, tag, bytes: sent, .. } = message.envelope;
+        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
         self.trace_met(rank, op.number, message.send());
         if sent > received {
-            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, sent, received });
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
             self.react(message.rank, Reaction::Complete(receive), now, around);

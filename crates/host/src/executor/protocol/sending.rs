@@ -42,9 +42,9 @@ impl Executor {
         let sending = self.sends[place];
         self.end(sending.rank, (sending.op.number, sending.id), now, None);
         let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, bytes, .. } = sending;
+        let Sending { to, tag, context, bytes, .. } = sending;
         if self.placed.node(to) == self.placed.node(source) {
-            let envelope = Envelope { source, number, to, tag, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.trace_hand_over(sending.op, TracedPart::Data, now, None);
             self.deliver_within(envelope, now, around);
         } else {
@@ -61,8 +61,8 @@ impl Executor {
 
     /// Announces the message of a send.
     fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, bytes, .. } = self.sends[place];
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, bytes, place };
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {
