@@ -28,7 +28,7 @@ def nested(point: Mapping[str, Any], key: str) -> Any:
 
 
 def without_lists(point: Mapping[str, Any]) -> Row:
-    """A point without what has tables of its own: its jobs, time series and timeline, its messages by size, its ranks."""
+    """A point without what has tables of its own: jobs, time series and timeline, messages by size, ranks."""
     plain = {name: value for name, value in point.items() if name not in APART}
     for group in SUMMED:
         if held := plain.get(group):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 
 import cutthrough.keep.atomic as atomic
-from cutthrough.channels import Stored
 from cutthrough.activity import has_breakdown, has_timeline
+from cutthrough.channels import Stored
 from cutthrough.plots import activity, bars, curves, details, heat, surfaces
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE

@@ -6,8 +6,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
@@ -15,7 +16,7 @@ from cutthrough.plots.legends import below, title_of
 from cutthrough.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-__all__ = ["breakdown", "critical_path", "timeline"]
+__all__ = ["breakdown", "critical_path", "slowest", "timeline"]
 
 #: Bars of a figure; of more ranks neighbours share one.
 MOST_BARS = 64
@@ -60,7 +61,7 @@ def breakdown(results: PointTable) -> Figure:
     Raises:
         ValueError: No time of ranks was measured.
     """
-    held = _points(results.by_job(), has_breakdown)
+    held = slowest(results.by_job(), has_breakdown)
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(1.35 * width, height * (0.6 + 0.5 * len(held)))
@@ -72,7 +73,7 @@ def breakdown(results: PointTable) -> Figure:
         axes.set_title(label, fontsize="medium", loc="left")
     axes.set_xlabel("Rank")
     below(figure, [Patch(color=COLOURS[name]) for name in used], list(used))
-    figure.axes[0].set_title(title_of(figure, results.title, _named("time of ranks", held)))
+    figure.suptitle(title_of(figure, results.title, "time of ranks"), x=0.01, ha="left")
     return figure
 
 
@@ -101,7 +102,7 @@ def critical_path(results: PointTable) -> Figure:
     Raises:
         ValueError: No time of ranks was measured.
     """
-    held = _points(results.by_job(), has_breakdown, 12)
+    held = slowest(results.by_job(), has_breakdown, 12)
     figure = Figure()
     axes = figure.add_subplot()
     width, height = figure.get_size_inches()
@@ -147,7 +148,7 @@ def timeline(results: PointTable) -> Figure:
     Raises:
         ValueError: No timeline of ranks was measured.
     """
-    held = _points(results.by_job(), has_timeline)
+    held = slowest(results.by_job(), has_timeline)
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(1.6 * width, height * (0.35 + 0.95 * len(held)))
@@ -167,11 +168,11 @@ def timeline(results: PointTable) -> Figure:
     handles: list[Any] = [Patch(color=COLOURS[name]) for name in used]
     labels = list(used)
     if has_messages:
-        handles.append(LineCollection([], colors="#333333", linewidths=0.5))
+        handles.append(Line2D([], [], color="#333333", linewidth=0.6))
         labels.append("message")
-    handles.append(LineCollection([], colors=PATH, linewidths=1.8))
+    handles.append(Line2D([], [], color=PATH, linewidth=1.8))
     below(figure, handles, [*labels, "critical path"])
-    figure.axes[0].set_title(title_of(figure, results.title, _named("timeline of ranks", held)))
+    figure.suptitle(title_of(figure, results.title, "timeline of ranks"), x=0.01, ha="left")
     return figure
 
 
@@ -189,8 +190,6 @@ def _states(axes: Axes, line: Mapping[str, Any], scale: float, used: dict[str, N
                 [(low, row - 0.42), (high, row - 0.42), (high, row + 0.42), (low, row + 0.42)]
                 for row, low, high in zip(rank[held], begin[held], end[held], strict=True)
             ]
-            from matplotlib.collections import PolyCollection
-
             colour = COLOURS[line["states"][number]]
             axes.add_collection(PolyCollection(spans, facecolors=colour, edgecolors="none", rasterized=True))
         axes.set_ylim(rows - 0.4, -0.6)
@@ -254,14 +253,14 @@ def _path(axes: Axes, line: Mapping[str, Any], scale: float) -> None:
     axes.add_collection(LineCollection(lines, colors=PATH, linewidths=1.8))
 
 
-def _points(results: PointTable, has: Any, most: int = MOST_POINTS) -> list[tuple[str, Point]]:
+def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_POINTS) -> list[tuple[str, Point]]:
     """The points that have something, with their names; of many, those that took longest."""
     held = [point for point in results if has(point)]
     if not held:
         message = "no time of ranks was measured (`measure.timeline`)"
         raise ValueError(message)
-    slowest = sorted(range(len(held)), key=lambda place: -(held[place].get("time_ns") or 0.0))[:most]
-    held = [held[place] for place in sorted(slowest)]
+    longest = sorted(range(len(held)), key=lambda place: -(held[place].get("time_ns") or 0.0))[:most]
+    held = [held[place] for place in sorted(longest)]
     brief = {axis: brief_labels([point.get(axis) for point in held]) for axis in results.axes}
 
     def name(point: Point) -> str:
@@ -269,11 +268,6 @@ def _points(results: PointTable, has: Any, most: int = MOST_POINTS) -> list[tupl
         return name_of(keys, [brief[axis][label_of(point[axis])] for axis in keys])
 
     return [(name(point), point) for point in held]
-
-
-def _named(what: str, held: Sequence[tuple[str, Point]]) -> str:
-    """What a figure is of, with the name of its only or first point."""
-    return f"{what}, {held[0][0]}" if held[0][0] else what
 
 
 def _rows(figure: Figure, count: int) -> list[Axes]:
