@@ -250,7 +250,7 @@ impl Fabric {
         let (now, sent) = (self.now(), self.pool[packet]);
         let mark = self.marks.get(packet as usize).copied().unwrap_or(0);
         if let Some(log) = &mut self.transmissions {
-            let of = Transmission::new((sent.flow_id, mark), sent.generated_at, now);
+            let of = Transmission::new(&sent, mark, now);
             log.push((sent.flow_id >> FLOW_BITS) as usize, (output, time), &of);
         }
     }

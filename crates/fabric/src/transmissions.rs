@@ -3,6 +3,8 @@
 
 use topology::ChannelSource;
 
+use crate::packet::Packet;
+
 /// The most transmissions that are logged, over all partitions: a run with more has no log.
 pub const MOST_TRANSMISSIONS: usize = 1 << 23;
 
@@ -13,6 +15,8 @@ pub struct Transmission {
     pub flow_id: u32,
     /// what its traffic has marked it with, and
     pub mark: u32,
+    /// the node that it is for, and
+    pub dst: u32,
     /// when it was generated. A node generates no two packets of a message at one time.
     pub generated_at: u64,
     /// When its head leaves, in ticks.
@@ -64,7 +68,8 @@ impl Transmissions {
 
 impl Transmission {
     /// A packet that leaves at a time.
-    pub(crate) fn new((flow_id, mark): (u32, u32), generated_at: u64, at: u64) -> Self {
-        Self { flow_id, mark, generated_at, at, time: 0, output: 0 }
+    pub(crate) fn new(packet: &Packet, mark: u32, at: u64) -> Self {
+        let Packet { flow_id, generated_at, .. } = *packet;
+        Self { flow_id, mark, dst: packet.dst().0, generated_at, at, time: 0, output: 0 }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host::{Kind, NO_OP, OpKey, TracedPart};
 
-use super::wires::NetworkTimes;
+use super::wires::{ClassTimes, NetworkTimes};
 use super::{Activity, Piece, State, Step, StepKind, Wires};
 use crate::results::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,
@@ -76,31 +76,48 @@ impl Activity {
             None => times.unresolved += step.end - step.begin,
             // Within a node.
             Some(handed) if handed.packets.0 == NO_OP => times.host += step.end - step.begin,
-            Some(handed) => wires.add(handed.packets, [step.begin, handed.at, step.end], times),
+            Some(handed) => wires.add(step.rank, handed.packets, [step.begin, handed.at, step.end], times),
         }
     }
 }
 
-fn critical_path(activity: &Activity, steps: &[Step], wires: &Wires, classes: &[&str]) -> CriticalPathResult {
-    let mut times = NetworkTimes::new(classes.len());
-    let (mut computing, mut overhead, mut messages) = (0, 0, 0);
-    let mut ranks = BTreeSet::new();
-    for step in steps {
-        ranks.extend([step.from, step.rank]);
-        match step.kind {
-            StepKind::Computing => computing += step.end - step.begin,
-            StepKind::Overhead => overhead += step.end - step.begin,
-            StepKind::Message(message, part) => {
-                messages += 1;
-                activity.add_message(step, (message, part), wires, &mut times);
+/// What the steps of a path add up to, in picoseconds.
+#[derive(Debug, Default)]
+struct PathSum {
+    computing: u64,
+    overhead: u64,
+    messages: u64,
+    ranks: BTreeSet<u32>,
+    network: NetworkTimes,
+}
+
+impl PathSum {
+    /// The sum of steps, given the number of classes of channels.
+    fn of(activity: &Activity, steps: &[Step], wires: &Wires, classes: usize) -> Self {
+        let mut sum = Self { network: NetworkTimes::new(classes), ..Self::default() };
+        for step in steps {
+            sum.ranks.extend([step.from, step.rank]);
+            match step.kind {
+                StepKind::Computing => sum.computing += step.end - step.begin,
+                StepKind::Overhead => sum.overhead += step.end - step.begin,
+                StepKind::Message(message, part) => {
+                    sum.messages += 1;
+                    activity.add_message(step, (message, part), wires, &mut sum.network);
+                }
             }
         }
+        sum
     }
-    let total = (activity.end() - activity.start).max(1) as f64;
-    let sum = |of: fn(&super::wires::ClassTimes) -> u64| times.classes.iter().map(of).sum::<u64>();
+}
+
+fn critical_path(activity: &Activity, steps: &[Step], wires: &Wires, names: &[&str]) -> CriticalPathResult {
+    let PathSum { computing, overhead, messages, ranks, network } = PathSum::of(activity, steps, wires, names.len());
+    let NetworkTimes { classes, routers, host, unresolved } = network;
+    let sum = |of: fn(&ClassTimes) -> u64| classes.iter().map(of).sum::<u64>();
     let (serialization, propagation) = (sum(|class| class.serialization), sum(|class| class.propagation));
     let queueing = sum(|class| class.queueing);
-    let class = |(&name, own): (&&str, &super::wires::ClassTimes)| PathClass {
+    let total = (activity.end() - activity.start).max(1) as f64;
+    let class = |(&name, own): (&&str, &ClassTimes)| PathClass {
         class: name.into(),
         crossed: own.crossed,
         serialization_ns: ns(own.serialization),
@@ -111,16 +128,16 @@ fn critical_path(activity: &Activity, steps: &[Step], wires: &Wires, classes: &[
     CriticalPathResult {
         computing_ns: ns(computing),
         overhead_ns: ns(overhead),
-        network_ns: ns(serialization + propagation + queueing + times.routers + times.host + times.unresolved),
+        network_ns: ns(serialization + propagation + queueing + routers + host + unresolved),
         serialization_ns: ns(serialization),
         propagation_ns: ns(propagation),
-        routers_ns: ns(times.routers),
+        routers_ns: ns(routers),
         queueing_ns: ns(queueing),
-        host_ns: ns(times.host),
-        unresolved_ns: ns(times.unresolved),
+        host_ns: ns(host),
+        unresolved_ns: ns(unresolved),
         messages,
         ranks: ranks.len() as u64,
-        classes: classes.iter().zip(&times.classes).map(class).collect(),
+        classes: names.iter().zip(&classes).map(class).collect(),
     }
 }
 

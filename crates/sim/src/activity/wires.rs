@@ -5,8 +5,11 @@
 //! cut-through), so that a message's length counts twice at the most: at its source, where the packets before the last one
 //! are sent, and at the end, where the tail of the last one comes in.
 
+use std::sync::Arc;
+
 use fabric::{FLOW_BITS, Transmission};
 use topology::ChannelSource;
+use units::ChannelId;
 
 use super::PacketKey;
 use crate::network::Network;
@@ -48,6 +51,8 @@ impl NetworkTimes {
 #[derive(Debug)]
 pub(crate) struct Wires {
     network: Network,
+    /// By rank, its node.
+    node_of: Arc<[u32]>,
     /// Sorted; none if there were too many.
     log: Option<Vec<(Transmission, ChannelSource)>>,
 }
@@ -57,7 +62,7 @@ type Sent = (Transmission, ChannelSource);
 
 impl Wires {
     /// The log of a job, out of that of all jobs.
-    pub fn new(network: &Network, job: usize, log: Option<Vec<Sent>>) -> Self {
+    pub fn new(network: &Network, node_of: &Arc<[u32]>, job: usize, log: Option<Vec<Sent>>) -> Self {
         let log = log.map(|mut log| {
             log.retain(|(sent, _)| (sent.flow_id >> FLOW_BITS) as usize == job);
             // Packets of a job are known by what is below its number.
@@ -65,13 +70,13 @@ impl Wires {
             log.sort_unstable_by_key(|&(sent, _)| sent);
             log
         });
-        Self { network: network.clone(), log }
+        Self { network: network.clone(), node_of: Arc::clone(node_of), log }
     }
 
-    /// Adds what the packet of a message has spent its time with that was the last to arrive. In picoseconds, `since` is when its
+    /// Adds what the packet of a message to a rank has spent its time with that was the last to arrive. In picoseconds, `since` is when its
     /// sender's processor was done, `handed` when it was handed over, `until` when the receiver's processor could begin.
-    pub fn add(&self, packets: PacketKey, [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
-        let Some(Path { sent: path, arrived, own }) = self.path_of(packets, (handed, until)) else {
+    pub fn add(&self, to: u32, packets: PacketKey, [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
+        let Some(Path { sent: path, arrived, own }) = self.path_of(to, packets, (handed, until)) else {
             times.unresolved += until - since;
             return;
         };
@@ -96,7 +101,7 @@ impl Wires {
         }
     }
 
-    fn channel(&self, source: ChannelSource) -> units::ChannelId {
+    fn channel(&self, source: ChannelSource) -> ChannelId {
         let numbering = self.network.plan.channels();
         match source {
             ChannelSource::Router(router, port) => numbering.output(router, port),
@@ -104,11 +109,13 @@ impl Wires {
         }
     }
 
-    /// The path of the packet that arrived last of those that were handed over and had arrived in a time.
-    fn path_of(&self, (flow_id, mark): PacketKey, (handed, until): (u64, u64)) -> Option<Path<'_>> {
+    /// The path of the packet for a rank that arrived last of those that were handed over and had arrived in a time.
+    fn path_of(&self, to: u32, (flow_id, mark): PacketKey, (handed, until): (u64, u64)) -> Option<Path<'_>> {
         let (log, tick) = (self.log.as_ref()?, self.network.plan.tick().0);
-        let first = log.partition_point(|(sent, _)| (sent.flow_id, sent.mark) < (flow_id, mark));
-        let count = log[first..].partition_point(|(sent, _)| (sent.flow_id, sent.mark) == (flow_id, mark));
+        let key = (flow_id, mark, self.node_of[to as usize]);
+        let key_of = |sent: &Transmission| (sent.flow_id, sent.mark, sent.dst);
+        let first = log.partition_point(|(sent, _)| key_of(sent) < key);
+        let count = log[first..].partition_point(|(sent, _)| key_of(sent) == key);
         let (mut found, mut own): (Option<Path<'_>>, u64) = (None, 0);
         for sent in log[first..first + count].chunk_by(|one, other| one.0.generated_at == other.0.generated_at) {
             let [(injected, _), .., (last, source)] = sent else { continue };

@@ -119,7 +119,7 @@ impl RanksCourse {
         let mut gathered = Gathered::new(self.node_of.len(), self.start());
         self.each_executor(machine, &mut |executor| gathered.add(executor));
         let Some(activity) = gathered.finish(MOST_TRACED) else { return };
-        let wires = Wires::new(network, *job, machine.transmissions());
+        let wires = Wires::new(network, &self.node_of, *job, machine.transmissions());
         self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
     }
 
