@@ -31,12 +31,14 @@ PARTS = {
     "late_sender_ns": "late sender",
     "late_receiver_ns": "late receiver",
     "transfer_ns": "transfer",
+    "noise_ns": "noise",
     "ended_ns": "ended",
 }
 #: What the critical path does outside channels.
 OUTSIDE = {
     "computing_ns": "computing",
     "overhead_ns": "overhead",
+    "noise_ns": "noise",
     "routers_ns": "routers",
     "host_ns": "interfaces",
     "unresolved_ns": "network, unresolved",
@@ -76,7 +78,7 @@ def path_parts(path: Mapping[str, Any]) -> list[tuple[str, str, float]]:
     at_channels = [
         (str(own["class"]), words, float(own[name])) for own in path["classes"] for name, words in AT_CHANNELS.items()
     ]
-    return [*outside[:2], *at_channels, *outside[2:]]
+    return [*outside[:3], *at_channels, *outside[3:]]
 
 
 def path_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:

@@ -19,7 +19,7 @@ RANKS, PATH = 1, 2
 #: The most flows of a file; of more messages some at equal distances.
 MOST_FLOWS = 20_000
 #: What a step of the critical path is, by its number.
-STEPS = ("computing", "overhead", "message")
+STEPS = ("computing", "overhead", "message", "noise")
 
 
 def trace(timeline: Mapping[str, Any], title: str = "") -> str:

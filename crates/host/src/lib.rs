@@ -10,6 +10,7 @@ mod flow;
 mod inbound;
 mod matching;
 mod nic;
+mod noise;
 mod order;
 mod placed;
 mod processor;
@@ -21,13 +22,14 @@ mod trace;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, RegistrationParams};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
-pub use nic::{GapParams, PartParams, PerByte};
+pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
+pub use noise::NoiseParams;
 pub use placed::RankPlacement;
-pub use processor::{BusyTimes, ProcessorParams, ProgressMode};
+pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};

@@ -27,6 +27,8 @@ pub enum Kind {
     Send,
     /// It receives a message.
     Recv,
+    /// It looks for what has arrived.
+    Poll,
 }
 
 /// An operation of a rank.
@@ -65,6 +67,10 @@ pub enum Purpose {
     Data,
     /// The overhead of a receive.
     Receive,
+    /// A search of a queue, of a receive that starts or for a message that has come.
+    Search,
+    /// Writing the data of a send to the interface.
+    Write,
 }
 
 /// The work of a rank's processor.
@@ -80,6 +86,8 @@ pub struct TracedWork {
     pub purpose: Purpose,
     /// The operation: of `Read` and `Answer` the send, else that of the rank.
     pub op: OpKey,
+    /// What it takes without noise and interrupts.
+    pub work: u64,
     /// Whether it is done beside the processor, which may compute meanwhile.
     pub beside: bool,
 }

@@ -4,6 +4,7 @@ use workload::program::Action;
 
 use super::Executor;
 use crate::event::OpId;
+use crate::processor::Accepted;
 use crate::trace::{Kind, NO_OP, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
@@ -21,18 +22,15 @@ impl Executor {
     #[inline]
     pub(super) fn call_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
         let end = self.processors.call(rank, now, work);
-        self.trace_work(rank, what, (end - work, end), !self.processors.occupied());
+        self.trace_work(rank, what, end);
         end
     }
 
     /// The library of a rank, by its number here, works on what has arrived: when that ends.
     #[inline]
     pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
-        let before = self.processors.busy(rank).library;
         let end = self.processors.react(rank, now, work);
-        // What the processor is kept with, if it is: an interrupt adds to the work.
-        let taken = self.processors.busy(rank).library - before;
-        self.trace_work(rank, what, (end - taken.max(work), end), taken == 0);
+        self.trace_work(rank, what, end);
         end
     }
 
@@ -63,6 +61,7 @@ impl Executor {
         match *action {
             Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
+            Action::Poll => trace.started(rank, now, Kind::Poll),
             Action::Send { to, bytes, .. } => {
                 trace.started(rank, now, Kind::Send);
                 trace.sends(rank, number, (to, bytes));
@@ -84,18 +83,21 @@ impl Executor {
         }
     }
 
-    /// Work for an operation of a rank, by its number here: from when until when, and whether it is done beside the processor.
+    /// The work that a rank's processor, by its number here, has accepted last is for an operation, and ends at a time.
     #[inline]
-    pub(super) fn trace_work(
-        &mut self,
-        rank: u32,
-        (op, purpose): (OpId, Purpose),
-        (begin, end): (u64, u64),
-        beside: bool,
-    ) {
+    pub(super) fn trace_work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), end: u64) {
         let Some(trace) = &mut self.trace else { return };
-        let op = (op.rank, op.number);
-        trace.work(rank, TracedWork { rank: self.placed.ranks()[rank as usize], begin, end, purpose, op, beside });
+        let Accepted { begin, work, beside } = self.processors.accepted();
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
+    }
+
+    /// An operation takes a time beside the processor of a rank, by its number here.
+    #[inline]
+    pub(super) fn trace_latency(&mut self, rank: u32, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
+        let Some(trace) = &mut self.trace else { return };
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work: end - begin, beside: true });
     }
 
     #[inline]

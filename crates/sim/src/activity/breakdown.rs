@@ -1,8 +1,8 @@
 //! What each rank does at each time until its last operation has ended.
 //!
 //! A rank *computes* while a calculation has its processor. Otherwise, while the overhead of an operation passes, it is in
-//! *overhead*; so it is while an overhead that keeps the processor interrupts a calculation. Otherwise it is blocked, until work of
-//! it begins; and that work was waited for:
+//! *overhead*; so it is while an overhead that keeps the processor interrupts a calculation. Work that noise has lengthened ends
+//! with the *noise*. Otherwise the rank is blocked, until work of it begins; and that work was waited for:
 //! - a receive, or the request of a message by rendezvous: until the sender has begun to send, the sender is late (*late sender*);
 //! - the answer to a request: until the receive is posted, the receiver is late (*late receiver*);
 //! - what is left is *transfer*: what is waited for is on its way.
@@ -28,11 +28,14 @@ pub(crate) enum State {
     LateReceiver,
     /// Blocked, and what is waited for is on its way.
     Transfer,
+    /// Something else has the processor.
+    Noise,
 }
 
 impl State {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Computing, Self::Overhead, Self::LateSender, Self::LateReceiver, Self::Transfer];
+    pub const ALL: [Self; 6] =
+        [Self::Computing, Self::Overhead, Self::LateSender, Self::LateReceiver, Self::Transfer, Self::Noise];
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
@@ -42,6 +45,7 @@ impl State {
             Self::LateSender => "late sender",
             Self::LateReceiver => "late receiver",
             Self::Transfer => "transfer",
+            Self::Noise => "noise",
         }
     }
 }
@@ -60,7 +64,7 @@ impl Activity {
     pub fn pieces(&self, rank: u32) -> Vec<Piece> {
         let work = self.work_of_rank(rank);
         let mut pieces = Pieces::default();
-        let edges = edges_of(work, (self.start, self.ends[rank as usize]));
+        let edges = self.edges_of(work, (self.start, self.ends[rank as usize]));
         let mut next = 0;
         let mut active = Active::default();
         let mut before = self.start;
@@ -105,6 +109,8 @@ struct Active {
     library: i64,
     /// Overheads beside the processor.
     beside: i64,
+    /// Noise.
+    noise: i64,
 }
 
 impl Active {
@@ -112,12 +118,20 @@ impl Active {
         self.calculations += other.calculations;
         self.library += other.library;
         self.beside += other.beside;
+        self.noise += other.noise;
+    }
+
+    /// The same ending.
+    fn less(self) -> Self {
+        let Self { calculations, library, beside, noise } = self;
+        Self { calculations: -calculations, library: -library, beside: -beside, noise: -noise }
     }
 
     /// What the rank does; none if it is blocked.
     fn state(&self) -> Option<State> {
         match self {
             Self { library: 1.., .. } => Some(State::Overhead),
+            Self { noise: 1.., .. } => Some(State::Noise),
             Self { calculations: 1.., .. } => Some(State::Computing),
             Self { beside: 1.., .. } => Some(State::Overhead),
             _ => None,
@@ -125,18 +139,28 @@ impl Active {
     }
 }
 
-/// When calculations and overheads begin and end within a span, in order: by how many there are more from then on.
-fn edges_of(work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, Active)> {
-    let change = |work: &TracedWork, by: i64| match work.purpose {
-        Purpose::Calc => Active { calculations: by, ..Active::default() },
-        _ if work.beside => Active { beside: by, ..Active::default() },
-        _ => Active { library: by, ..Active::default() },
-    };
-    let both = |work: &TracedWork| [(work.begin, change(work, 1)), (work.end, change(work, -1))];
-    let mut edges: Vec<_> = work.iter().flat_map(both).map(|(at, change)| (at.clamp(start, end), change)).collect();
-    edges.extend([start, end].map(|at| (at, Active::default())));
-    edges.sort_unstable_by_key(|&(at, _)| at);
-    edges
+/// What work is while it is under way.
+fn active(work: &TracedWork) -> Active {
+    match work.purpose {
+        Purpose::Calc => Active { calculations: 1, ..Active::default() },
+        _ if work.beside => Active { beside: 1, ..Active::default() },
+        _ => Active { library: 1, ..Active::default() },
+    }
+}
+
+impl Activity {
+    /// When work begins and ends within a span, in order, and by how much there is more from then on.
+    fn edges_of(&self, work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, Active)> {
+        let mut edges = vec![(start, Active::default()), (end, Active::default())];
+        for own in work {
+            let (active, noise) = (active(own), Active { noise: 1, ..Active::default() });
+            let done = self.noise_from(own);
+            edges.extend([(own.begin, active), (done, active.less()), (done, noise), (own.end, noise.less())]);
+        }
+        edges.iter_mut().for_each(|(at, _)| *at = (*at).clamp(start, end));
+        edges.sort_by_key(|&(at, _)| at);
+        edges
+    }
 }
 
 /// Pieces one after the other; those of a state that follow one another are one.

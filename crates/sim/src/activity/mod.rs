@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub(crate) use merge::Gathered;
@@ -109,7 +109,13 @@ impl Activity {
     /// The part of a message whose arrival lets work begin, if one does: that of a receive which was posted before.
     fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
         let (message, part) = match work.purpose {
-            Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
+            Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer | Purpose::Write => return None,
+            // Of a receive that starts, or for a message that has come, with its request or its data.
+            Purpose::Search if self.op(work.op).kind == Kind::Recv => return None,
+            Purpose::Search => match self.flight(work.op, TracedPart::Request, true) {
+                Some(_) => (work.op, TracedPart::Request),
+                None => (work.op, TracedPart::Data),
+            },
             Purpose::Read => (work.op, TracedPart::Request),
             Purpose::Data => (work.op, TracedPart::Answer),
             Purpose::Receive => {
@@ -119,6 +125,34 @@ impl Activity {
         };
         let is_waited_for = work.purpose != Purpose::Receive || self.op(work.op).started < work.begin;
         is_waited_for.then_some((message, part))
+    }
+
+    /// The library's work on the processor of a rank that interrupts a calculation, in the order in which it begins.
+    fn interrupts<'a>(&'a self, calc: &'a TracedWork) -> impl DoubleEndedIterator<Item = &'a TracedWork> {
+        let all = self.work_of_rank(calc.rank);
+        let within = &all[all.partition_point(|other| other.begin < calc.begin)..];
+        let within = &within[..within.partition_point(|other| other.begin < calc.end)];
+        let takes = |other: &&TracedWork| !other.beside && other.purpose != Purpose::Calc && other.end <= calc.end;
+        within.iter().filter(takes)
+    }
+
+    /// From when on work has ended but for noise and interrupts. When in the work noise comes is not known: it counts as coming
+    /// last.
+    fn noise_from(&self, work: &TracedWork) -> u64 {
+        if work.purpose != Purpose::Calc {
+            return work.begin + work.work;
+        }
+        let taken: u64 = self.interrupts(work).map(|other| other.end - other.begin).sum();
+        let mut left = (work.end - work.begin).saturating_sub(work.work + taken);
+        let mut at = work.end;
+        for other in self.interrupts(work).rev() {
+            if at - other.end >= left {
+                break;
+            }
+            left -= at - other.end;
+            at = other.begin;
+        }
+        at - left
     }
 
     /// Work of a rank that takes time and ends at a time, the last to begin.

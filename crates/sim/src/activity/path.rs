@@ -6,7 +6,7 @@
 //! that has arrived, which leads over to the rank that has sent it. Each step begins when the one before it ends, so that the
 //! steps add up to the time of the run exactly.
 
-use host::{OpKey, Purpose, TracedPart, TracedWork};
+use host::{Kind, OpKey, Purpose, TracedPart, TracedWork};
 
 use super::Activity;
 
@@ -17,6 +17,10 @@ pub(crate) enum StepKind {
     Computing,
     /// The overhead of an operation.
     Overhead,
+    /// Something else that has a processor.
+    Noise,
+    /// What is not recorded.
+    Unknown,
     /// A part of a message, from its sender's processor to what it makes ready.
     Message(OpKey, TracedPart),
 }
@@ -58,6 +62,7 @@ impl Activity {
             };
         }
         debug_assert!(path.reached == self.start, "the path ends at {} ps", path.reached);
+        path.push(StepKind::Unknown, (0, 0), self.start);
         path.steps.reverse();
         path.steps
     }
@@ -89,12 +94,18 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The last work for an operation.
-    fn before_end(&self, op: OpKey) -> Option<At<'a>> {
-        let work = match self.activity.op(op).kind {
-            host::Kind::Calc => self.activity.work_for(op, Purpose::Calc),
-            host::Kind::Send => self.activity.sending_work(op, TracedPart::Data),
-            host::Kind::Recv => self.activity.work_for(op, Purpose::Receive),
+    /// The last work for an operation; of one without, what had the processor until it ended.
+    fn before_end(&mut self, op: OpKey) -> Option<At<'a>> {
+        let held = self.activity.op(op);
+        let work = match held.kind {
+            Kind::Calc => self.activity.work_for(op, Purpose::Calc),
+            Kind::Send => {
+                let write = self.activity.work_for(op, Purpose::Write);
+                write.or_else(|| self.activity.sending_work(op, TracedPart::Data))
+            }
+            Kind::Recv => self.activity.work_for(op, Purpose::Receive),
+            Kind::Poll if held.started < held.ended => self.activity.work_until(op.0, held.ended),
+            Kind::Poll => return self.before_start(op),
         };
         work.map(At::Work)
     }
@@ -109,27 +120,37 @@ impl<'a> Path<'a> {
         }
         match self.activity.awaited(work) {
             Some((message, part)) => self.over(message, part, work.rank),
-            None if work.purpose == Purpose::Answer => self.before_answer(work),
-            None => self.before_start(work.op),
+            None => match work.purpose {
+                Purpose::Answer => self.before_answer(work),
+                Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map(At::Work),
+                _ => self.before_start(work.op),
+            },
         }
     }
 
-    /// Adds work; of a calculation that the library has interrupted, both.
+    /// Adds work; of a calculation that the library has interrupted, both, and at the end noise.
     fn push_work(&mut self, work: &TracedWork) {
         let ranks = (work.rank, work.rank);
+        let noise_from = self.activity.noise_from(work);
         if work.purpose != Purpose::Calc {
+            self.push(StepKind::Noise, ranks, noise_from.min(self.reached));
             return self.push(StepKind::Overhead, ranks, work.begin);
         }
-        let all = self.activity.work_of_rank(work.rank);
-        let within = &all[all.partition_point(|other| other.begin < work.begin)..];
-        let within = &within[..within.partition_point(|other| other.begin < work.end)];
-        for other in within.iter().rev().filter(|other| !other.beside && other.purpose != Purpose::Calc) {
-            if other.end <= self.reached {
-                self.push(StepKind::Computing, ranks, other.end);
-                self.push(StepKind::Overhead, ranks, other.begin);
-            }
+        let activity = self.activity;
+        for other in activity.interrupts(work).rev().filter(|other| other.end <= work.end) {
+            self.push_computing(ranks, noise_from, other.end);
+            self.push(StepKind::Overhead, ranks, other.begin.min(self.reached));
         }
-        self.push(StepKind::Computing, ranks, work.begin);
+        self.push_computing(ranks, noise_from, work.begin);
+    }
+
+    /// Adds a part of a calculation that begins at a time, of which what is after `noise_from` is noise.
+    fn push_computing(&mut self, ranks: (u32, u32), noise_from: u64, begin: u64) {
+        if begin >= self.reached {
+            return;
+        }
+        self.push(StepKind::Noise, ranks, noise_from.clamp(begin, self.reached));
+        self.push(StepKind::Computing, ranks, begin);
     }
 
     /// When work could have begun, had its processor been free.
@@ -138,6 +159,11 @@ impl<'a> Path<'a> {
         match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request => self.issued_at(work.op),
             Purpose::Read => arrival(TracedPart::Request),
+            Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map_or(work.begin, |sent| sent.end),
+            Purpose::Search => match self.activity.awaited(work) {
+                None => self.activity.op(work.op).started,
+                Some((_, part)) => arrival(part).min(work.begin),
+            },
             Purpose::Data => arrival(TracedPart::Answer),
             Purpose::Answer => {
                 let read = self.activity.work_for(work.op, Purpose::Read).map_or(work.begin, |read| read.end);

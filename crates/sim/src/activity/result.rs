@@ -46,7 +46,7 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
         pieces.iter().map(time).collect::<Vec<_>>()
     };
     let ended: Vec<u64> = activity.ends.iter().map(|end| activity.end() - end).collect();
-    let [computing, overhead, late_sender, late_receiver, transfer] = State::ALL.map(of);
+    let [computing, overhead, late_sender, late_receiver, transfer, noise] = State::ALL.map(of);
     let all = |times: &[u64]| times.iter().map(|&time| ns(time)).collect::<Vec<_>>();
     let mean = |times: &[u64]| ns(times.iter().sum()) / times.len().max(1) as f64;
     BreakdownResult {
@@ -56,6 +56,7 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
             late_sender_ns: mean(&late_sender),
             late_receiver_ns: mean(&late_receiver),
             transfer_ns: mean(&transfer),
+            noise_ns: mean(&noise),
             ended_ns: mean(&ended),
         },
         ranks: BreakdownRanks {
@@ -64,6 +65,7 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
             late_sender_ns: all(&late_sender),
             late_receiver_ns: all(&late_receiver),
             transfer_ns: all(&transfer),
+            noise_ns: all(&noise),
             ended_ns: all(&ended),
         },
     }
@@ -86,6 +88,7 @@ impl Activity {
 struct PathSum {
     computing: u64,
     overhead: u64,
+    noise: u64,
     messages: u64,
     ranks: BTreeSet<u32>,
     network: NetworkTimes,
@@ -100,6 +103,8 @@ impl PathSum {
             match step.kind {
                 StepKind::Computing => sum.computing += step.end - step.begin,
                 StepKind::Overhead => sum.overhead += step.end - step.begin,
+                StepKind::Noise => sum.noise += step.end - step.begin,
+                StepKind::Unknown => sum.network.unresolved += step.end - step.begin,
                 StepKind::Message(message, part) => {
                     sum.messages += 1;
                     activity.add_message(step, (message, part), wires, &mut sum.network);
@@ -111,7 +116,8 @@ impl PathSum {
 }
 
 fn critical_path(activity: &Activity, steps: &[Step], wires: &Wires, names: &[&str]) -> CriticalPathResult {
-    let PathSum { computing, overhead, messages, ranks, network } = PathSum::of(activity, steps, wires, names.len());
+    let PathSum { computing, overhead, noise, messages, ranks, network } =
+        PathSum::of(activity, steps, wires, names.len());
     let NetworkTimes { classes, routers, host, unresolved } = network;
     let sum = |of: fn(&ClassTimes) -> u64| classes.iter().map(of).sum::<u64>();
     let (serialization, propagation) = (sum(|class| class.serialization), sum(|class| class.propagation));
@@ -128,6 +134,7 @@ fn critical_path(activity: &Activity, steps: &[Step], wires: &Wires, names: &[&s
     CriticalPathResult {
         computing_ns: ns(computing),
         overhead_ns: ns(overhead),
+        noise_ns: ns(noise),
         network_ns: ns(serialization + propagation + queueing + routers + host + unresolved),
         serialization_ns: ns(serialization),
         propagation_ns: ns(propagation),
@@ -191,7 +198,8 @@ fn path(steps: &[Step]) -> TimelinePath {
     let kind = |step: &Step| match step.kind {
         StepKind::Computing => 0,
         StepKind::Overhead => 1,
-        StepKind::Message(..) => 2,
+        StepKind::Message(..) | StepKind::Unknown => 2,
+        StepKind::Noise => 3,
     };
     TimelinePath {
         kind: steps.iter().map(kind).collect(),

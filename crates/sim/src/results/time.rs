@@ -26,6 +26,8 @@ pub struct BreakdownMean {
     pub late_receiver_ns: f64,
     /// Blocked, and what it waits for is on its way.
     pub transfer_ns: f64,
+    /// Noise has the processor.
+    pub noise_ns: f64,
     /// Ended, and others have not.
     pub ended_ns: f64,
 }
@@ -43,6 +45,8 @@ pub struct BreakdownRanks {
     pub late_receiver_ns: Vec<f64>,
     /// Blocked, and what it waits for is on its way.
     pub transfer_ns: Vec<f64>,
+    /// Noise has the processor.
+    pub noise_ns: Vec<f64>,
     /// Ended, and others have not.
     pub ended_ns: Vec<f64>,
 }
@@ -55,6 +59,8 @@ pub struct CriticalPathResult {
     pub computing_ns: f64,
     /// Overheads of operations.
     pub overhead_ns: f64,
+    /// Noise that lengthens either.
+    pub noise_ns: f64,
     /// In the network and the interfaces: the sum of what follows.
     pub network_ns: f64,
     /// Sending: at a source the packets of a message before the last to arrive, at the end the length of that one.
@@ -143,7 +149,7 @@ pub struct TimelineMessages {
 /// The steps of a critical path, in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TimelinePath {
-    /// What it is: 0 for computing, 1 for overhead, 2 for a message.
+    /// What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise.
     pub kind: Vec<u8>,
     /// The rank at its begin,
     pub from: Vec<u32>,

@@ -31,7 +31,7 @@ fn ps(ns: f64) -> u64 {
 
 /// What a rank does, in picoseconds: computing, overhead, late sender, late receiver, transfer, ended.
 fn of_rank(closed: &ClosedResult, rank: usize) -> [u64; 6] {
-    let BreakdownRanks { computing_ns, overhead_ns, late_sender_ns, late_receiver_ns, transfer_ns, ended_ns } =
+    let BreakdownRanks { computing_ns, overhead_ns, late_sender_ns, late_receiver_ns, transfer_ns, ended_ns, .. } =
         &closed.breakdown.as_ref().unwrap().ranks;
     [computing_ns, overhead_ns, late_sender_ns, late_receiver_ns, transfer_ns, ended_ns].map(|all| ps(all[rank]))
 }
@@ -133,13 +133,14 @@ fn is_complete(point: &PointResult, text: &str) {
     let time = ps(closed.time_ns.unwrap());
     for rank in 0..closed.per_rank.len() {
         let parts = of_rank(closed, rank);
-        assert_eq!(parts.iter().sum::<u64>(), time, "rank {rank}: {parts:?}\n{text}");
+        let noise = ps(closed.breakdown.as_ref().unwrap().ranks.noise_ns[rank]);
+        assert_eq!(parts.iter().sum::<u64>() + noise, time, "rank {rank}: {parts:?}\n{text}");
         assert_eq!(time - parts[5], ps(closed.per_rank[rank].unwrap()), "{text}");
     }
     let path = closed.critical_path.as_ref().unwrap();
     let [computing, overhead, rest @ ..] = of_path(path);
     let network = ps(path.network_ns);
-    assert_eq!(computing + overhead + network, time, "{path:?}\n{text}");
+    assert_eq!(computing + overhead + ps(path.noise_ns) + network, time, "{path:?}\n{text}");
     assert_eq!(rest.iter().sum::<u64>() + ps(path.host_ns), network, "{path:?}\n{text}");
     assert_eq!(path.unresolved_ns, 0.0, "{path:?}\n{text}");
     let timeline = closed.timeline.as_ref().unwrap();
@@ -176,11 +177,20 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
         is_complete(&result(&text), &text);
         assert_eq!(digest_of(&text, 2, Grain::Exactly(3)), digest(&text, 1), "{text}");
     }
-    // Gaps at both ends of messages.
-    let text = experiment(networks[0].0, PROGRAMS[0], &format!("{placement}\n{TIMELINE}"));
-    let gaps = "kind = \"loggp\", gap = \"700 ns\", gap_per_byte = \"3 ns\", ";
-    let text = text.replace("nic = { ", &format!("nic = {{ {gaps}"));
-    is_complete(&result(&text), &text);
+    // Gaps at both ends of messages, searches and registration that take time, noise, and what writes messages.
+    let node = "[node.noise]\nperiod = \"5 us\"\nduration = \"400 ns\"\n";
+    for (nic, node) in [
+        ("kind = \"loggp\", gap = \"700 ns\", gap_per_byte = \"3 ns\", ", ""),
+        ("occupies = true, progress = \"interrupt\", eager_limit = \"600 B\", ", node),
+        ("eager_limit = \"600 B\", occupies = true, ", node),
+    ] {
+        let text = experiment(networks[0].0, PROGRAMS[0], &format!("{placement}\n{TIMELINE}"));
+        let text = format!("{}{node}", text.replace("nic = { ", &format!("nic = {{ {nic}")));
+        let found = result(&text);
+        is_complete(&found, &text);
+        let noise = found.closed.unwrap().breakdown.unwrap().mean.noise_ns;
+        assert_eq!(noise > 0.0, !node.is_empty(), "{text}");
+    }
 }
 
 #[test]

@@ -18,11 +18,12 @@ impl Executor {
         let is_first = !message.is_here;
         if asks && is_first {
             // Where overheads take no processor, a request is read whether or not its turn has come.
-            message.read_at = now + self.interface.receive_overhead;
+            let by_nic = self.interface.matching.on_nic;
+            message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
             let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
             self.trace_arrival(op, TracedPart::Request, now);
-            if !self.processors.occupied() {
-                self.trace_work(rank, (op, Purpose::Read), (now, read_at), true);
+            if by_nic || !self.processors.occupied() {
+                self.trace_latency(rank, (op, Purpose::Read), (now, read_at));
             }
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
@@ -31,15 +32,15 @@ impl Executor {
                 self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
                 if let Some(receive) = receive {
-                    self.react(rank, Reaction::Complete(receive), now, around);
+                    self.react(rank, Reaction::Complete(receive), (now, now), around);
                 }
             }
         }
         if is_first && self.arrivals.come(place) {
-            self.react(self.arrivals[place].rank, Reaction::Admit(place), now, around);
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
             let mut last = place;
             while let Some(next) = self.arrivals.next_of_pair(last) {
-                self.react(self.arrivals[next].rank, Reaction::Admit(next), now, around);
+                self.react(self.arrivals[next].rank, Reaction::Admit(next), (now, now), around);
                 last = next;
             }
         }
@@ -48,7 +49,7 @@ impl Executor {
     /// The answer to a send's request has arrived.
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
         self.trace_arrival(self.sends[send].op, TracedPart::Answer, now);
-        self.react(self.sends[send].rank, Reaction::Data(send), now, around);
+        self.react(self.sends[send].rank, Reaction::Data(send), (now, now), around);
     }
 
     /// A message between ranks of one node is there at once.
@@ -57,7 +58,7 @@ impl Executor {
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
         self.trace_arrival(self.arrivals[message].send(), TracedPart::Data, now);
-        self.react(rank, Reaction::Admit(message), now, around);
+        self.react(rank, Reaction::Admit(message), (now, now), around);
     }
 
     fn note_completed(&mut self, envelope: &Envelope) {
@@ -70,18 +71,26 @@ impl Executor {
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         let asks = self.arrivals[place].missing > 0 && self.waits_for_receiver(envelope.bytes);
-        if asks && self.processors.occupied() {
-            let (send, work) = (self.arrivals[place].send(), self.interface.receive_overhead);
-            self.arrivals[place].read_at = self.reaction_work(rank, (send, Purpose::Read), now, work);
+        let (mut from, send) = (now, self.arrivals[place].send());
+        if asks && self.processors.occupied() && !self.interface.matching.on_nic {
+            from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
+            self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        if let Some(receive) = self.matching.message(rank, label, place) {
-            self.meet(place, receive, now, around);
+        let met = self.matching.message(rank, label, place);
+        let from = self.search(rank, from, (send, false));
+        if let Some(receive) = met {
+            self.meet((place, receive), (from, now), around);
         }
     }
 
-    /// A message has met its receive.
-    pub(in super::super) fn meet(&mut self, place: u32, receive: u32, now: u64, around: &mut impl HostContext) {
+    /// A message has met its receive, from a time on, which may be later than now.
+    pub(in super::super) fn meet(
+        &mut self,
+        (place, receive): (u32, u32),
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
         self.receives[receive].message = place;
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
@@ -92,9 +101,9 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(receive), now, around);
+            self.react(message.rank, Reaction::Complete(receive), (from, now), around);
         } else if self.waits_for_receiver(sent) {
-            self.react(message.rank, Reaction::Answer(place), now, around);
+            self.react(message.rank, Reaction::Answer(place), (from, now), around);
         }
     }
 

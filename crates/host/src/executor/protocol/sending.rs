@@ -5,6 +5,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
+use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
 use crate::trace::{Purpose, TracedPart};
@@ -12,14 +13,20 @@ use crate::trace::{Purpose, TracedPart};
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
     pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, bytes, asks, .. } = sending;
+        let Sending { op, rank, to, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
-        let (work, event, purpose) = match asks {
-            true => (self.interface.send_overhead, Event::Request(place), Purpose::Request),
-            false => (self.interface.sending(bytes), Event::Data(place), Purpose::Send),
-        };
-        let at = self.call_work(rank, (op, purpose), now, work);
-        self.later(at, op, event, now, around);
+        if asks {
+            let work = self.interface.send_overhead + self.registration(rank, bytes);
+            let at = self.call_work(rank, (op, Purpose::Request), now, work);
+            return self.later(at, op, Event::Request(place), now, around);
+        }
+        let at = self.call_work(rank, (op, Purpose::Send), now, self.interface.sending(bytes));
+        if let (Some(time), false) =
+            (self.interface.parts.written(bytes), self.placed.node(to) == self.placed.node(op.rank))
+        {
+            self.sends[place].written_at = self.call_work(rank, (op, Purpose::Write), at, time);
+        }
+        self.later(at, op, Event::Data(place), now, around);
     }
 
     /// Hands the request of a send over.
@@ -34,18 +41,20 @@ impl Executor {
         let flow_id = flow_of(to, Part::Answer);
         self.trace_hand_over(self.arrivals[place].send(), TracedPart::Answer, now, Some((flow_id, sent_from)));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
-        self.queue(to, answer, (u64::from(self.interface.control), now), around);
+        self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
-    /// Hands the data of a send over, which ends.
+    /// Hands the data of a send over, which ends, unless its processor still writes them.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let sending = self.sends[place];
-        self.end(sending.rank, (sending.op.number, sending.id), now, None);
-        let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, context, bytes, .. } = sending;
+        let Sending { rank, id, to, tag, context, bytes, written_at, .. } = self.sends[place];
+        let op = self.sends[place].op;
+        let OpId { rank: source, number } = op;
+        if written_at <= now {
+            self.end(rank, (number, id), now, None);
+        }
         if self.placed.node(to) == self.placed.node(source) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
-            self.trace_hand_over(sending.op, TracedPart::Data, now, None);
+            self.trace_hand_over(op, TracedPart::Data, now, None);
             self.deliver_within(envelope, now, around);
         } else {
             if !self.waits_for_receiver(bytes) {
@@ -56,7 +65,18 @@ impl Executor {
                 released.push(Released { source, number, at: self.tick, to, bytes });
             }
         }
-        self.sends.remove(place);
+        if written_at <= now {
+            self.sends.remove(place);
+        } else {
+            self.sends[place].asks = false;
+            self.later(written_at, self.sends[place].op, Event::Sent(place), now, around);
+        }
+    }
+
+    /// The processor has written the data of a send, which ends.
+    pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
+        let Sending { op, rank, id, .. } = self.sends.remove(place);
+        self.end(rank, (op.number, id), now, None);
     }
 
     /// Announces the message of a send.
@@ -72,17 +92,34 @@ impl Executor {
 
     /// Queues bytes of a send at its node's interface; they are released to the network at the present tick at the earliest.
     fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
-        let Sending { op, to, placed, .. } = self.sends[place];
+        let (bytes, traced) = what;
+        let Sending { op, to, placed, written_at, .. } = self.sends[place];
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.trace_hand_over(op, what.1, now, Some((message.flow_id, mark)));
-        self.queue(op.rank, message, (what.0, now), around);
+        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
+        let stream = match () {
+            () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
+            () if traced == TracedPart::Data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
+            () => Stream::whole(now),
+        };
+        self.queue(op.rank, message, (bytes, stream), around);
+    }
+
+    /// The node of a rank, by its number here.
+    fn local_node(&self, rank: u32) -> usize {
+        self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 
     /// Queues bytes of a rank's message that are handed over now.
-    fn queue(&mut self, rank: u32, message: queues::Outgoing, (bytes, now): (u64, u64), around: &mut impl HostContext) {
-        let node = self.placed.number_of[self.placed.node(rank) as usize];
-        self.queues.push(node as usize, message, bytes, (self.tick, now));
-        around.wake(node);
+    fn queue(
+        &mut self,
+        rank: u32,
+        message: queues::Outgoing,
+        (bytes, stream): (u64, Stream),
+        around: &mut impl HostContext,
+    ) {
+        let node = self.local_node(rank);
+        self.queues.push(node, message, bytes, (self.tick, stream));
+        around.wake(node as u32);
     }
 }
