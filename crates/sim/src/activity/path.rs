@@ -61,7 +61,7 @@ impl Activity {
                 At::Work(work) => path.before_work(work),
             };
         }
-        debug_assert!(path.reached == self.start, "the path ends at {} ps", path.reached);
+        // What is not recorded, if anything is not, stands in the result as such.
         path.push(StepKind::Unknown, (0, 0), self.start);
         path.steps.reverse();
         path.steps
@@ -87,7 +87,6 @@ struct Path<'a> {
 impl<'a> Path<'a> {
     /// Adds a step that begins at a time and ends where the path has come to.
     fn push(&mut self, kind: StepKind, (from, rank): (u32, u32), begin: u64) {
-        debug_assert!(begin <= self.reached, "a step that ends before it begins");
         if begin < self.reached {
             self.steps.push(Step { kind, rank, from, begin, end: self.reached });
             self.reached = begin;
