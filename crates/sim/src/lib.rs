@@ -50,7 +50,7 @@ pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CriticalPathResult, Distribution, JobResult, MappingFigures, MessageFigures,
     MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult, QueueSeries, SeriesResult,
-    TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
+    StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;
