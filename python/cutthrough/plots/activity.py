@@ -73,7 +73,7 @@ def breakdown(results: PointTable) -> Figure:
         axes.set_title(label, fontsize="medium", loc="left")
     axes.set_xlabel("Rank")
     below(figure, [Patch(color=COLOURS[name]) for name in used], list(used))
-    figure.suptitle(title_of(figure, results.title, "time of ranks"), x=0.01, ha="left")
+    _title(figure, title_of(figure, results.title, "time of ranks"))
     return figure
 
 
@@ -172,7 +172,7 @@ def timeline(results: PointTable) -> Figure:
         labels.append("message")
     handles.append(Line2D([], [], color=PATH, linewidth=1.8))
     below(figure, handles, [*labels, "critical path"])
-    figure.suptitle(title_of(figure, results.title, "timeline of ranks"), x=0.01, ha="left")
+    _title(figure, title_of(figure, results.title, "timeline of ranks"))
     return figure
 
 
@@ -268,6 +268,11 @@ def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_
         return name_of(keys, [brief[axis][label_of(point[axis])] for axis in keys])
 
     return [(name(point), point) for point in held]
+
+
+def _title(figure: Figure, text: str) -> None:
+    """The title of a figure with several axes, which have titles of their own."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 def _rows(figure: Figure, count: int) -> list[Axes]:
