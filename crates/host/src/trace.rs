@@ -69,8 +69,14 @@ pub enum Purpose {
     Receive,
     /// A search of a queue, of a receive that starts or for a message that has come.
     Search,
-    /// Writing the data of a send to the interface.
+    /// Writing the data of a send to the interface, or copying them within the node.
     Write,
+    /// Copying the data of a receive within the node.
+    Copy,
+    /// The overhead before the notice is handed over that data have been fetched.
+    Finish,
+    /// The overhead of reading that notice.
+    Fetched,
 }
 
 /// The work of a rank's processor.
@@ -101,6 +107,8 @@ pub enum TracedPart {
     Answer,
     /// The data.
     Data,
+    /// The notice that the data have been fetched.
+    Notice,
 }
 
 /// A part of a message at one end of its way.

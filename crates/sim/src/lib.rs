@@ -44,7 +44,8 @@ pub use loads::loads;
 pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};
-pub use point::{PointError, analyze_point, check_point, run_point, validate_point};
+pub use parts::GivenPrograms;
+pub use point::{PointError, analyze_point, check_point, program_of, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,

@@ -69,7 +69,7 @@ impl System {
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let routing = parts.routing(spec, &*topology, base)?;
-        let jobs = draft_jobs(spec, &topology, base)?;
+        let jobs = draft_jobs(spec, &topology, (base, parts))?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
@@ -289,7 +289,12 @@ impl Draft {
 }
 
 /// The jobs of a point.
-fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+fn draft_jobs(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    (base, parts): (&Path, &Parts),
+) -> Result<Vec<Draft>, SystemError> {
+    let programs = &*parts.programs;
     let packet = fabric::packet_size(spec.link.of_class("injection").0);
     if let Some(workload) = &spec.workload {
         let site = Site {
@@ -301,6 +306,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
             packet,
             seed: spec.seed,
             base,
+            programs,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -320,16 +326,8 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site {
-            topology,
-            place: &place,
-            nodes: nodes.as_deref(),
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed,
-            base,
-        };
+        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

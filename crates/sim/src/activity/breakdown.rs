@@ -91,7 +91,7 @@ impl Activity {
         let Some((message, part)) = awaited.next() else { return pieces.push(State::Transfer, begin, end) };
         let (late, since) = match part {
             TracedPart::Request | TracedPart::Data => (State::LateSender, self.sent_at(message)),
-            TracedPart::Answer => {
+            TracedPart::Answer | TracedPart::Notice => {
                 (State::LateReceiver, self.receive_of(message).map(|receive| self.op(receive).started))
             }
         };

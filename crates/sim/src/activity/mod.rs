@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Kind, NO_OP, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub(crate) use merge::Gathered;
@@ -83,7 +83,12 @@ impl Activity {
         match part {
             TracedPart::Request => self.work_for(message, Purpose::Request),
             TracedPart::Answer => self.work_for(message, Purpose::Answer),
-            TracedPart::Data => self.work_for(message, Purpose::Data).or_else(|| self.work_for(message, Purpose::Send)),
+            TracedPart::Notice => self.work_for(message, Purpose::Finish),
+            TracedPart::Data => {
+                let sent = [Purpose::Data, Purpose::Send].map(|purpose| self.work_for(message, purpose));
+                // Within a node the receiver copies what the sender has asked it to.
+                sent.into_iter().flatten().next().or_else(|| self.work_for(message, Purpose::Request))
+            }
         }
     }
 
@@ -100,6 +105,11 @@ impl Activity {
         Some(self.receives[found].1)
     }
 
+    /// Whether a message stays within a node.
+    fn stays(&self, message: OpKey) -> bool {
+        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.packets.0 == NO_OP)
+    }
+
     /// When a message's sender began to send it.
     fn sent_at(&self, message: OpKey) -> Option<u64> {
         let first = self.work_for(message, Purpose::Request).or_else(|| self.work_for(message, Purpose::Send));
@@ -109,7 +119,9 @@ impl Activity {
     /// The part of a message whose arrival lets work begin, if one does: that of a receive which was posted before.
     fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
         let (message, part) = match work.purpose {
-            Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer | Purpose::Write => return None,
+            Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
+            Purpose::Write | Purpose::Copy | Purpose::Finish => return None,
+            Purpose::Fetched => (work.op, TracedPart::Notice),
             // Of a receive that starts, or for a message that has come, with its request or its data.
             Purpose::Search if self.op(work.op).kind == Kind::Recv => return None,
             Purpose::Search => match self.flight(work.op, TracedPart::Request, true) {

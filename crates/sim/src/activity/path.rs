@@ -99,8 +99,12 @@ impl<'a> Path<'a> {
         let work = match held.kind {
             Kind::Calc => self.activity.work_for(op, Purpose::Calc),
             Kind::Send => {
-                let write = self.activity.work_for(op, Purpose::Write);
-                write.or_else(|| self.activity.sending_work(op, TracedPart::Data))
+                let last = [Purpose::Fetched, Purpose::Write].map(|purpose| self.activity.work_for(op, purpose));
+                let work = last.into_iter().flatten().next();
+                let work = work.or_else(|| self.activity.sending_work(op, TracedPart::Data))?;
+                // A copy that shares the node's memory, or a credit that was waited for.
+                self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
+                Some(work)
             }
             Kind::Recv => self.activity.work_for(op, Purpose::Receive),
             Kind::Poll if held.started < held.ended => self.activity.work_until(op.0, held.ended),
@@ -118,10 +122,20 @@ impl<'a> Path<'a> {
             return Some(At::Work(other));
         }
         match self.activity.awaited(work) {
+            Some((message, TracedPart::Data)) if work.purpose == Purpose::Receive && self.activity.stays(message) => {
+                self.before_copy(message, work.op)
+            }
             Some((message, part)) => self.over(message, part, work.rank),
             None => match work.purpose {
                 Purpose::Answer => self.before_answer(work),
                 Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map(At::Work),
+                Purpose::Finish => {
+                    let receive = self.activity.receive_of(work.op)?;
+                    match self.activity.op(receive).ended == work.begin {
+                        true if !self.activity.stays(work.op) => Some(At::End(receive)),
+                        _ => self.before_copy(work.op, receive),
+                    }
+                }
                 _ => self.before_start(work.op),
             },
         }
@@ -164,6 +178,9 @@ impl<'a> Path<'a> {
                 Some((_, part)) => arrival(part).min(work.begin),
             },
             Purpose::Data => arrival(TracedPart::Answer),
+            Purpose::Fetched => arrival(TracedPart::Notice),
+            Purpose::Finish => work.begin,
+            Purpose::Copy => self.activity.op(work.op).started,
             Purpose::Answer => {
                 let read = self.activity.work_for(work.op, Purpose::Read).map_or(work.begin, |read| read.end);
                 let receive = self.activity.receive_of(work.op);
@@ -211,6 +228,17 @@ impl<'a> Path<'a> {
             // The message has waited for one before it of the same pair.
             _ => self.over(work.op, TracedPart::Request, work.rank),
         }
+    }
+
+    /// A message within a node has been copied: since the receive has been posted, or since it was sent if that is later.
+    fn before_copy(&mut self, message: OpKey, receive: OpKey) -> Option<At<'a>> {
+        let handed = self.activity.flight(message, TracedPart::Data, false)?.at;
+        let started = self.activity.op(receive).started;
+        if started <= handed {
+            return self.over(message, TracedPart::Data, receive.0);
+        }
+        self.push(StepKind::Message(message, TracedPart::Data), (receive.0, receive.0), started);
+        self.before_start(receive)
     }
 
     /// Over to the rank that has sent a part of a message.

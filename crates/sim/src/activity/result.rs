@@ -74,6 +74,11 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
 impl Activity {
     /// What a step over the network has spent its time with.
     fn add_message(&self, step: &Step, (message, part): (OpKey, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
+        if step.from == step.rank {
+            // A copy, or a wait, at one rank.
+            times.host += step.end - step.begin;
+            return;
+        }
         match self.flight(message, part, false) {
             None => times.unresolved += step.end - step.begin,
             // Within a node.

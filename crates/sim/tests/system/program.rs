@@ -4,10 +4,10 @@ use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
 use sim::{PointResult, RunError, RunOptions, run};
 
-pub(crate) const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
+pub const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
 
 /// Delays of nodes, channels, routers and overheads are different primes; 100 bytes at 4 Gb/s are 200 ns.
-pub(crate) fn experiment(topology: &str, program: &str, rest: &str) -> String {
+pub fn experiment(topology: &str, program: &str, rest: &str) -> String {
     format!(
         r#"
         topology = {topology}
@@ -25,7 +25,7 @@ pub(crate) fn experiment(topology: &str, program: &str, rest: &str) -> String {
 }
 
 /// A file in the temporary folder that is there as long as this.
-pub(crate) struct Goal(std::path::PathBuf);
+pub struct Goal(std::path::PathBuf);
 
 impl Goal {
     pub fn new(name: &str, text: &str) -> Self {
@@ -46,7 +46,7 @@ impl Drop for Goal {
     }
 }
 
-fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
+pub fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
     point.closed.as_ref().unwrap().per_rank.clone()
 }
 
