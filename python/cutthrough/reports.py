@@ -80,7 +80,11 @@ SHOWN_JOB = (
 #: Quantities with a column for the confidence interval over several seeds, besides that of the latency.
 BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
 #: What an application's step has besides.
-SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
+SHOWN_APPLICATION = (
+    ("step_time_ns", "step ns", "{:,.1f}"),
+    ("compute_ns", "compute ns", "{:,.0f}"),
+    ("hops_per_byte", "hops/byte", "{:.3f}"),
+)
 #: What measured messages have besides.
 SHOWN_MESSAGES = (
     ("messages.latency_mean_ns", "message mean ns", "{:,.1f}"),

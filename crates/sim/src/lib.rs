@@ -49,7 +49,7 @@ pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, Distribution, JobResult,
     MappingFigures, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult, PointResult, QueueSeries,
-    SeriesResult, Warning, result_schema,
+    SeriesResult, StepsResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;

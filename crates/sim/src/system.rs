@@ -368,7 +368,11 @@ fn fabric_spec(
         other_times: jobs.iter().flat_map(times).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
-            drain: spec.node.drain.unwrap_or_else(|| spec.link.of_class("ejection").0),
+            drain: spec.node.drain.unwrap_or_else(|| {
+                let link = spec.link.of_class("ejection").0;
+                // Into memory, by what of the interface is slowest; matching drains nothing.
+                spec.nic.drain().map_or(link, |nic| nic.min(link))
+            }),
         }),
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
+use host::{BusyTimes, Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, of_program};
+use super::measured::{Measured, Steps, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -43,6 +43,8 @@ struct Ends {
     intervals: Vec<Interval>,
     /// Searches of the queues of posted receives, and of unexpected messages.
     searches: [Searches; 2],
+    /// How long all processors have been busy.
+    busy: BusyTimes,
 }
 
 impl Ends {
@@ -192,6 +194,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
+            executor.busy().for_each(|(_, own)| ended.busy.add(own));
             ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
@@ -215,14 +218,21 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches, ranks.programs.is_called_back()))),
+            Measured::Program | Measured::Steps(_) => {
+                let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
+                let called_back = ranks.programs.is_called_back();
+                (None, Some(of_program(ended.searches, ended.busy, all, called_back)))
+            }
         };
+        let count = ranks.programs.ranks();
+        let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
-            application: None,
+            application: ranks.measured.steps().map(Steps::application),
+            steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
         };

@@ -17,10 +17,11 @@ use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::experiment::MeasureSpec;
 use crate::network::{Network, Packets};
+use crate::results::MappingFigures;
 use course::RanksCourse;
 
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, Measured};
+pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
 
 impl Workload for Ranks {
@@ -75,5 +76,9 @@ impl Workload for Ranks {
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
         Some(&self.programs)
+    }
+
+    fn mapping(&self) -> Option<MappingFigures> {
+        self.measured.steps().and_then(Steps::mapping)
     }
 }
