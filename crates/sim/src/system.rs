@@ -16,6 +16,7 @@ use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
+use crate::shared_interfaces;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -70,6 +71,13 @@ impl System {
         let topology = parts.topology(spec, base)?;
         let routing = parts.routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, (base, parts))?;
+        if spec.nic.parts().is_some() {
+            let placed = jobs.iter().map(|job| {
+                let Draft { name, workload, .. } = job;
+                (&**name, &**workload.placement(), workload.programs().is_some())
+            });
+            shared_interfaces::check(placed)?;
+        }
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
@@ -316,17 +324,8 @@ fn draft_jobs(
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site {
-            topology,
-            place: &place,
-            nodes: nodes.as_deref(),
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed,
-            base,
-            programs,
-        };
+        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use host::{
     BusParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams, PartParams, PerByte,
-    ProcessorParams, ProgressMode, RegistrationParams,
+    ProcessorParams, ProgressMode, ProtocolParams, RegistrationParams,
 };
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
@@ -25,6 +25,7 @@ const LOGGP: NicParams = NicParams {
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
     parts: PartParams::NONE,
+    protocol: ProtocolParams::PLAIN,
 };
 
 const fn gap(per_message: u64, per_byte: u64) -> GapParams {

@@ -21,7 +21,7 @@ use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, Execution, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
     WorkloadSpec,
 };
 use crate::network::Packets;
@@ -187,6 +187,7 @@ fn message_driven(
         pattern,
         packet,
         nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -217,6 +218,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         pattern,
         packet,
         nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -245,6 +247,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         pattern,
         packet,
         nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -266,6 +269,9 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     }
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+    }
+    if let Some(memory) = site.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
+        return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use host::{BusyTimes, Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released};
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, Steps, of_program, steps_result};
+use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -41,10 +41,7 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
-    /// Searches of the queues of posted receives, and of unexpected messages.
-    searches: [Searches; 2],
-    /// How long all processors have been busy.
-    busy: BusyTimes,
+    counts: HostCounts,
 }
 
 impl Ends {
@@ -194,8 +191,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            executor.busy().for_each(|(_, own)| ended.busy.add(own));
-            ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+            ended.counts.add(executor);
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -220,8 +216,7 @@ impl Course for RanksCourse {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
             Measured::Program | Measured::Steps(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
-                let called_back = ranks.programs.is_called_back();
-                (None, Some(of_program(ended.searches, ended.busy, all, called_back)))
+                (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
             }
         };
         let count = ranks.programs.ranks();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use host::{BusyTimes, Searches};
+use host::{BusyTimes, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
@@ -73,26 +73,48 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
     StepsResult { steps: ends.len() as u32, step_time_ns: mean, first_step_ns: ends.first().map(since) }
 }
 
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages, how long all processors
-/// have been busy, and how long they have been there (none if the ranks have not ended), and whether the program was called back.
-pub(super) fn of_program(
-    [posted, unexpected]: [Searches; 2],
+/// What executors have counted of messages, and of processors.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostCounts {
+    /// Searches of the queues of posted receives, and of unexpected messages.
+    searches: [Searches; 2],
+    unexpected_bytes: u64,
+    copied_bytes: u64,
+    credit_waits: u64,
+    /// How long all processors have been busy.
     busy: BusyTimes,
-    time: Option<u64>,
-    called_back: bool,
-) -> ProgramResult {
+}
+
+impl HostCounts {
+    /// Adds those of an executor.
+    pub fn add(&mut self, executor: &Executor) {
+        self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+        self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
+        self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
+        self.credit_waits += executor.credit_waits();
+        executor.busy().for_each(|(_, own)| self.busy.add(own));
+    }
+}
+
+/// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
+/// ranks have not ended), and whether it was called back.
+pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bool) -> ProgramResult {
+    let [posted, unexpected] = counts.searches;
     let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
         program_called_back: called_back,
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
+        unexpected_max_bytes: counts.unexpected_bytes,
         posted_search_mean: mean(&posted),
         unexpected_search_mean: mean(&unexpected),
         search_max: posted.deepest.max(unexpected.deepest),
-        computing_share: share(busy.computing),
-        library_share: share(busy.library),
-        noise_share: share(busy.noise),
+        copied_bytes: counts.copied_bytes,
+        credit_waits: counts.credit_waits,
+        computing_share: share(counts.busy.computing),
+        library_share: share(counts.busy.library),
+        noise_share: share(counts.busy.noise),
     }
 }
 
