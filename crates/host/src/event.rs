@@ -1,7 +1,6 @@
 //! What an executor has to do at a time, and in which order: independent of the partition that does it.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use engine::Calendar;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,28 +24,50 @@ pub(crate) struct OpId {
     pub number: u32,
 }
 
+impl OpId {
+    /// Its place among all operations of an instant.
+    #[inline]
+    fn order(self) -> u64 {
+        u64::from(self.rank) << 32 | u64::from(self.number)
+    }
+}
+
 /// Events to come, in the order of their times in picoseconds.
-#[derive(Debug, Default)]
-pub(crate) struct Pending(BinaryHeap<Reverse<(u64, OpId, Event)>>);
+#[derive(Debug)]
+pub(crate) struct Pending(Calendar<Event>);
+
+/// Picoseconds from one event to the next, where nothing else is known: calculations and overheads are of this order.
+const DISTANCE: u64 = 1 << 20;
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self(Calendar::new(DISTANCE))
+    }
+}
 
 impl Pending {
     /// Adds an event of an operation.
     #[inline]
     pub fn push(&mut self, at: u64, op: OpId, event: Event) {
-        self.0.push(Reverse((at, op, event)));
+        self.0.push(at, op.order(), event);
     }
 
     /// Takes the earliest event, of equal times that of the lowest operation, if its time is not beyond `last`.
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, OpId, Event)> {
-        self.0.peek().filter(|Reverse((at, ..))| *at <= last)?;
-        self.0.pop().map(|Reverse(event)| event)
+        let (at, order, event) = self.0.take(last)?;
+        Some((at, OpId { rank: (order >> 32) as u32, number: order as u32 }, event))
     }
 
     /// The time of the earliest event.
     #[inline]
     pub fn first(&self) -> Option<u64> {
-        self.0.peek().map(|Reverse((at, ..))| *at)
+        self.0.first()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

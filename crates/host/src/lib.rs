@@ -3,11 +3,14 @@
 //! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
+mod burst;
 mod context;
 mod event;
 mod executor;
 mod flow;
 mod inbound;
+mod label;
+mod line;
 mod matching;
 mod order;
 mod placed;

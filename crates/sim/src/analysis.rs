@@ -13,6 +13,7 @@ use units::ChannelId;
 use crate::credit_bound;
 use crate::effort;
 use crate::error::SystemError;
+use crate::flat;
 use crate::loads::{capacity, class_of, loads, of_class};
 use crate::memory;
 use crate::path_sample;
@@ -102,6 +103,9 @@ pub struct BindingChannel {
 /// # Errors
 /// If the routing breaks its contract.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+    if system.network.is_flat() {
+        return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
+    }
     let watch = crate::clock::Stopwatch::start();
     let loads = loads(system)?;
     let capacity = |channel| capacity(system, channel);
@@ -230,6 +234,11 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
+    let checked = describe_network(system, cycle)?;
+    Ok(if system.network.is_flat() { flat::described(checked, &system.network) } else { checked })
+}
+
+fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);
     let senders = (0..topology.nodes()).filter(|&node| system.weight(units::NodeId(node)) > 0.0).count() as u32;
     let slot_us = system.picoseconds(system.network.slot(system.packets())) as f64 / 1e6;

@@ -2,14 +2,15 @@
 
 use workload::program::Interval;
 
-use super::{Executor, NONE, Rank};
-use crate::matching::{ANY_SOURCE, Label, Searches};
+use super::{Executor, Rank};
+use crate::label::{ANY_SOURCE, Label};
+use crate::matching::Searches;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
 impl Executor {
     /// How far the ranks are.
     pub fn progress(&self) -> Progress {
-        let is_busy = self.progress.is_busy || self.pending.first().is_some() || !self.queues.is_empty();
+        let is_busy = self.progress.is_busy || !self.pending.is_empty() || !self.queues.is_empty();
         Progress { is_busy, ..self.progress }
     }
 
@@ -46,11 +47,11 @@ impl Executor {
 
     /// What each rank of this executor waits for that waits, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
-        let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
-        let receives = unmet.map(|receive| {
-            let Label { source, tag } = receive.label;
-            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag })
-        });
+        let of = |(number, &rank): (u32, &u32)| {
+            let wait = |Label { source, tag }| Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag };
+            self.matching.waiting(number).map(move |label| (rank, wait(label)))
+        };
+        let receives = (0..).zip(self.placed.ranks()).flat_map(of);
         let asking = self.sends.iter().filter(|send| send.asks);
         let mut all: Vec<_> =
             receives.chain(asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag }))).collect();

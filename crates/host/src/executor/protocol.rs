@@ -7,7 +7,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
-use crate::matching::Label;
+use crate::label::Label;
 use crate::queues;
 use crate::report::{Completed, HostError, Released};
 
@@ -111,7 +111,7 @@ impl Executor {
     fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         let label = Label { source: envelope.source, tag: Some(envelope.tag) };
-        if let Some(receive) = self.matching.message(rank, label, place) {
+        if let Some((receive, _)) = self.matching.message(rank, label, place) {
             self.meet(place, receive, now, around);
         }
     }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use mapping::NodeHops;
+use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::Benchmark;
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::program::{Messages, Programs};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Pattern, PatternSpec, PlacedPattern};
+use workload::{Pattern, PatternSpec, PlacedPattern, Placement, Shape};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured};
+use super::ranks::{BenchmarkPairs, Measured, Unlisted, volumes};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
@@ -145,13 +146,11 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
     let Benchmark { programs, message_size, pairs } = benchmark;
     check_programs(&*programs, nic)?;
-    let pattern = program_pattern(&*programs, shape.tasks, "workload.benchmark")?;
-    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.benchmark")?;
     let node = |rank| placement.node(TaskId(rank));
-    let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
+    let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), volumes }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -161,9 +160,9 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let programs = spec.program.build(shape.tasks, site.base);
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
-    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    Ok(Arc::new(Ranks { programs, measured: Measured::Program, placement, pattern, packet, nic: nic.clone() }))
+    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.program")?;
+    let measured = Measured::Program;
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), volumes }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.
@@ -234,6 +233,31 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
         return Err(refused(format!("the graph sends {bytes} bytes a step; up to 2^50 are supported")));
     }
     Ok(Arc::new(graph))
+}
+
+/// The channels between nodes of pairs.
+fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId)>) -> Result<Vec<u32>, SystemError> {
+    if is_flat(&**site.topology) {
+        return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
+    }
+    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
+}
+
+/// Who sends to whom in programs, and on a flat network, where that is not listed, what nodes send.
+type WhoSends = (Arc<PlacedPattern>, Option<Arc<[f64]>>);
+
+/// Who sends to whom in programs of placed tasks; an error is at a key.
+fn who_sends(
+    programs: &dyn Programs,
+    site: &Site<'_>,
+    (shape, placement): (&Shape, &Arc<Placement>),
+    key: &str,
+) -> Result<WhoSends, SystemError> {
+    let is_flat = is_flat(&**site.topology);
+    let pattern = if is_flat { Arc::new(Unlisted) } else { program_pattern(programs, shape.tasks, key)? };
+    let pattern = Arc::new(PlacedPattern::new(pattern, placement, true));
+    Ok((pattern, is_flat.then(|| volumes(programs, placement))))
 }
 
 /// Who sends to whom in programs, among so many tasks, at a key.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches, WireParams};
+use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
 
@@ -96,6 +97,12 @@ impl RanksCourse {
         }
     }
 
+    /// The links of a flat network.
+    fn wire(&self) -> WireParams {
+        let plan = &self.setting.network.plan;
+        WireParams { delay: plan.link_delay(ChannelClass::INJECTION), bandwidth: plan.bandwidth(ChannelClass::INJECTION) }
+    }
+
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -149,6 +156,9 @@ impl Course for RanksCourse {
         let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
         let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        if network.is_flat() {
+            executor.use_wire(self.wire());
+        }
         if self.setting.measure.messages {
             executor.note_messages();
         }
