@@ -1,11 +1,14 @@
 //! What an executor is told of its network interface, and what it asks of the owner of the network.
 
 use crate::inbound::Envelope;
+use crate::nic::{PartParams, PerByte};
+use crate::processor::ProcessorParams;
+use crate::wire::Flight;
 
 /// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
-    /// From a message's handing over to its first packet's, in picoseconds.
+    /// From the start of a send to its message's handing over, in picoseconds.
     pub send_overhead: u64,
     /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
@@ -19,6 +22,33 @@ pub struct NicParams {
     pub pace: u64,
     /// Picoseconds of a tick.
     pub tick: u64,
+    /// O: beyond the overheads, the time of each byte of data, at the sender and at the receiver,
+    pub overhead_per_byte: PerByte,
+    /// but, if this is set, of the first.
+    pub spares_first: bool,
+    /// What the processors of ranks are like.
+    pub processor: ProcessorParams,
+    /// The parts of the interface.
+    pub parts: PartParams,
+}
+
+impl NicParams {
+    /// The work of sending a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn sending(&self, bytes: u64) -> u64 {
+        self.send_overhead + self.of_bytes(bytes)
+    }
+
+    /// The work of receiving a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn receiving(&self, bytes: u64) -> u64 {
+        self.receive_overhead + self.of_bytes(bytes)
+    }
+
+    #[inline]
+    fn of_bytes(&self, bytes: u64) -> u64 {
+        self.overhead_per_byte.time(bytes.saturating_sub(u64::from(self.spares_first)))
+    }
 }
 
 /// A packet to be sent.
@@ -44,4 +74,9 @@ pub trait HostContext {
     fn alarm(&mut self, at: u64);
     /// Has the executor of another node of the machine learn of a message, before any packet of it can arrive there.
     fn announce(&mut self, node: u32, envelope: Envelope);
+    /// Has the executor of another node take a message in before it arrives there (`Executor::take_in`). Asked only of what owns a
+    /// network that carries messages whole (`Executor::use_wire`).
+    fn carry(&mut self, _node: u32, _flight: Flight) {
+        debug_assert!(false, "a network of packets carries no whole messages");
+    }
 }

@@ -15,6 +15,14 @@ pub(crate) enum Event {
     Request(u32),
     /// The answer to a message's request is handed over.
     Answer(u32),
+    /// A packet of a message has passed the interface of its receiver.
+    Packet(u32),
+    /// The answer to a send's request has passed the interface of its receiver.
+    Answered(u32),
+    /// A message, its request or its data have arrived that are carried whole.
+    Landed(u32),
+    /// The answer to a send's request has, that is carried whole.
+    LandedAnswer(u32),
 }
 
 /// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.
@@ -36,6 +44,9 @@ impl OpId {
 #[derive(Debug)]
 pub(crate) struct Pending(Calendar<Event>);
 
+/// Ranks are below 2^31, so that the first bit of an order is free.
+const BEHIND_ARRIVALS: u64 = 1 << 63;
+
 /// Picoseconds from one event to the next, where nothing else is known: calculations and overheads are of this order.
 const DISTANCE: u64 = 1 << 20;
 
@@ -49,6 +60,12 @@ impl Pending {
     /// Adds an event of an operation.
     #[inline]
     pub fn push(&mut self, at: u64, op: OpId, event: Event) {
+        self.0.push(at, op.order() | BEHIND_ARRIVALS, event);
+    }
+
+    /// Adds an arrival of a message of an operation: of equal times, arrivals are first.
+    #[inline]
+    pub fn push_arrival(&mut self, at: u64, op: OpId, event: Event) {
         self.0.push(at, op.order(), event);
     }
 
@@ -56,7 +73,7 @@ impl Pending {
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, OpId, Event)> {
         let (at, order, event) = self.0.take(last)?;
-        Some((at, OpId { rank: (order >> 32) as u32, number: order as u32 }, event))
+        Some((at, OpId { rank: (order >> 32) as u32 & !(1 << 31), number: order as u32 }, event))
     }
 
     /// The time of the earliest event.

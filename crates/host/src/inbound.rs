@@ -4,6 +4,7 @@
 use crate::event::OpId;
 use crate::slab::Slab;
 use crate::table::{Key, Table};
+use crate::wire::Way;
 
 /// No message.
 const NONE: u32 = u32::MAX;
@@ -35,8 +36,14 @@ pub(crate) struct Inbound {
     pub receive: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
+    /// Bytes that have begun to pass the receiver's interface, where it has parts.
+    pub passed: u64,
+    /// Whether its request has.
+    pub asked: bool,
     /// When its request has been read, in picoseconds, if it has one.
     pub read_at: u64,
+    /// How it comes, where messages are carried whole.
+    pub way: Way,
     /// Its first packet has arrived.
     pub is_here: bool,
     /// The message of the same pair that comes next, and whether it is the first of its pair.
@@ -75,11 +82,23 @@ pub(crate) struct Arrivals {
     announced: Table<Pair, u32>,
     /// By pair of ranks, the last message that is not here yet, or waits for one before it.
     last: Table<Pair, u32>,
+    /// Whether messages of a pair come in their order by themselves, each as a whole; then tables are empty.
+    in_order: bool,
 }
 
 impl Arrivals {
+    /// Messages of a pair of ranks come in their order from now on, each as a whole.
+    pub fn come_in_order(&mut self) {
+        self.in_order = true;
+    }
+
     /// A message is announced to a rank, by its number here, that is to arrive in its turn.
     pub fn announce(&mut self, rank: u32, envelope: Envelope) -> u32 {
+        if self.in_order {
+            let place = self.add(rank, envelope);
+            (self.messages[place].is_first, self.messages[place].missing) = (true, 1);
+            return place;
+        }
         let pair = Pair(rank, envelope.source);
         let place = self.add(rank, envelope);
         let last = self.last.get_or_insert(pair, NONE);
@@ -104,7 +123,10 @@ impl Arrivals {
             receive: NONE,
             // A message of no bytes is a packet of one.
             missing: envelope.bytes.max(1),
+            passed: 0,
+            asked: false,
             read_at: 0,
+            way: Way::default(),
             is_here: false,
             behind: NONE,
             is_first: false,
@@ -124,6 +146,9 @@ impl Arrivals {
 
     /// The message behind one whose turn it was, of the same pair, if that is here already: it is its turn.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
+        if self.in_order {
+            return None;
+        }
         let Inbound { rank, envelope, behind, .. } = self.messages[place];
         if behind == NONE {
             self.last.remove(Pair(rank, envelope.source));
@@ -136,7 +161,7 @@ impl Arrivals {
     /// Takes out a message that has been received; `remote` if it came from another executor.
     pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
-        if remote {
+        if remote && !self.in_order {
             self.announced.remove(Pair(message.envelope.source, message.envelope.number));
         }
         message

@@ -12,12 +12,15 @@ mod inbound;
 mod label;
 mod line;
 mod matching;
+mod nic;
 mod order;
 mod placed;
+mod processor;
 mod queues;
 mod report;
 mod slab;
 mod table;
+mod wire;
 
 pub use queues::time_of;
 
@@ -26,5 +29,8 @@ pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
+pub use nic::{GapParams, PartParams, PerByte};
 pub use placed::RankPlacement;
+pub use processor::{BusyTimes, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
+pub use wire::{Carried, Flight, WireParams};

@@ -5,6 +5,7 @@
 //! a message as they come out of the interface (cut-through), so that of the interface and the link the slower one counts. Messages of
 //! one node to another never overtake one another.
 
+use engine::statistics::Histogram;
 use units::{Bandwidth, Bytes};
 
 use crate::event::OpId;
@@ -25,11 +26,43 @@ pub struct WireParams {
 pub struct Flight {
     /// When its last byte arrives, in picoseconds.
     pub(crate) at: u64,
-    /// How long before that its first byte does.
-    pub(crate) span: u64,
     /// The operation that it is of: arrivals of an instant are in the order of operations.
     pub(crate) op: OpId,
     pub(crate) cargo: Cargo,
+    pub(crate) way: Way,
+}
+
+/// What is known of a message where it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The bytes that come: of the message, or of a control message.
+    pub bytes: u64,
+    /// From the arrival of the first byte to that of the last, in picoseconds.
+    pub span: u64,
+    /// When it was handed over, in picoseconds.
+    pub since: u64,
+}
+
+/// What has been carried.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Messages that have arrived, control messages included,
+    pub messages: u64,
+    /// and their bytes.
+    pub bytes: u64,
+    /// Their times from the handing over to the arrival of the last byte, in picoseconds.
+    pub latency: Histogram,
+    /// By node, the bytes that have left it.
+    pub by_node: Vec<u64>,
+}
+
+impl Carried {
+    #[inline]
+    pub(crate) fn arrive(&mut self, bytes: u64, latency: u64) {
+        self.messages += 1;
+        self.bytes += bytes;
+        self.latency.record(latency);
+    }
 }
 
 /// What is under way.
@@ -51,12 +84,14 @@ pub(crate) struct Wire {
     free_at: Vec<u64>,
     /// The last size asked for, and its time: most messages of a program have one of a few sizes.
     last: (u64, u64),
+    pub carried: Carried,
 }
 
 impl Wire {
     /// Links that are free.
     pub fn new(params: WireParams, nodes: usize) -> Self {
-        Self { params, free_at: vec![0; nodes], last: (0, 0) }
+        let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
+        Self { params, free_at: vec![0; nodes], last: (0, 0), carried }
     }
 
     /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.
@@ -66,6 +101,7 @@ impl Wire {
         let head = self.free_at[node].max(at.head);
         let tail = head.saturating_add(time).max(at.tail);
         self.free_at[node] = tail;
+        self.carried.by_node[node] += bytes;
         Passage { head: head.saturating_add(self.params.delay), tail: tail.saturating_add(self.params.delay) }
     }
 

@@ -11,7 +11,7 @@ use units::{Bytes, NodeId, Time};
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, NicSpec, WorkloadSpec};
+use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::flat;
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
@@ -224,7 +224,7 @@ impl System {
 
     /// Latency that the network interfaces add to every message, in nanoseconds.
     pub fn nic_overhead_ns(&self) -> f64 {
-        let NicSpec::Ideal(nic) = &self.spec.nic;
+        let nic = self.spec.nic.host();
         nic.send_overhead.as_ns() + nic.receive_overhead.as_ns()
     }
 
@@ -347,6 +347,9 @@ fn fabric_spec(
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
+    // A flat network has no packets, and times are exact to the picosecond: nothing gains from a tick that divides them.
+    let is_flat = is_flat(&**topology);
+    let jobs = if is_flat { &[] } else { jobs };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -359,8 +362,7 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        // Without packets, times are exact to the picosecond: nothing gains from a tick that divides them.
-        other_times: jobs.iter().flat_map(times).chain(is_flat(&**topology).then_some(Time(1))).collect(),
+        other_times: jobs.iter().flat_map(times).chain(is_flat.then_some(Time(1))).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
             drain: spec.node.drain.unwrap_or_else(|| spec.link.of_class("ejection").0),

@@ -136,7 +136,7 @@ impl Machine for FlatMachine {
         self.now = until;
         let mut sum = (0, 0);
         self.each(|executor, _| {
-            let carried = executor.carried();
+            let Some(carried) = executor.carried() else { return };
             sum = (sum.0 + carried.messages, sum.1 + carried.bytes);
         });
         let before = std::mem::replace(&mut self.counted, sum);
@@ -169,7 +169,7 @@ impl Machine for FlatMachine {
 
     fn measured(&mut self, _job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
-        self.each(|executor, _| all.merge(&executor.carried().latency));
+        self.each(|executor, _| executor.carried().into_iter().for_each(|carried| all.merge(&carried.latency)));
         (all, 0)
     }
 
@@ -195,7 +195,7 @@ impl Machine for FlatMachine {
     fn channel_bytes(&self, _job: usize) -> Vec<(ChannelSource, u64)> {
         let mut bytes = Vec::new();
         self.each(|executor, nodes| {
-            let sent = executor.carried().by_node.iter();
+            let sent = executor.carried().into_iter().flat_map(|carried| &carried.by_node);
             bytes.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
         });
         bytes

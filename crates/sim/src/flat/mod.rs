@@ -8,7 +8,7 @@ use topology::ChannelClass;
 
 use crate::analysis::Check;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, NodeSpec, WorkloadSpec};
+use crate::experiment::{ExperimentSpec, WorkloadSpec};
 use crate::network::Network;
 use crate::pacers::PacerSpec;
 
@@ -44,8 +44,7 @@ fn network(spec: &ExperimentSpec) -> Option<Wrong> {
     if let Some(class) = spec.link.classes.keys().next() {
         return wrong(&format!("link.{class}"), "one kind of link: a delay and a bandwidth");
     }
-    let NodeSpec { receive_buffer, .. } = &spec.node;
-    receive_buffer.and_then(|_| wrong("node.receive_buffer", "no credits: nodes take messages as they come"))
+    spec.node.receive_buffer.and_then(|_| wrong("node.receive_buffer", "no credits: nodes take messages as they come"))
 }
 
 fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
@@ -57,7 +56,8 @@ fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
         WorkloadSpec::Benchmark(own) => (own.packet_size, &own.pacer),
         WorkloadSpec::Program(own) => (own.packet_size, &own.pacer),
         WorkloadSpec::Traffic(_) | WorkloadSpec::Exchange(_) | WorkloadSpec::Application(_) => {
-            let message = "a flat network carries messages of ranks, not packets: \"program\" and \"benchmark\" are allowed";
+            let message =
+                "a flat network carries messages of ranks, not packets: \"program\" and \"benchmark\" are allowed";
             return Some(("workload.kind".into(), message.into()));
         }
     };

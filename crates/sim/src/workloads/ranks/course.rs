@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches, WireParams};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches, WireParams};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
+use super::interface;
 use super::measured::{Measured, of_program};
 use crate::machine::Machine;
 use crate::messages::Arrived;
@@ -83,24 +84,13 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
-    /// The network interface of every rank.
-    fn interface(&self) -> NicParams {
-        let (Ranks { packet, nic, .. }, network) = (&self.ranks, &self.setting.network);
-        NicParams {
-            send_overhead: nic.send_overhead.0,
-            receive_overhead: nic.receive_overhead.0,
-            eager_limit: nic.eager_limit.map(|limit| limit.0),
-            control: nic.control().0.min(u64::from(*packet)) as u32,
-            packet: *packet,
-            pace: network.slot(self.ranks.packets()),
-            tick: network.plan.tick().0,
-        }
-    }
-
     /// The links of a flat network.
     fn wire(&self) -> WireParams {
         let plan = &self.setting.network.plan;
-        WireParams { delay: plan.link_delay(ChannelClass::INJECTION), bandwidth: plan.bandwidth(ChannelClass::INJECTION) }
+        WireParams {
+            delay: plan.link_delay(ChannelClass::INJECTION),
+            bandwidth: plan.bandwidth(ChannelClass::INJECTION),
+        }
     }
 
     /// Measures the messages that have arrived: from when their data were released to the network.
@@ -155,7 +145,8 @@ impl Course for RanksCourse {
         let division = part.division;
         let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
-        let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        let mut executor =
+            Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
         if network.is_flat() {
             executor.use_wire(self.wire());
         }

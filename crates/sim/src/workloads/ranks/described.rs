@@ -6,7 +6,7 @@ use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::IdealNicSpec;
+use crate::experiment::NicSpec;
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Ranks {
     pub pattern: Arc<PlacedPattern>,
     /// Bytes of a packet.
     pub packet: u32,
-    pub nic: IdealNicSpec,
+    pub nic: NicSpec,
     /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
     /// a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
