@@ -21,13 +21,15 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately.
+//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod inspect;
 mod operations;
 mod protocol;
 mod reactions;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use workload::program::{Op, Programs, RankProgram};
@@ -109,8 +111,8 @@ pub struct Executor {
     queues: Queues,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
-    /// Operations that start now, the next one last, with their ranks' numbers here.
-    ready: Vec<(u32, Op)>,
+    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
+    ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
     issued: Vec<Op>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
@@ -139,7 +141,7 @@ impl Executor {
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
             wire: None,
-            ready: Vec::new(),
+            ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
             alarm: u64::MAX,

@@ -17,7 +17,7 @@ impl Executor {
         if state.open == 0 {
             self.progress.open -= 1;
         }
-        self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
+        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
         }
@@ -25,7 +25,7 @@ impl Executor {
 
     /// Starts what is ready, unless its processor has to end something before.
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop() {
+        while let Some((rank, op)) = self.ready.pop_front() {
             if self.processors.postpones(rank) {
                 self.processors.postpone(rank, op);
             } else {

@@ -3,5 +3,6 @@
 
 mod matching;
 mod processor;
+mod reference;
 mod times;
 mod world;

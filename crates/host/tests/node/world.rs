@@ -13,10 +13,10 @@ type Packet = (u32, u32, u64, u32);
 
 /// What one executor has asked for.
 #[derive(Default)]
-struct Requests {
-    alarms: Vec<u64>,
-    woken: Vec<u32>,
-    announced: Vec<(u32, Envelope)>,
+pub struct Requests {
+    pub alarms: Vec<u64>,
+    pub woken: Vec<u32>,
+    pub announced: Vec<(u32, Envelope)>,
 }
 
 impl HostContext for Requests {
