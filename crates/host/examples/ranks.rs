@@ -82,8 +82,8 @@ impl Script for Rounds {
             Kind::Doubling => (rank ^ 1 << self.round, rank ^ 1 << self.round),
         };
         let (recv, send) = (
-            Action::Recv { from: Some(from), bytes: self.bytes, tag: Some(0) },
-            Action::Send { to, bytes: self.bytes, tag: 0 },
+            Action::Recv { from: Some(from), bytes: self.bytes, tag: Some(0), context: Default::default() },
+            Action::Send { to, bytes: self.bytes, tag: 0, context: Default::default() },
         );
         self.step += 1;
         let count = ranks - 1;

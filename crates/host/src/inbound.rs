@@ -1,6 +1,8 @@
 //! Messages on their way to the ranks of an executor: announced when they are handed over, before any of their packets can
 //! arrive, so that the order of each pair of ranks is known whatever the order of packets.
 
+use workload::program::Context;
+
 use crate::event::OpId;
 use crate::slab::Slab;
 use crate::table::{Key, Table};
@@ -20,6 +22,8 @@ pub struct Envelope {
     pub to: u32,
     /// Its tag.
     pub tag: u32,
+    /// Of which communicator it is.
+    pub context: Context,
     /// Its size in bytes.
     pub bytes: u64,
     /// Where the sender's executor keeps it.

@@ -1,5 +1,7 @@
 //! What receives take, and messages have.
 
+use workload::program::Context;
+
 /// Any source.
 pub(crate) const ANY_SOURCE: u32 = u32::MAX;
 
@@ -10,6 +12,8 @@ pub(crate) struct Label {
     pub source: u32,
     /// The tag; none for any.
     pub tag: Option<u32>,
+    /// The communicator, which nothing leaves open.
+    pub context: Context,
 }
 
 impl Label {
@@ -23,17 +27,19 @@ impl Label {
     #[inline]
     pub fn wider(self) -> [Self; 4] {
         let source = ANY_SOURCE;
-        [self, Self { source, ..self }, Self { tag: None, ..self }, Self { source, tag: None }]
+        [self, Self { source, ..self }, Self { tag: None, ..self }, Self { source, tag: None, ..self }]
     }
 
     /// Whether a receive with this label takes a message with another.
     #[inline]
     pub fn takes(self, message: Self) -> bool {
-        (self.source == message.source || self.source == ANY_SOURCE) && (self.tag == message.tag || self.tag.is_none())
+        (self.source == message.source || self.source == ANY_SOURCE)
+            && (self.tag == message.tag || self.tag.is_none())
+            && self.context == message.context
     }
 
-    /// Source and tag as two numbers that are different for different labels.
+    /// Two numbers that are different for different labels.
     pub fn words(self) -> (u32, u64) {
-        (self.source, self.tag.map_or(1 << 32, u64::from))
+        (self.source, u64::from(self.context.bits()) << 33 | self.tag.map_or(1 << 32, u64::from))
     }
 }

@@ -162,6 +162,7 @@ impl Matching {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use workload::program::Context;
 
     use super::*;
     use crate::label::ANY_SOURCE;
@@ -210,16 +211,17 @@ mod tests {
         fn who_meets_whom_and_how_far_searches_go_is_as_in_plain_lists(calls in prop::collection::vec(call(), 1..80)) {
             // Would catch a receive that a message passes over, on the way from a short queue to lists and back too, a burst that takes
             // what it does not expect or that is not outstanding, and depths that are wrong by one.
+            let context = Context::default();
             let (mut matching, mut naive) = (Matching::new(2), Naive::default());
             for (number, (is_message, source, tag, count, stride)) in (0..).zip(calls) {
                 if is_message {
-                    let label = Label { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)) };
+                    let label = Label { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
                     for number in 1000 * number..1000 * number + count.min(20) {
                         prop_assert_eq!(matching.message(1, label, number), naive.message(label, number));
                     }
                     continue;
                 }
-                let label = Label { source: source.unwrap_or(ANY_SOURCE), tag };
+                let label = Label { source: source.unwrap_or(ANY_SOURCE), tag, context };
                 if count == 1 {
                     prop_assert_eq!(matching.receive(1, label, number), naive.receive(label, (number, 0)));
                     continue;
@@ -228,7 +230,7 @@ mod tests {
                 let sources = Sources { first: label.source, stride, ranks: RANKS };
                 let mut met = Vec::new();
                 matching.receive_burst(1, label, (sources, count), number, &mut met);
-                let own = |own: u32| Some((own, naive.receive(Label { source: sources.of(own), tag }, (number, own))?));
+                let own = |own: u32| Some((own, naive.receive(Label { source: sources.of(own), tag, context }, (number, own))?));
                 prop_assert_eq!(met, (0..count).filter_map(own).collect::<Vec<_>>());
             }
             for (queue, searches) in matching.searches.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What is known of the ranks of an executor while they run, and why they may not go on.
 
-use workload::program::ProgramError;
+use workload::program::{Context, ProgramError};
 
 /// Why the ranks of an executor cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,8 @@ pub enum HostError {
     },
     /// A message that is larger than the receive that it has met.
     #[error(
-        "rank {rank} receives at most {received} bytes from rank {source_rank} under tag {tag}, which sends {sent}"
+        "rank {rank} receives at most {received} bytes from rank {source_rank} under tag {tag}{}, which sends {sent}",
+        of(*context)
     )]
     Truncated {
         /// The rank that receives.
@@ -24,6 +25,8 @@ pub enum HostError {
         source_rank: u32,
         /// The tag.
         tag: u32,
+        /// The communicator.
+        context: Context,
         /// Bytes sent.
         sent: u64,
         /// Bytes that there is room for.
@@ -59,6 +62,8 @@ pub enum Wait {
         from: Option<u32>,
         /// Under a tag, or under any.
         tag: Option<u32>,
+        /// In a communicator.
+        context: Context,
     },
     /// The answer to a message that waits for its receiver.
     Answer {
@@ -66,19 +71,26 @@ pub enum Wait {
         to: u32,
         /// Its tag.
         tag: u32,
+        /// Its communicator.
+        context: Context,
     },
+}
+
+/// Which communicator a tag is of, unless it is that of all ranks.
+fn of(context: Context) -> String {
+    if context == Context::WORLD { String::new() } else { format!(" of {context}") }
 }
 
 impl std::fmt::Display for Wait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (rank, tag) = match self {
-            Self::Message { from: Some(rank), tag } => (format!("a message from rank {rank}"), *tag),
-            Self::Message { from: None, tag } => ("a message from any rank".to_owned(), *tag),
-            Self::Answer { to, tag } => (format!("rank {to} to receive its message"), Some(*tag)),
+        let (rank, tag, context) = match self {
+            Self::Message { from: Some(rank), tag, context } => (format!("a message from rank {rank}"), *tag, context),
+            Self::Message { from: None, tag, context } => ("a message from any rank".to_owned(), *tag, context),
+            Self::Answer { to, tag, context } => (format!("rank {to} to receive its message"), Some(*tag), context),
         };
         match tag {
-            Some(tag) => write!(f, "{rank} under tag {tag}"),
-            None => write!(f, "{rank} under any tag"),
+            Some(tag) => write!(f, "{rank} under tag {tag}{}", of(*context)),
+            None => write!(f, "{rank} under any tag{}", of(*context)),
         }
     }
 }

@@ -5,6 +5,8 @@
 
 pub mod benchmarks;
 mod catalogue;
+pub mod collectives;
+pub mod communicator;
 mod injection;
 pub mod motifs;
 mod pattern;

@@ -54,13 +54,20 @@ impl Executor {
     /// What each rank of this executor waits for that waits, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let of = |(number, &rank): (u32, &u32)| {
-            let wait = |Label { source, tag }| Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag };
+            let wait = |Label { source, tag, context }| Wait::Message {
+                from: (source != ANY_SOURCE).then_some(source),
+                tag,
+                context,
+            };
             self.matching.waiting(number).map(move |label| (rank, wait(label)))
         };
         let receives = (0..).zip(self.placed.ranks()).flat_map(of);
         let asking = self.sends.iter().filter(|send| send.asks);
-        let mut all: Vec<_> =
-            receives.chain(asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag }))).collect();
+        let mut all: Vec<_> = receives
+            .chain(
+                asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag, context: send.context })),
+            )
+            .collect();
         all.sort_unstable();
         all
     }

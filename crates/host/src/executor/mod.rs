@@ -32,7 +32,7 @@ mod reactions;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::program::{Op, Programs, RankProgram};
+use workload::program::{Context, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::event::{Event, OpId, Pending};
@@ -57,6 +57,7 @@ struct Sending {
     id: u32,
     to: u32,
     tag: u32,
+    context: Context,
     bytes: u64,
     /// Where the receiver's executor keeps the message, if that is this one.
     placed: u32,

@@ -48,14 +48,14 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
-            Action::Send { to, bytes, tag } => {
+            Action::Send { to, bytes, tag, context } => {
                 let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending =
-                    Sending { op: id, rank, id: op.id, to, tag, bytes, placed: NONE, asks, way: Way::default() };
+                let way = Way::default();
+                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks, way };
                 self.start_send(sending, now, around);
             }
-            Action::Recv { from, bytes, tag } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag };
+            Action::Recv { from, bytes, tag, context } => {
+                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {

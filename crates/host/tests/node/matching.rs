@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::{Executor, HostError, Wait};
 use proptest::prelude::*;
-use workload::program::{Action, Burst, Matched, Programs, Script, Scripts, Seen, Step};
+use workload::program::{Action, Burst, Context, Matched, Programs, Script, Scripts, Seen, Step};
 use workload::schedule::{Schedule, ScheduleBuilder};
 
 use crate::times::INTERFACE;
@@ -118,7 +118,7 @@ proptest! {
         let left: Vec<usize> = (0..drawn.len()).filter(|number| !met.contains_key(number)).collect();
         let waiting = waits.iter().filter(|(_, wait)| matches!(wait, Wait::Message { .. }));
         for (rank, wait) in waiting {
-            let Wait::Message { from, tag } = *wait else { continue };
+            let Wait::Message { from, tag, .. } = *wait else { continue };
             let fits = |&&number: &&usize| drawn[number].1 == *rank && accepts(&(0, from, tag), drawn[number].0, drawn[number].2);
             prop_assert_eq!(left.iter().find(fits), None);
         }
@@ -146,11 +146,11 @@ fn executor(steps: [Vec<Step>; 2]) -> World {
 }
 
 const fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::Send { to, bytes, tag })
+    Step::Do(Action::send(to, bytes, tag))
 }
 
 const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Step {
-    Step::Do(Action::Recv { from, bytes, tag })
+    Step::Do(Action::recv(from, bytes, tag))
 }
 
 #[test]
@@ -165,7 +165,8 @@ fn ranks_that_wait_for_ever_say_for_what() {
     let waits: Vec<String> = executor.waits().iter().map(|(rank, wait)| format!("{rank}: {wait}")).collect();
     // Rank 1's first receive has met the message, which is too large for it.
     assert_eq!(waits, ["0: a message from any rank under tag 3", "1: a message from rank 0 under tag 9"]);
-    let error = HostError::Truncated { rank: 1, source_rank: 0, tag: 7, sent: 600, received: 8 };
+    let error =
+        HostError::Truncated { rank: 1, source_rank: 0, tag: 7, context: Context::WORLD, sent: 600, received: 8 };
     assert_eq!(executor.error(), Some(&error));
 }
 
@@ -213,8 +214,8 @@ fn bursts_and_messages_to_oneself_are_messages() {
     // Would catch a burst that ends with its first message, and a rank that waits for itself.
     let burst = |first| Step::Burst(Burst { first, count: 4, stride: 1 });
     let all = |rank: u32| {
-        let sends = burst(Action::Send { to: rank, bytes: 700, tag: rank });
-        let receives = burst(Action::Recv { from: None, bytes: 700, tag: None });
+        let sends = burst(Action::send(rank, 700, rank));
+        let receives = burst(Action::recv(None, 700, None));
         vec![receives, sends, Step::Wait(0), Step::Wait(1)]
     };
     let world = executor([all(0), all(1)]);

@@ -68,11 +68,11 @@ fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
 }
 
 const fn send(to: u32, bytes: u64) -> Step {
-    Step::Do(Action::Send { to, bytes, tag: 0 })
+    Step::Do(Action::send(to, bytes, 0))
 }
 
 const fn recv(from: u32, bytes: u64) -> Step {
-    Step::Do(Action::Recv { from: Some(from), bytes, tag: Some(0) })
+    Step::Do(Action::recv(Some(from), bytes, Some(0)))
 }
 
 const fn calc(time: u64) -> Step {

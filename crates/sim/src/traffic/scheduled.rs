@@ -7,6 +7,7 @@ use fabric::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
 use host::{Envelope, Executor, HostContext};
 use routing::Routing;
 use units::NodeId;
+use workload::program::Context;
 
 use super::numbers::{flow_of, job_of};
 
@@ -99,8 +100,8 @@ impl HostContext for Asking<'_> {
 
     /// A packet has to cross a link between partitions, which takes a window, and be sent: it comes later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
-        let Envelope { source, number, to, tag, bytes, place } = envelope;
-        let words = [source, number, to, tag, bytes as u32, (bytes >> 32) as u32, place];
+        let Envelope { source, number, to, tag, context, bytes, place } = envelope;
+        let words = [source, number, to, tag, context.bits(), bytes as u32, (bytes >> 32) as u32, place];
         let notice = Notice {
             to: NodeId(node),
             from: NodeId(node),
@@ -113,8 +114,9 @@ impl HostContext for Asking<'_> {
 }
 
 /// The envelope of a notice.
-fn envelope_of([source, number, to, tag, low, high, place]: [u32; 7]) -> Envelope {
-    Envelope { source, number, to, tag, bytes: u64::from(high) << 32 | u64::from(low), place }
+fn envelope_of([source, number, to, tag, context, low, high, place]: [u32; 8]) -> Envelope {
+    let bytes = u64::from(high) << 32 | u64::from(low);
+    Envelope { source, number, to, tag, context: Context::from_bits(context), bytes, place }
 }
 
 impl ScheduledTraffic {

@@ -113,10 +113,8 @@ impl Script for RoundTrips {
         }
         let bytes = self.bytes;
         match step {
-            0 | 2 if begins == (step == 0) => {
-                Step::Do(Action::Send { to: if begins { other } else { one }, bytes, tag: 0 })
-            }
-            0 | 2 => Step::Do(Action::Recv { from: Some(if begins { other } else { one }), bytes, tag: Some(0) }),
+            0 | 2 if begins == (step == 0) => Step::Do(Action::send(if begins { other } else { one }, bytes, 0)),
+            0 | 2 => Step::Do(Action::recv(Some(if begins { other } else { one }), bytes, Some(0))),
             _ => Step::WaitAll,
         }
     }

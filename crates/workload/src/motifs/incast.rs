@@ -76,7 +76,7 @@ impl Motif for Incast {
         if rank != root {
             calls.extend([send(root, bytes, 0), Step::WaitAll]);
         } else if round == 0 {
-            let first = Action::Recv { from: None, bytes, tag: Some(0) };
+            let first = Action::recv(None, bytes, Some(0));
             calls.push(Step::Burst(Burst { first, count: self.total, stride: 0 }));
         }
     }

@@ -43,7 +43,7 @@ impl Programs for MotifPrograms {
 
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
         let script = MotifRank { motif: Arc::clone(&self.motif), rank, rounds: 0, calls: Vec::new() };
-        Box::new(ScriptedRank::new(script, self.ranks))
+        Box::new(ScriptedRank::new(script, rank, self.ranks))
     }
 
     fn operations(&self) -> u64 {
@@ -98,12 +98,12 @@ impl Script for MotifRank {
 
 /// A send that does not block.
 fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::Send { to, bytes, tag })
+    Step::Do(Action::send(to, bytes, tag))
 }
 
 /// A receive that does not block.
 fn recv(from: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::Recv { from: Some(from), bytes, tag: Some(tag) })
+    Step::Do(Action::recv(Some(from), bytes, Some(tag)))
 }
 
 /// Adds a calculation, if it takes any time.

@@ -7,11 +7,14 @@
 //! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
 //! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them.
 
+mod running;
 mod script;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::collectives::CollectiveError;
+pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
@@ -28,6 +31,8 @@ pub enum Action {
         bytes: u64,
         /// Its tag.
         tag: u32,
+        /// Of which communicator it is.
+        context: Context,
     },
     /// Receives a message. It ends when all of the message has arrived.
     Recv {
@@ -37,12 +42,37 @@ pub enum Action {
         bytes: u64,
         /// The message's tag; none for any.
         tag: Option<u32>,
+        /// Of which communicator it is.
+        context: Context,
     },
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
         time: u64,
     },
+}
+
+impl Action {
+    /// Sends a rank a message of so many bytes under a tag, in the communicator of all ranks.
+    pub const fn send(to: u32, bytes: u64, tag: u32) -> Self {
+        Self::Send { to, bytes, tag, context: Context::WORLD }
+    }
+
+    /// Receives a message of at most so many bytes, from a rank or from any, under a tag or under any, in the communicator of all
+    /// ranks.
+    pub const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Self {
+        Self::Recv { from, bytes, tag, context: Context::WORLD }
+    }
+
+    /// The same in another communicator; ranks stay those of all.
+    #[must_use]
+    pub const fn within(self, context: Context) -> Self {
+        match self {
+            Self::Send { to, bytes, tag, .. } => Self::Send { to, bytes, tag, context },
+            Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
+            Self::Calc { .. } => self,
+        }
+    }
 }
 
 /// An operation of a rank that starts.
@@ -123,6 +153,9 @@ pub enum ProgramError {
     /// A burst without operations, or of calculations.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
+    /// A collective operation that cannot be called.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
 }
 
 /// What all ranks do.

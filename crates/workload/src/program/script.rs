@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::running::Running;
 use super::{Action, Ended, Interval, Matched, Messages, Op, ProgramError, Programs, RankProgram};
+use crate::collectives::{Collective, CollectiveError};
+use crate::communicator::Communicator;
 
-/// A request: the n-th send, receive or burst of a rank, from 0.
+/// A request: the n-th send, receive, burst or collective operation of a rank, from 0.
 pub type Request = u32;
 
 /// What a rank calls next.
@@ -17,6 +20,10 @@ pub enum Step {
     Do(Action),
     /// Sends or receives of one shape, which are one request.
     Burst(Burst),
+    /// A collective operation, which is the next request; the rank goes on when its part of it has ended.
+    Collective(Collective),
+    /// The same; the rank goes on at once. All ranks of a communicator begin its operations in the same order.
+    StartCollective(Collective),
     /// Waits until a request has ended.
     Wait(Request),
     /// Waits until all requests have ended.
@@ -55,6 +62,11 @@ pub struct Seen {
 pub trait Script: Debug + Send {
     /// The next call. Not asked again after `Step::End`.
     fn next(&mut self, seen: &Seen) -> Step;
+    /// The communicator that its collective operations name by a number, as this rank knows it; asked once for each number. None
+    /// for the communicator of all ranks, which is number 0 if nothing else is.
+    fn communicator(&self, _number: u32) -> Option<Communicator> {
+        None
+    }
     /// What it has measured so far.
     fn intervals(&self) -> &[Interval] {
         &[]
@@ -97,7 +109,7 @@ impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Programs for Scripts<F>
     }
 
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
-        Box::new(ScriptedRank::new((self.make)(rank), self.ranks))
+        Box::new(ScriptedRank::new((self.make)(rank), rank, self.ranks))
     }
 
     fn operations(&self) -> u64 {
@@ -132,6 +144,7 @@ enum Blocked {
 #[derive(Debug)]
 pub struct ScriptedRank<S> {
     script: S,
+    rank: u32,
     ranks: u32,
     blocked: Blocked,
     seen: Seen,
@@ -145,13 +158,18 @@ pub struct ScriptedRank<S> {
     done: VecDeque<(Request, Option<Matched>)>,
     /// Tests at this instant that have found nothing.
     tests: u32,
+    /// Communicators that it has named, and how many operations it has begun in each.
+    communicators: Vec<(u32, Communicator, u32)>,
+    /// Collective operations that have not ended.
+    running: Vec<(Request, Running)>,
 }
 
 impl<S: Script> ScriptedRank<S> {
     /// A rank, of so many, that has not begun.
-    pub fn new(script: S, ranks: u32) -> Self {
+    pub fn new(script: S, rank: u32, ranks: u32) -> Self {
         Self {
             script,
+            rank,
             ranks,
             blocked: Blocked::No,
             seen: Seen::default(),
@@ -160,6 +178,8 @@ impl<S: Script> ScriptedRank<S> {
             open: 0,
             done: VecDeque::new(),
             tests: 0,
+            communicators: Vec::new(),
+            running: Vec::new(),
         }
     }
 
@@ -181,6 +201,11 @@ impl<S: Script> ScriptedRank<S> {
                 }
                 Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
                 Step::Burst(burst) => self.request(burst, starts)?,
+                Step::StartCollective(call) => drop(self.begin_collective(call, starts)?),
+                Step::Collective(call) => {
+                    let request = self.begin_collective(call, starts)?;
+                    self.wait(Blocked::On(request));
+                }
                 Step::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
                 Step::Wait(request) => {
                     return Err(ProgramError::NoSuchRequest { request, made: self.made() });
@@ -205,13 +230,52 @@ impl<S: Script> ScriptedRank<S> {
         if burst.count == 0 || matches!(burst.first, Action::Calc { .. }) {
             return Err(ProgramError::EmptyBurst);
         }
-        let id = self.made();
-        for number in 0..burst.count {
-            starts.push(Op { id, action: shifted(burst.first, (burst.stride, number), self.ranks) });
-        }
+        post(self.made(), burst, self.ranks, starts);
         self.left.push_back(burst.count);
         self.open += u64::from(burst.count);
         Ok(())
+    }
+
+    /// Begins a collective operation, which is a request.
+    fn begin_collective(&mut self, call: Collective, starts: &mut Vec<Op>) -> Result<Request, ProgramError> {
+        let (rank, ranks, script) = (self.rank, self.ranks, &self.script);
+        let number = call.communicator;
+        let known = self.communicators.iter().position(|known| known.0 == number);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let world = || (number == 0).then(|| Communicator::world(rank, ranks));
+                let own = script.communicator(number).or_else(world);
+                let own = own.ok_or(CollectiveError::Communicator { communicator: number })?;
+                self.communicators.push((number, own, 0));
+                self.communicators.len() - 1
+            }
+        };
+        let (_, communicator, begun) = &mut self.communicators[place];
+        let running = Running::new(call, communicator.clone(), *begun)?;
+        *begun = begun.wrapping_add(1);
+        let request = self.made();
+        self.running.push((request, running));
+        self.left.push_back(0);
+        self.continue_collective(self.running.len() - 1, starts);
+        Ok(request)
+    }
+
+    /// Goes on with a collective operation that nothing is outstanding of.
+    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) {
+        let (request, running) = &mut self.running[place];
+        let id = *request;
+        let mut posted = 0;
+        running.go_on(&mut |burst| {
+            posted += burst.count;
+            post(id, burst, self.ranks, starts);
+        });
+        self.open += u64::from(posted);
+        self.left[(id - self.first) as usize] = posted;
+        if posted == 0 {
+            self.running.swap_remove(place);
+            self.request_ended(id, None);
+        }
     }
 
     /// Waits, unless what it waits for has ended.
@@ -257,21 +321,36 @@ impl<S: Script> ScriptedRank<S> {
     }
 
     /// An operation of a request has ended.
-    fn operation_ended(&mut self, request: Request, matched: Option<Matched>) {
+    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) {
         let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
             debug_assert!(false, "an operation of a request that has ended");
             return;
         };
         *left -= 1;
         self.open -= 1;
-        if *left == 0 {
-            self.done.push_back((request, matched));
+        if *left > 0 {
+            return;
         }
+        match self.running.iter().position(|running| running.0 == request) {
+            Some(place) => self.continue_collective(place, starts),
+            None => self.request_ended(request, matched),
+        }
+    }
+
+    /// A request has ended, of which nothing is outstanding.
+    fn request_ended(&mut self, request: Request, matched: Option<Matched>) {
+        self.done.push_back((request, matched));
         while self.left.front() == Some(&0) {
             self.left.pop_front();
             self.first += 1;
         }
     }
+}
+
+/// Starts the operations of a burst.
+fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
+    let actions = (0..burst.count).map(|number| shifted(burst.first, (burst.stride, number), ranks));
+    starts.extend(actions.map(|action| Op { id, action }));
 }
 
 /// The n-th operation of a burst.
@@ -281,8 +360,8 @@ fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
         _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
     };
     match first {
-        Action::Send { to, bytes, tag } => Action::Send { to: shift(to), bytes, tag },
-        Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(shift), bytes, tag },
+        Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
+        Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
         Action::Calc { .. } => first,
     }
 }
@@ -302,7 +381,7 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
             self.blocked = Blocked::No;
             self.see(None);
         } else {
-            self.operation_ended(ended.id, ended.matched);
+            self.operation_ended(ended.id, ended.matched, starts);
             self.wake();
         }
         self.go_on(starts)

@@ -62,9 +62,9 @@ impl ScheduledRank {
         let (size, peer, tag) = (schedule.size(op), schedule.peer(op), schedule.tag(op));
         match schedule.kind(op) {
             OpKind::Calc => Action::Calc { time: size },
-            OpKind::Recv | OpKind::RecvAny => Action::Recv { from: peer, bytes: size, tag },
+            OpKind::Recv | OpKind::RecvAny => Action::recv(peer, size, tag),
             // Only receives leave rank and tag open.
-            OpKind::Send => Action::Send { to: peer.unwrap_or_default(), bytes: size, tag: tag.unwrap_or_default() },
+            OpKind::Send => Action::send(peer.unwrap_or_default(), size, tag.unwrap_or_default()),
         }
     }
 }

@@ -60,8 +60,8 @@ impl Executor {
         let (at, way) = self.leave(op.rank, bytes, now);
         // What has asked has a place at its receiver.
         let is_data = sending.placed != NONE;
-        let envelope =
-            Envelope { source: op.rank, number: op.number, to, tag: sending.tag, bytes: sending.bytes, place };
+        let (tag, context, bytes) = (sending.tag, sending.context, sending.bytes);
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if !self.placed.is_here(to) {
             self.progress.packets += 1;
             let cargo = if is_data { Cargo::Data(sending.placed) } else { Cargo::Announced(envelope) };

@@ -64,7 +64,7 @@ impl Executor {
         if asks && self.processors.occupied() {
             self.arrivals[place].read_at = self.processors.react(rank, now, self.interface.receive_overhead);
         }
-        let label = Label { source: envelope.source, tag: Some(envelope.tag) };
+        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         if let Some((receive, _)) = self.matching.message(rank, label, place) {
             self.meet(place, receive, now, around);
         }
@@ -75,10 +75,10 @@ impl Executor {
         self.receives[receive].message = place;
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
-        let Envelope { source, tag, bytes: sent, .. } = message.envelope;
+        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, bytes: received, .. } = self.receives[receive];
         if sent > received {
-            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, sent, received });
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
             self.react(message.rank, Reaction::Complete(receive), now, around);

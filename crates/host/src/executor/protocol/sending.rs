@@ -43,9 +43,9 @@ impl Executor {
         let sending = self.sends[place];
         self.end(sending.rank, sending.id, now, None);
         let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, bytes, .. } = sending;
+        let Sending { to, tag, context, bytes, .. } = sending;
         if self.placed.node(to) == self.placed.node(source) {
-            let envelope = Envelope { source, number, to, tag, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
             if !self.waits_for_receiver(bytes) {
@@ -64,8 +64,8 @@ impl Executor {
         if self.wire.is_some() {
             return;
         }
-        let Sending { op, to, tag, bytes, .. } = self.sends[place];
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, bytes, place };
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {

@@ -59,6 +59,8 @@ impl Caller {
                     let first = self.ended.first().copied();
                     self.see(first);
                 }
+                // Collective operations are made of these, and have tests of their own.
+                Step::Collective(_) | Step::StartCollective(_) => unreachable!("random ranks call no collectives"),
                 Step::End => self.waits = Waits::Over,
             }
         }
@@ -87,8 +89,10 @@ impl Caller {
         for number in 0..burst.count {
             let other = |rank: u32| (rank + burst.stride * number) % self.ranks;
             let action = match burst.first {
-                Action::Send { to, bytes, tag } => Action::Send { to: other(to), bytes, tag },
-                Action::Recv { from, bytes, tag } => Action::Recv { from: from.map(other), bytes, tag },
+                Action::Send { to, bytes, tag, context } => Action::Send { to: other(to), bytes, tag, context },
+                Action::Recv { from, bytes, tag, context } => {
+                    Action::Recv { from: from.map(other), bytes, tag, context }
+                }
                 calc @ Action::Calc { .. } => calc,
             };
             starts.push((id, action));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use host::NicParams;
 use proptest::prelude::*;
-use workload::program::{Action, Burst, Script, Seen, Step};
+use workload::program::{Action, Burst, Context, Script, Seen, Step};
 
 use super::network::Wire;
 use crate::times::INTERFACE;
@@ -70,7 +70,7 @@ impl RandomRank {
                 self.replies = false;
                 let to = seen.matched?.source;
                 self.waited.push(false);
-                Some(Step::Do(Action::Send { to, bytes: 77, tag: 1 }))
+                Some(Step::Do(Action::send(to, 77, 1)))
             }
             Call::Reply => {
                 self.replies = self.is_any_open();
@@ -124,14 +124,15 @@ pub struct Case {
     pub parts: u32,
 }
 
-/// A message: sender and receiver, tag, bytes, the room of its receive, and whether that takes any source and any tag.
-type Drawn = (u32, u32, u32, u64, u64, (bool, bool));
+/// A message: sender and receiver, tag and context, bytes, the room of its receive, and whether that takes any source and any tag.
+type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool));
 
 fn message(ranks: u32) -> impl Strategy<Value = Drawn> {
     let bytes = prop::sample::select(vec![0, 1, 99, 100, 101, 499, 500, 501, 502, 1300]);
     let room = prop_oneof![9 => Just(2000_u64), 1 => Just(500)];
     let wild = (prop::bool::weighted(0.25), prop::bool::weighted(0.25));
-    (0..ranks, 0..ranks, 0_u32..2, bytes, room, wild)
+    let context = prop_oneof![3 => Just(Context::WORLD), 1 => Just(Context::from_bits(7))];
+    (0..ranks, 0..ranks, (0_u32..2, context), bytes, room, wild)
 }
 
 fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
@@ -147,8 +148,8 @@ fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
         1 => burst.prop_map(|(other, count, stride, sends, is_large)| {
             let bytes = if is_large { 650 } else { 60 };
             let first = match sends {
-                true => Action::Send { to: other, bytes, tag: 0 },
-                false => Action::Recv { from: Some(other), bytes: 2000, tag: None },
+                true => Action::send(other, bytes, 0),
+                false => Action::recv(Some(other), 2000, None),
             };
             Call::Step(Step::Burst(Burst { first, count, stride }))
         }),
@@ -162,10 +163,10 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
     let waits = prop::collection::vec(any::<bool>(), ranks as usize);
     (messages, others, waits).prop_map(move |(messages, others, waits)| {
         let mut keyed: Vec<Vec<(u32, Call)>> = vec![Vec::new(); ranks as usize];
-        for ((from, to, tag, bytes, room, (any_source, any_tag)), (sent, received)) in messages {
-            keyed[from as usize].push((sent, Call::Step(Step::Do(Action::Send { to, bytes, tag }))));
+        for ((from, to, (tag, context), bytes, room, (any_source, any_tag)), (sent, received)) in messages {
+            keyed[from as usize].push((sent, Call::Step(Step::Do(Action::send(to, bytes, tag).within(context)))));
             let (source, tag) = ((!any_source).then_some(from), (!any_tag).then_some(tag));
-            let receive = Action::Recv { from: source, bytes: room, tag };
+            let receive = Action::recv(source, room, tag).within(context);
             keyed[to as usize].push((received, Call::Step(Step::Do(receive))));
         }
         others.into_iter().for_each(|(rank, key, call)| keyed[rank as usize].push((key, call)));

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use host::{NicParams, Searches, Wait};
-use workload::program::{Action, Matched};
+use workload::program::{Action, Context, Matched};
 
 use super::caller::Caller;
 use super::network::{Flight, Link, Wire, arrivals};
@@ -29,6 +29,7 @@ struct Message {
     from: u32,
     to: u32,
     tag: u32,
+    context: Context,
     bytes: u64,
     /// Bytes of it that have not arrived.
     missing: u64,
@@ -156,14 +157,14 @@ impl Naive {
     /// What each rank waits for.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let receives = self.posted.iter().flatten().filter_map(|&place| {
-            let Operation { rank, action: Action::Recv { from, tag, .. }, .. } = self.operations[place] else {
+            let Operation { rank, action: Action::Recv { from, tag, context, .. }, .. } = self.operations[place] else {
                 return None;
             };
-            Some((rank, Wait::Message { from, tag }))
+            Some((rank, Wait::Message { from, tag, context }))
         });
         let asks = |message: &&Message| message.asks && !self.operations[message.send].has_ended;
         let asking = self.messages.iter().filter(asks);
-        let answers = asking.map(|message| (message.from, Wait::Answer { to: message.to, tag: message.tag }));
+        let answers = asking.map(|&Message { from, to, tag, context, .. }| (from, Wait::Answer { to, tag, context }));
         let mut all: Vec<_> = receives.chain(answers).collect();
         all.sort_unstable();
         all
@@ -267,7 +268,8 @@ impl Naive {
 
     /// The message of a send.
     fn message(&mut self, send: usize, asks: bool) -> usize {
-        let Operation { rank: from, action: Action::Send { to, bytes, tag }, .. } = self.operations[send] else {
+        let Operation { rank: from, action: Action::Send { to, bytes, tag, context }, .. } = self.operations[send]
+        else {
             panic!("only sends have messages")
         };
         let missing = bytes.max(1);
@@ -277,6 +279,7 @@ impl Naive {
             from,
             to,
             tag,
+            context,
             bytes,
             missing,
             is_here,
@@ -345,9 +348,11 @@ impl Naive {
     }
 
     fn takes(&self, receive: usize, message: usize) -> bool {
-        let Action::Recv { from, tag, .. } = self.operations[receive].action else { return false };
+        let Action::Recv { from, tag, context, .. } = self.operations[receive].action else { return false };
         let message = &self.messages[message];
-        from.is_none_or(|from| from == message.from) && tag.is_none_or(|tag| tag == message.tag)
+        context == message.context
+            && from.is_none_or(|from| from == message.from)
+            && tag.is_none_or(|tag| tag == message.tag)
     }
 
     /// A message has come: it meets the first receive posted that takes it, or is not expected.

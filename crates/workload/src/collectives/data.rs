@@ -1,0 +1,106 @@
+//! What a message of a collective operation carries of the buffer that the operation is over.
+
+/// Part of a buffer of so many elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Parts that follow one another, the first one behind the last, of a buffer that is divided into so many parts as evenly as
+    /// whole elements allow.
+    Span {
+        /// The first of them.
+        first: u32,
+        /// How many there are, at most `parts`.
+        count: u32,
+        /// All parts.
+        parts: u32,
+    },
+    /// Those of all parts whose number has a digit at a place, in a number system.
+    Digit {
+        /// The place, as a power of the radix.
+        weight: u32,
+        /// The digit.
+        digit: u32,
+        /// The radix.
+        radix: u32,
+        /// All parts.
+        parts: u32,
+    },
+}
+
+impl Data {
+    /// All of the buffer.
+    pub const WHOLE: Self = Self::Span { first: 0, count: 1, parts: 1 };
+
+    /// One of so many parts.
+    pub const fn part(first: u32, parts: u32) -> Self {
+        Self::Span { first, count: 1, parts }
+    }
+
+    /// How many elements these are, of a buffer of so many.
+    #[inline]
+    pub fn elements(self, all: u64) -> u64 {
+        match self {
+            Self::Span { count, parts, .. } if count == parts => all,
+            Self::Span { first, count, parts } => {
+                let end = first + count;
+                let begin = |part| begin(all, part, parts);
+                match end.checked_sub(parts) {
+                    None | Some(0) => begin(end) - begin(first),
+                    Some(wrapped) => all - begin(first) + begin(wrapped),
+                }
+            }
+            Self::Digit { weight, digit, radix, parts } if all.is_multiple_of(u64::from(parts)) => {
+                let (weight, digit, period) =
+                    (u64::from(weight), u64::from(digit), u64::from(weight) * u64::from(radix));
+                let (full, rest) = (u64::from(parts) / period, u64::from(parts) % period);
+                let own = full * weight + rest.saturating_sub(digit * weight).min(weight);
+                own * (all / u64::from(parts))
+            }
+            Self::Digit { .. } => {
+                let mut sum = 0;
+                self.each_range(all, &mut |from, to| sum += to - from);
+                sum
+            }
+        }
+    }
+
+    /// Whether all parts that follow it have as many elements as it has, of a buffer of so many.
+    pub(crate) fn is_even(self, all: u64) -> bool {
+        match self {
+            Self::Span { parts, .. } | Self::Digit { parts, .. } => all.is_multiple_of(u64::from(parts)),
+        }
+    }
+
+    /// The same so many parts further, the first one behind the last.
+    #[must_use]
+    pub fn further(self, by: u32) -> Self {
+        match self {
+            Self::Span { first, count, parts } => {
+                let first = (u64::from(first) + u64::from(by)) % u64::from(parts);
+                Self::Span { first: first as u32, count, parts }
+            }
+            digit @ Self::Digit { .. } => digit,
+        }
+    }
+
+    /// Visits the elements, as ranges from one to before another, of a buffer of so many.
+    pub fn each_range(self, all: u64, visit: &mut dyn FnMut(u64, u64)) {
+        match self {
+            Self::Span { first, count, parts } => (0..count).for_each(|number| {
+                let part = (first + number) % parts;
+                visit(begin(all, part, parts), begin(all, part + 1, parts));
+            }),
+            Self::Digit { weight, digit, radix, parts } => {
+                let own = (0..parts).filter(|part| part / weight % radix == digit);
+                own.for_each(|part| visit(begin(all, part, parts), begin(all, part + 1, parts)));
+            }
+        }
+    }
+}
+
+/// The first element of a part.
+#[inline]
+fn begin(all: u64, part: u32, parts: u32) -> u64 {
+    let (part, parts) = (u64::from(part), u64::from(parts));
+    // The product of `all` and `part` may not fit 64 bits; that of the remainder does.
+    all / parts * part + all % parts * part / parts
+}

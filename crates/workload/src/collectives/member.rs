@@ -1,0 +1,126 @@
+//! What an algorithm is told of the rank whose part it gives, and what it gives.
+
+use super::data::Data;
+
+/// A member of a group that takes part in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its number.
+    pub own: u32,
+    /// How many members there are.
+    pub size: u32,
+    /// The root; 0 of an operation without one.
+    pub root: u32,
+    /// The radix of trees and of numbers of members, at least 2.
+    pub radix: u32,
+    /// Elements of the buffer.
+    pub elements: u64,
+}
+
+impl Member {
+    /// Its number, counted from the root.
+    #[inline]
+    pub fn relative(&self) -> u32 {
+        (self.own + self.size - self.root) % self.size
+    }
+
+    /// The member with a number that is counted from the root.
+    #[inline]
+    pub fn absolute(&self, relative: u32) -> u32 {
+        self.ahead_of(self.root, relative)
+    }
+
+    /// The member so many behind this one.
+    #[inline]
+    pub fn ahead(&self, by: u32) -> u32 {
+        self.ahead_of(self.own, by)
+    }
+
+    /// The member so many before this one.
+    #[inline]
+    pub fn back(&self, by: u32) -> u32 {
+        self.ahead_of(self.own, self.size - by)
+    }
+
+    #[inline]
+    fn ahead_of(&self, member: u32, by: u32) -> u32 {
+        ((u64::from(member) + u64::from(by)) % u64::from(self.size)) as u32
+    }
+
+    /// The member's own part, of as many as there are members.
+    #[inline]
+    pub fn part(&self, member: u32) -> Data {
+        Data::part(member, self.size)
+    }
+
+    /// Parts from that of a member on, of as many as there are members.
+    #[inline]
+    pub fn span(&self, first: u32, count: u32) -> Data {
+        Data::Span { first, count, parts: self.size }
+    }
+}
+
+/// What becomes of the data of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They are sent.
+    Send,
+    /// They are received, in place of what is there.
+    Store,
+    /// They are received and combined with what is there.
+    Combine,
+}
+
+/// Messages of one shape that a member sends or receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// What becomes of their data.
+    pub way: Way,
+    /// The member at the other end of the first.
+    pub peer: u32,
+    /// How many there are.
+    pub count: u32,
+    /// How far the member at the other end of each is from that of the one before, modulo the size of the group.
+    pub stride: u32,
+    /// What the first carries.
+    pub data: Data,
+    /// How many parts further each begins than the one before.
+    pub parts: u32,
+}
+
+impl Move {
+    /// A message.
+    #[inline]
+    pub const fn one(way: Way, peer: u32, data: Data) -> Self {
+        Self { way, peer, count: 1, stride: 0, data, parts: 0 }
+    }
+
+    /// Messages with all other members, the next one first.
+    pub fn all(way: Way, at: &Member, data: Data, parts: u32) -> Self {
+        Self { way, peer: at.ahead(1), count: at.size - 1, stride: 1, data, parts }
+    }
+
+    /// The n-th of its messages in a group of so many: the member at the other end, and what it carries.
+    #[inline]
+    pub fn message(&self, number: u32, size: u32) -> (u32, Data) {
+        if number == 0 {
+            return (self.peer, self.data);
+        }
+        let peer = (u64::from(self.peer) + u64::from(self.stride) * u64::from(number)) % u64::from(size);
+        let parts = match self.data {
+            Data::Span { parts, .. } | Data::Digit { parts, .. } => u64::from(parts),
+        };
+        let further = u64::from(self.parts) * u64::from(number) % parts;
+        (peer as u32, self.data.further(further as u32))
+    }
+}
+
+/// A phase of an algorithm: what a member does, in rounds. It posts all sends and receives of a round, the receives first, and goes
+/// on to the next round when all of them have ended and what has come is combined (the model of Hoefler, Lumsdaine and Rehm,
+/// "Implementation and performance analysis of non-blocking collective operations for MPI", SC 2007).
+pub trait Phase: std::fmt::Debug + Sync {
+    /// How many rounds the member takes part in.
+    fn rounds(&self, at: &Member) -> u32;
+    /// Gives what it posts in a round, which may be nothing.
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move));
+}

@@ -1,0 +1,25 @@
+//! Collective operations in software, made of messages between ranks: one file a family of algorithms.
+//!
+//! An algorithm is a sequence of *phases* ([`Phase`]), each of which gives, for one member of a group, what it posts in a round. That
+//! is a function of the member and the round, so that a rank holds a few numbers and no list of messages. [`table`] says which
+//! algorithms serve which operation.
+
+mod bruck;
+mod call;
+mod data;
+mod dissemination;
+mod hierarchical;
+mod linear;
+mod member;
+mod pairwise;
+mod recursive;
+mod ring;
+mod selection;
+mod table;
+mod tree;
+
+pub use call::{Collective, CollectiveError, Stage, stage, stages};
+pub use data::Data;
+pub use member::{Member, Move, Phase, Way};
+pub use selection::{Rule, Selection};
+pub use table::{Algorithm, Operation, algorithms, phases};

@@ -1,0 +1,35 @@
+//! Pairwise exchange: in round i every member sends to the one i ahead and receives from the one i back.
+
+use super::member::{Member, Move, Phase, Way};
+
+/// What each has for each other, numbered as in [`super::linear::Alltoall`].
+#[derive(Debug)]
+pub(super) struct Alltoall;
+
+impl Phase for Alltoall {
+    fn rounds(&self, at: &Member) -> u32 {
+        at.size - 1
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let data = at.part(round + 1);
+        post(Move::one(Way::Store, at.back(round + 1), data));
+        post(Move::one(Way::Send, at.ahead(round + 1), data));
+    }
+}
+
+/// The parts of the others, each of which combines what comes.
+#[derive(Debug)]
+pub(super) struct ReduceScatter;
+
+impl Phase for ReduceScatter {
+    fn rounds(&self, at: &Member) -> u32 {
+        at.size - 1
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let to = at.ahead(round + 1);
+        post(Move::one(Way::Combine, at.back(round + 1), at.part(at.own)));
+        post(Move::one(Way::Send, to, at.part(to)));
+    }
+}

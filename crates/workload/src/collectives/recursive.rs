@@ -1,0 +1,187 @@
+//! Recursive doubling and halving. Members work in pairs whose distance is a power of two; where their number is none, the surplus
+//! is folded: of the first members, pair by pair, the odd one gives what it has to the even one, which stands for both (Thakur,
+//! Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005).
+
+use super::data::Data;
+use super::member::{Member, Move, Phase, Way};
+
+/// A member after folding.
+struct Folded {
+    /// Members that are left: the largest power of two that is not larger than the group.
+    left: u32,
+    /// Members that have been folded.
+    surplus: u32,
+    /// Its number among those left, if it is left.
+    own: Option<u32>,
+}
+
+impl Folded {
+    fn new(at: &Member) -> Self {
+        let left = 1 << at.size.ilog2();
+        let (surplus, relative) = (at.size - left, at.relative());
+        let own = match relative.checked_sub(2 * surplus) {
+            Some(beyond) => Some(surplus + beyond),
+            None => relative.is_multiple_of(2).then_some(relative / 2),
+        };
+        Self { left, surplus, own }
+    }
+
+    /// The first number, counted from the root, that one of those left stands for.
+    fn first(&self, folded: u32) -> u32 {
+        folded + folded.min(self.surplus)
+    }
+
+    /// The member that has been folded with this one, in either direction, counted from the root.
+    fn partner(&self, relative: u32) -> Option<u32> {
+        (relative < 2 * self.surplus).then_some(relative ^ 1)
+    }
+
+    /// Rounds of pairs.
+    fn rounds(&self) -> u32 {
+        if self.own.is_some() { self.left.ilog2() } else { 0 }
+    }
+}
+
+/// What a range of members, by their numbers after folding, stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// All of the buffer.
+    Whole,
+    /// The parts of the members that they stand for.
+    Members,
+    /// Parts of their own, of as many as are left.
+    Left,
+}
+
+impl Layout {
+    fn data(self, at: &Member, folded: &Folded, from: u32, to: u32) -> Data {
+        match self {
+            Self::Whole => Data::WHOLE,
+            Self::Members => {
+                let (first, end) = (folded.first(from), folded.first(to));
+                at.span(first, end - first)
+            }
+            Self::Left => Data::Span { first: from, count: to - from, parts: folded.left },
+        }
+    }
+}
+
+/// The odd ones of the surplus give what they have to the even ones.
+#[derive(Debug)]
+pub(super) struct Fold {
+    /// Their own part, instead of all of the buffer, which is combined.
+    pub parts: bool,
+}
+
+impl Phase for Fold {
+    fn rounds(&self, at: &Member) -> u32 {
+        u32::from(Folded::new(at).partner(at.relative()).is_some())
+    }
+
+    fn round(&self, at: &Member, _round: u32, post: &mut dyn FnMut(Move)) {
+        let relative = at.relative();
+        let peer = at.absolute(relative ^ 1);
+        let data = if self.parts { at.part(at.absolute(relative | 1)) } else { Data::WHOLE };
+        let way = match (relative.is_multiple_of(2), self.parts) {
+            (false, _) => Way::Send,
+            (true, true) => Way::Store,
+            (true, false) => Way::Combine,
+        };
+        post(Move::one(way, peer, data));
+    }
+}
+
+/// The even ones of the surplus give the odd ones what is theirs.
+#[derive(Debug)]
+pub(super) struct Unfold {
+    /// The odd one's part, instead of all of the buffer.
+    pub parts: bool,
+}
+
+impl Phase for Unfold {
+    fn rounds(&self, at: &Member) -> u32 {
+        u32::from(Folded::new(at).partner(at.relative()).is_some())
+    }
+
+    fn round(&self, at: &Member, _round: u32, post: &mut dyn FnMut(Move)) {
+        let relative = at.relative();
+        let data = if self.parts { at.part(at.absolute(relative | 1)) } else { Data::WHOLE };
+        let way = if relative.is_multiple_of(2) { Way::Send } else { Way::Store };
+        post(Move::one(way, at.absolute(relative ^ 1), data));
+    }
+}
+
+/// Pairs exchange all that they have, at doubling distances.
+#[derive(Debug)]
+pub(super) struct Doubling(pub Layout);
+
+impl Phase for Doubling {
+    fn rounds(&self, at: &Member) -> u32 {
+        Folded::new(at).rounds()
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let folded = Folded::new(at);
+        let Some(own) = folded.own else { return };
+        let distance = 1 << round;
+        let other = own ^ distance;
+        let peer = at.absolute(folded.first(other));
+        let data = |member: u32| {
+            let from = member & !(distance - 1);
+            self.0.data(at, &folded, from, from + distance)
+        };
+        let way = if self.0 == Layout::Whole { Way::Combine } else { Way::Store };
+        post(Move::one(way, peer, data(other)));
+        post(Move::one(Way::Send, peer, data(own)));
+    }
+}
+
+/// Pairs exchange half of what they still have, at halving distances, and combine the other half.
+#[derive(Debug)]
+pub(super) struct Halving(pub Layout);
+
+impl Phase for Halving {
+    fn rounds(&self, at: &Member) -> u32 {
+        Folded::new(at).rounds()
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let folded = Folded::new(at);
+        let Some(own) = folded.own else { return };
+        let distance = folded.left >> (round + 1);
+        let other = own ^ distance;
+        let peer = at.absolute(folded.first(other));
+        let data = |member: u32| {
+            let from = member & !(distance - 1);
+            self.0.data(at, &folded, from, from + distance)
+        };
+        post(Move::one(Way::Combine, peer, data(own)));
+        post(Move::one(Way::Send, peer, data(other)));
+    }
+}
+
+/// What halving has left goes to the root along a binomial tree.
+#[derive(Debug)]
+pub(super) struct Gather;
+
+impl Phase for Gather {
+    fn rounds(&self, at: &Member) -> u32 {
+        let folded = Folded::new(at);
+        match folded.own {
+            Some(0) => folded.rounds(),
+            Some(own) => own.trailing_zeros() + 1,
+            None => 0,
+        }
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let folded = Folded::new(at);
+        let Some(own) = folded.own else { return };
+        let distance = 1 << round;
+        let other = own ^ distance;
+        let from = own.max(other);
+        let data = Layout::Left.data(at, &folded, from, from + distance);
+        let way = if own == from { Way::Send } else { Way::Store };
+        post(Move::one(way, at.absolute(folded.first(other)), data));
+    }
+}

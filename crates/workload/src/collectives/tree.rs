@@ -1,0 +1,79 @@
+//! K-nomial trees, of which binomial ones have radix 2. A member's number, counted from the root, is written in the number system of
+//! the radix; its parent has a zero in place of its last digit that is none.
+
+use super::data::Data;
+use super::member::{Member, Move, Phase, Way};
+
+/// Along the tree: all of the buffer, or the parts of the members below.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// Toward the root.
+    pub up: bool,
+    /// The parts of the members.
+    pub parts: bool,
+}
+
+/// The place of a member in the tree: the weight of its last digit that is not zero, and its depth in digits; of the root, of the
+/// first power of the radix that is not smaller than the group.
+fn place(at: &Member) -> (u64, u32) {
+    let (relative, radix) = (u64::from(at.relative()), u64::from(at.radix));
+    let (mut weight, mut level) = (1, 0);
+    let is_below = |weight: u64| match relative {
+        0 => weight < u64::from(at.size),
+        _ => relative.is_multiple_of(weight * radix),
+    };
+    while is_below(weight) {
+        (weight, level) = (weight * radix, level + 1);
+    }
+    (weight, level)
+}
+
+impl Tree {
+    /// What goes between the member that roots a subtree, counted from the root, and its parent.
+    fn data(&self, at: &Member, relative: u64, weight: u64) -> Data {
+        match self.parts {
+            true => {
+                let count = weight.min(u64::from(at.size) - relative) as u32;
+                at.span(at.absolute(relative as u32), count)
+            }
+            false => Data::WHOLE,
+        }
+    }
+
+    /// Messages with the children at a level, the nearest first.
+    fn children(&self, at: &Member, level: u32, post: &mut dyn FnMut(Move)) {
+        let weight = u64::from(at.radix).pow(level);
+        let way = match (self.up, self.parts) {
+            (false, _) => Way::Send,
+            (true, true) => Way::Store,
+            (true, false) => Way::Combine,
+        };
+        for digit in 1..u64::from(at.radix) {
+            let child = u64::from(at.relative()) + digit * weight;
+            if child >= u64::from(at.size) {
+                break;
+            }
+            post(Move::one(way, at.absolute(child as u32), self.data(at, child, weight)));
+        }
+    }
+}
+
+impl Phase for Tree {
+    fn rounds(&self, at: &Member) -> u32 {
+        place(at).1 + u32::from(at.own != at.root)
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let (weight, levels) = place(at);
+        let is_root = at.own == at.root;
+        // Upwards the nearest children come first and the parent last, downwards the other way round.
+        let level = if self.up { round } else { levels + u32::from(!is_root) - 1 - round };
+        if level < levels {
+            return self.children(at, level, post);
+        }
+        let relative = u64::from(at.relative());
+        let parent = relative - relative / weight % u64::from(at.radix) * weight;
+        let way = if self.up { Way::Send } else { Way::Store };
+        post(Move::one(way, at.absolute(parent as u32), self.data(at, relative, weight)));
+    }
+}

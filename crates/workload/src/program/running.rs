@@ -1,0 +1,124 @@
+//! A collective operation of a rank that is under way.
+
+use super::Action;
+use super::ProgramError;
+use super::script::Burst;
+use crate::collectives::{Collective, Data, Member, Move, Stage, Way, stage, stages};
+use crate::communicator::{Communicator, Context, Group};
+
+/// A collective operation of a rank: what it does next follows from a few numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    call: Collective,
+    communicator: Communicator,
+    /// How many operations the rank had begun in the communicator before it: the tag of its messages.
+    tag: u32,
+    /// The present stage, if the rank takes part in it, and how many have begun.
+    stage: Option<Stage>,
+    begun: u8,
+    /// The present phase of the stage, and its next round.
+    phase: usize,
+    round: u32,
+    /// Bytes that have come and are still to be combined.
+    uncombined: u64,
+}
+
+impl Running {
+    /// An operation that a rank begins, after so many in the same communicator.
+    pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
+        call.check(&communicator)?;
+        Ok(Self { call, communicator, tag, stage: None, begun: 0, phase: 0, round: 0, uncombined: 0 })
+    }
+
+    /// Gives what is posted next, when all that was posted before has ended; nothing at the end.
+    pub fn go_on(&mut self, post: &mut dyn FnMut(Burst)) {
+        let time = self.uncombined.saturating_mul(self.call.time_per_byte);
+        self.uncombined = 0;
+        if time > 0 {
+            return post(Burst { first: Action::Calc { time }, count: 1, stride: 0 });
+        }
+        let mut posted = false;
+        while !posted && self.has_round() {
+            posted = self.post_round(post);
+        }
+    }
+
+    /// Goes on to the next round, if there is one: through phases and stages that are over.
+    fn has_round(&mut self) -> bool {
+        loop {
+            let phase = self.stage.as_ref().and_then(|stage| Some((stage, stage.phases.get(self.phase)?)));
+            if let Some((stage, phase)) = phase {
+                if self.round < phase.rounds(&stage.at) {
+                    return true;
+                }
+                (self.phase, self.round) = (self.phase + 1, 0);
+                continue;
+            }
+            if self.begun == stages(&self.call) {
+                return false;
+            }
+            self.stage = stage(&self.call, &self.communicator, self.begun);
+            (self.begun, self.phase, self.round) = (self.begun + 1, 0, 0);
+        }
+    }
+
+    /// Posts a round; returns whether there is anything in it.
+    fn post_round(&mut self, post: &mut dyn FnMut(Burst)) -> bool {
+        let Some(Stage { group, at, phases }) = &self.stage else { return false };
+        let shape = Shape {
+            group,
+            at,
+            element: u64::from(self.call.element),
+            tag: self.tag,
+            context: self.communicator.context().collective(),
+        };
+        let (mut posted, mut uncombined) = (false, 0);
+        phases[self.phase].round(at, self.round, &mut |of_shape| {
+            uncombined += shape.post(&of_shape, post);
+            posted = true;
+        });
+        self.uncombined = uncombined;
+        self.round += 1;
+        posted
+    }
+}
+
+/// What the messages of a stage have in common.
+struct Shape<'a> {
+    group: &'a Group,
+    at: &'a Member,
+    element: u64,
+    tag: u32,
+    context: Context,
+}
+
+impl Shape<'_> {
+    /// Posts messages: those to ranks that are equally far from one another at once. Returns bytes that are to be combined.
+    fn post(&self, messages: &Move, post: &mut dyn FnMut(Burst)) -> u64 {
+        let is_world = matches!(self.group, Group::Progression { first: 0, stride: 1, .. });
+        let (all, size) = (self.at.elements, self.at.size);
+        let mut bytes = 0;
+        if messages.count == 1 || (is_world && messages.data.is_even(all)) {
+            let Move { peer, count, stride, data, .. } = *messages;
+            let first = self.action(messages.way, peer, data);
+            post(Burst { first, count, stride });
+            bytes = data.elements(all) * self.element * u64::from(count);
+        } else {
+            for number in 0..messages.count {
+                let (peer, data) = messages.message(number, size);
+                post(Burst { first: self.action(messages.way, peer, data), count: 1, stride: 0 });
+                bytes += data.elements(all) * self.element;
+            }
+        }
+        if messages.way == Way::Combine { bytes } else { 0 }
+    }
+
+    fn action(&self, way: Way, peer: u32, data: Data) -> Action {
+        let bytes = data.elements(self.at.elements) * self.element;
+        let (other, tag, context) = (self.group.rank(peer), self.tag, self.context);
+        match way {
+            Way::Send => Action::Send { to: other, bytes, tag, context },
+            Way::Store | Way::Combine => Action::Recv { from: Some(other), bytes, tag: Some(tag), context },
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Collective operations: every algorithm delivers what its operation means, with the messages and the bytes that theory gives.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use workload::collectives::{Algorithm, Collective, Data, Member, Operation, Stage, Way, algorithms, stage, stages};
+use workload::communicator::{Communicator, Context, Group, NodeGroups};
+
+/// What a rank has: of each element, what it is made of. Of combined data a bit for each rank, of others a number.
+type Buffer = Vec<u64>;
+
+/// What all ranks have sent: messages and bytes of each, and the most rounds of a rank.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sent {
+    messages: Vec<u64>,
+    bytes: Vec<u64>,
+    rounds: Vec<u32>,
+}
+
+/// A rank on its way through an operation.
+struct Walker {
+    communicator: Communicator,
+    stage: Option<Stage>,
+    begun: u8,
+    phase: usize,
+    round: u32,
+    buffer: Buffer,
+    /// Receives of the present round: from a rank, what, and whether it is combined.
+    open: Vec<(u32, Data, bool)>,
+    rounds: u32,
+}
+
+/// Carries out an operation, round by round, with messages that come in order between pairs.
+struct Run {
+    call: Collective,
+    walkers: Vec<Walker>,
+    wires: BTreeMap<(u32, u32), VecDeque<Vec<u64>>>,
+    sent: Sent,
+}
+
+impl Run {
+    fn new(call: Collective, communicators: Vec<Communicator>, buffers: Vec<Buffer>) -> Self {
+        let ranks = communicators.len();
+        let walkers = communicators.into_iter().zip(buffers).map(|(communicator, buffer)| {
+            call.check(&communicator).unwrap();
+            Walker { communicator, stage: None, begun: 0, phase: 0, round: 0, buffer, open: Vec::new(), rounds: 0 }
+        });
+        let sent = Sent { messages: vec![0; ranks], bytes: vec![0; ranks], rounds: vec![0; ranks] };
+        Self { call, walkers: walkers.collect(), wires: BTreeMap::new(), sent }
+    }
+
+    /// A barrier has no data: it is followed with one element, which is what a rank knows of the others.
+    fn member(&self, at: &Member) -> Member {
+        match self.call.operation {
+            Operation::Barrier => Member { elements: 1, ..*at },
+            _ => *at,
+        }
+    }
+
+    /// Posts the next round of a rank; returns whether there is one.
+    fn post(&mut self, rank: usize) -> bool {
+        loop {
+            let walker = &mut self.walkers[rank];
+            if let Some(stage) = walker.stage.clone()
+                && let Some(phase) = stage.phases.get(walker.phase)
+            {
+                if walker.round == phase.rounds(&stage.at) {
+                    (walker.phase, walker.round) = (walker.phase + 1, 0);
+                    continue;
+                }
+                let mut moves = Vec::new();
+                phase.round(&stage.at, walker.round, &mut |own| moves.push(own));
+                walker.round += 1;
+                walker.rounds += u32::from(!moves.is_empty());
+                let at = self.member(&stage.at);
+                for own in moves {
+                    for number in 0..own.count {
+                        let (peer, data) = own.message(number, at.size);
+                        let other = stage.group.rank(peer);
+                        assert_ne!(other, rank as u32, "a message to itself");
+                        match own.way {
+                            Way::Send => self.send(rank, other, data, (&at, &stage.at)),
+                            way => self.walkers[rank].open.push((other, data, way == Way::Combine)),
+                        }
+                    }
+                }
+                return true;
+            }
+            if walker.begun == stages(&self.call) {
+                return false;
+            }
+            walker.stage = stage(&self.call, &walker.communicator, walker.begun);
+            (walker.begun, walker.phase, walker.round) = (walker.begun + 1, 0, 0);
+        }
+    }
+
+    fn send(&mut self, rank: usize, to: u32, data: Data, (at, real): (&Member, &Member)) {
+        let mut payload = Vec::new();
+        let buffer = &self.walkers[rank].buffer;
+        data.each_range(at.elements, &mut |from, end| payload.extend(&buffer[from as usize..end as usize]));
+        assert_eq!(payload.len() as u64, data.elements(at.elements), "{data:?} of {}", at.elements);
+        self.wires.entry((rank as u32, to)).or_default().push_back(payload);
+        self.sent.messages[rank] += 1;
+        self.sent.bytes[rank] += data.elements(real.elements) * u64::from(self.call.element);
+    }
+
+    /// Takes what has come of the round of a rank; returns whether anything is missing.
+    fn take(&mut self, rank: usize) -> bool {
+        let at = self.walkers[rank].stage.clone().map(|stage| self.member(&stage.at));
+        let Walker { buffer, open, .. } = &mut self.walkers[rank];
+        while let Some(&(from, data, combines)) = open.first() {
+            let Some(payload) = self.wires.entry((from, rank as u32)).or_default().pop_front() else { return true };
+            let mut payload = payload.into_iter();
+            data.each_range(at.unwrap().elements, &mut |first, end| {
+                for element in &mut buffer[first as usize..end as usize] {
+                    let came = payload.next().expect("a message that is too short");
+                    if combines && self.call.operation != Operation::Barrier {
+                        assert_eq!(*element & came, 0, "a contribution that comes twice");
+                    }
+                    *element = if combines { *element | came } else { came };
+                }
+            });
+            assert_eq!(payload.next(), None, "a message that is too long");
+            open.remove(0);
+        }
+        false
+    }
+
+    /// Runs to the end.
+    fn run(mut self) -> (Vec<Buffer>, Sent) {
+        let mut going = true;
+        while going {
+            going = false;
+            for rank in 0..self.walkers.len() {
+                while !self.take(rank) && self.post(rank) {
+                    going = true;
+                }
+            }
+        }
+        assert!(self.walkers.iter().all(|walker| walker.open.is_empty()), "a rank that waits for ever");
+        assert!(self.wires.values().all(VecDeque::is_empty), "a message that nobody receives");
+        self.sent.rounds = self.walkers.iter().map(|walker| walker.rounds).collect();
+        (self.walkers.into_iter().map(|walker| walker.buffer).collect(), self.sent)
+    }
+}
+
+/// Elements of the buffer of a call.
+fn elements(call: &Collective, ranks: u32) -> u64 {
+    match call.operation {
+        Operation::Barrier => 1,
+        operation => operation.buffer(call.bytes, ranks) / u64::from(call.element),
+    }
+}
+
+/// The range of a member's part.
+fn part(call: &Collective, ranks: u32, member: u32) -> std::ops::Range<usize> {
+    let mut range = 0..0;
+    Data::part(member, ranks).each_range(elements(call, ranks), &mut |from, end| range = from as usize..end as usize);
+    range
+}
+
+/// A number for an element that a rank has for another, or for all.
+fn content(from: u32, to: u32, element: usize) -> u64 {
+    1 << 40 | u64::from(from) << 32 | u64::from(to) << 24 | element as u64
+}
+
+/// What a rank has before an operation.
+fn before(call: &Collective, ranks: u32, rank: u32) -> Buffer {
+    let all = elements(call, ranks) as usize;
+    let of_root = |element| if rank == call.root { content(rank, 0, element) } else { 0 };
+    match call.operation {
+        Operation::Broadcast | Operation::Scatter => (0..all).map(of_root).collect(),
+        Operation::Reduce | Operation::Allreduce | Operation::ReduceScatter | Operation::Barrier => {
+            vec![1 << rank; all]
+        }
+        Operation::Gather | Operation::Allgather => {
+            let own = part(call, ranks, rank);
+            (0..all).map(|element| if own.contains(&element) { content(rank, 0, element) } else { 0 }).collect()
+        }
+        Operation::Alltoall => {
+            let bytes = (call.bytes / u64::from(call.element)) as usize;
+            let ahead = |element: usize| (rank + (element / bytes) as u32) % ranks;
+            (0..all).map(|element| content(rank, ahead(element), element % bytes)).collect()
+        }
+    }
+}
+
+/// Checks what a rank has after an operation.
+fn check(call: &Collective, ranks: u32, rank: u32, buffer: &Buffer) {
+    let everyone = u64::MAX >> (64 - ranks);
+    let is_root = rank == call.root;
+    match call.operation {
+        Operation::Broadcast => assert_eq!(*buffer, before(call, ranks, call.root)),
+        Operation::Allreduce | Operation::Barrier => assert!(buffer.iter().all(|&element| element == everyone)),
+        Operation::Reduce => assert!(!is_root || buffer.iter().all(|&element| element == everyone)),
+        Operation::ReduceScatter => {
+            assert!(buffer[part(call, ranks, rank)].iter().all(|&element| element == everyone));
+        }
+        Operation::Scatter => {
+            let own = part(call, ranks, rank);
+            assert!(own.clone().all(|element| buffer[element] == content(call.root, 0, element)));
+        }
+        Operation::Gather | Operation::Allgather => {
+            let is_there = |element: usize, other| buffer[element] == content(other, 0, element);
+            let all = (0..ranks).all(|other| part(call, ranks, other).all(|element| is_there(element, other)));
+            assert!(all || (call.operation == Operation::Gather && !is_root));
+        }
+        Operation::Alltoall => {
+            let bytes = (call.bytes / u64::from(call.element)) as usize;
+            for (element, &came) in buffer.iter().enumerate() {
+                let back = (rank + ranks - (element / bytes) as u32) % ranks;
+                assert_eq!(came, content(back, rank, element % bytes));
+            }
+        }
+    }
+}
+
+/// Carries out a call on the ranks of a communicator, and checks what they have then.
+fn carry_out(call: &Collective, communicators: Vec<Communicator>) -> Sent {
+    let ranks = communicators.len() as u32;
+    let buffers = (0..ranks).map(|rank| before(call, ranks, rank)).collect();
+    let (buffers, sent) = Run::new(*call, communicators, buffers).run();
+    (0..).zip(&buffers).for_each(|(rank, buffer)| check(call, ranks, rank, buffer));
+    sent
+}
+
+fn worlds(ranks: u32) -> Vec<Communicator> {
+    (0..ranks).map(|rank| Communicator::world(rank, ranks)).collect()
+}
+
+/// A call in the communicator of all ranks.
+fn sent(operation: Operation, algorithm: Algorithm, bytes: u64, ranks: u32) -> Sent {
+    carry_out(&Collective::new(operation, algorithm, bytes), worlds(ranks))
+}
+
+#[test]
+fn every_algorithm_does_what_its_operation_means() {
+    // Would catch a part that is lost, combined twice or sent to the wrong member, a root other than 0, numbers of members that are no
+    // powers, buffers with fewer elements than members, and a rank that waits for a message that nobody sends.
+    for ranks in 1..=40 {
+        for operation in Operation::ALL {
+            for algorithm in algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical) {
+                for (bytes, radix) in [(0, 2), (4, 3), (12, 4), (4 * 37, 5)] {
+                    let root = if operation.has_root() { (ranks * 2 / 3).min(ranks - 1) } else { 0 };
+                    let call = Collective { root, radix, element: 4, ..Collective::new(operation, algorithm, bytes) };
+                    if bytes > 0 || operation != Operation::Alltoall {
+                        carry_out(&call, worlds(ranks));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn hierarchical_operations_cross_the_network_once_a_node() {
+    // Would catch a root that does not lead its node, a node whose ranks are not neighbours, and a part that is left out.
+    for ranks in [1_u32, 2, 5, 8, 12, 27] {
+        for per_node in [1, 2, 3, 8] {
+            for operation in
+                Operation::ALL.into_iter().filter(|&own| algorithms(own).any(|one| one == Algorithm::Hierarchical))
+            {
+                let nodes = ranks.div_ceil(per_node);
+                // Node after node, and in turn.
+                for node_of in [|rank: u32, nodes: u32| rank % nodes, |rank: u32, nodes: u32| rank * nodes / 27 % nodes]
+                {
+                    let node_of: Vec<u32> = (0..ranks).map(|rank| node_of(rank, nodes)).collect();
+                    let groups = Arc::new(NodeGroups::new(&Group::all(ranks), &node_of));
+                    let on_nodes = |own: Communicator| own.on_nodes(Arc::clone(&groups));
+                    for root in if operation.has_root() { 0..ranks } else { 0..1 } {
+                        let call = Collective { root, ..Collective::new(operation, Algorithm::Hierarchical, 24) };
+                        carry_out(&call, worlds(ranks).into_iter().map(on_nodes).collect());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn log2(ranks: u32) -> u64 {
+    u64::from(ranks.next_power_of_two().ilog2())
+}
+
+#[test]
+fn messages_and_bytes_are_those_of_theory() {
+    // Would catch an algorithm that is right and slow: a ring that sends whole buffers, a tree that is a chain.
+    use {Algorithm as A, Operation as O};
+    for ranks in [2_u32, 4, 8, 16, 32] {
+        let (one, share) = (u64::from(ranks) * 60, 60 * u64::from(ranks - 1));
+        let each = |messages: u64, bytes: u64, of: Sent| {
+            assert_eq!((of.messages, of.bytes), (vec![messages; ranks as usize], vec![bytes; ranks as usize]));
+        };
+        let log = log2(ranks);
+        each(2 * u64::from(ranks - 1), 2 * share, sent(O::Allreduce, A::Ring, one, ranks));
+        each(log, log * one, sent(O::Allreduce, A::RecursiveDoubling, one, ranks));
+        each(2 * log, 2 * share, sent(O::Allreduce, A::Rabenseifner, one, ranks));
+        each(log, share, sent(O::ReduceScatter, A::RecursiveHalving, one, ranks));
+        each(u64::from(ranks - 1), share, sent(O::ReduceScatter, A::Pairwise, one, ranks));
+        each(log, share, sent(O::Allgather, A::RecursiveDoubling, 60, ranks));
+        each(log, log * u64::from(ranks / 2) * 60, sent(O::Alltoall, A::Bruck, 60, ranks));
+    }
+    for ranks in 2_u32..=20 {
+        let others = u64::from(ranks - 1);
+        let all = |of: &Sent| (of.messages.iter().sum::<u64>(), of.bytes.iter().sum::<u64>());
+        for algorithm in [A::Linear, A::Binomial, A::KNomial] {
+            assert_eq!(all(&sent(O::Broadcast, algorithm, 100, ranks)), (others, others * 100));
+            assert_eq!(all(&sent(O::Reduce, algorithm, 100, ranks)), (others, others * 100));
+        }
+        // Along a tree every part is sent once a level.
+        let gather = sent(O::Gather, A::Binomial, 10, ranks);
+        let levels: u64 = (1..ranks).map(|rank| u64::from(rank.count_ones()) * 10).sum();
+        assert_eq!(all(&gather), (others, levels));
+        assert_eq!(u64::from(sent(O::Broadcast, A::Binomial, 1, ranks).rounds[0]), log2(ranks));
+        for (operation, algorithm, bytes) in [(O::Allgather, A::Bruck, 10 * others), (O::Barrier, A::Dissemination, 0)]
+        {
+            let of = sent(operation, algorithm, 10, ranks);
+            assert!(of.messages.iter().all(|&own| own == log2(ranks)) && of.bytes.iter().all(|&own| own == bytes));
+        }
+        for (operation, algorithm) in [(O::Alltoall, A::Linear), (O::Alltoall, A::Pairwise), (O::Allgather, A::Ring)] {
+            let of = sent(operation, algorithm, 10, ranks);
+            assert!(of.messages.iter().all(|&own| own == others) && of.bytes.iter().all(|&own| own == 10 * others));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_called_is_refused() {
+    // Would catch a panic within an algorithm.
+    let world = Communicator::world(0, 4);
+    let check = |call: Collective| call.check(&world).unwrap_err().to_string();
+    let call = Collective::new(Operation::Broadcast, Algorithm::Binomial, 8);
+    assert_eq!(
+        check(Collective { algorithm: Algorithm::Bruck, ..call }),
+        "`bruck` does not serve `broadcast`: `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical` are allowed"
+    );
+    assert_eq!(check(Collective { root: 4, ..call }), "there is no member 4: 0 to 3 are allowed");
+    assert_eq!(check(Collective { element: 3, ..call }), "8 bytes are not whole elements of 3 bytes");
+    assert_eq!(check(Collective { radix: 1, ..call }), "1 is no radix: 2 and more are allowed");
+    let hierarchical = Collective { algorithm: Algorithm::Hierarchical, ..call };
+    assert!(check(hierarchical).starts_with("the nodes of communicator 0 are not known"));
+}
+
+#[test]
+fn parts_of_a_communicator_have_its_ranks_in_their_order() {
+    // Would catch members of another colour, a wrong own member, and a progression that is longer than it is.
+    let group = Group::Progression { first: 3, stride: 2, count: 4 };
+    assert_eq!((0..4).map(|member| group.rank(member)).collect::<Vec<_>>(), [3, 5, 7, 9]);
+    assert_eq!([3, 4, 9, 11, 1].map(|rank| group.member(rank)), [Some(0), None, Some(3), None, None]);
+    let context = Context::new(7).unwrap();
+    let split = |rank| Communicator::world(rank, 7).split(context, |member| (member != 6).then_some(member % 2));
+    let odd = split(5).unwrap();
+    assert_eq!((odd.own(), odd.len(), odd.rank(1), odd.context()), (2, 3, 3, context));
+    assert_eq!(split(6), None);
+}
