@@ -40,6 +40,7 @@ fn interface(eager: Option<u64>) -> NicParams {
         packet: 1 << 30,
         pace: 1,
         tick: 1,
+        protocol: Default::default(),
         overhead_per_byte: PerByte::FREE,
         spares_first: true,
         processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls },

@@ -6,7 +6,6 @@ use workload::program::Context;
 use crate::event::OpId;
 use crate::slab::Slab;
 use crate::table::{Key, Table};
-use crate::wire::Way;
 
 /// No message.
 const NONE: u32 = u32::MAX;
@@ -46,13 +45,13 @@ pub(crate) struct Inbound {
     pub asked: bool,
     /// When its request has been read, in picoseconds, if it has one.
     pub read_at: u64,
-    /// How it comes, where messages are carried whole.
-    pub way: Way,
     /// Its first packet has arrived.
     pub is_here: bool,
     /// The message of the same pair that comes next, and whether it is the first of its pair.
     behind: u32,
     is_first: bool,
+    /// Whether it comes in its order without being kept in it.
+    is_in_no_table: bool,
 }
 
 impl Inbound {
@@ -86,23 +85,11 @@ pub(crate) struct Arrivals {
     announced: Table<Pair, u32>,
     /// By pair of ranks, the last message that is not here yet, or waits for one before it.
     last: Table<Pair, u32>,
-    /// Whether messages of a pair come in their order by themselves, each as a whole; then tables are empty.
-    in_order: bool,
 }
 
 impl Arrivals {
-    /// Messages of a pair of ranks come in their order from now on, each as a whole.
-    pub fn come_in_order(&mut self) {
-        self.in_order = true;
-    }
-
     /// A message is announced to a rank, by its number here, that is to arrive in its turn.
     pub fn announce(&mut self, rank: u32, envelope: Envelope) -> u32 {
-        if self.in_order {
-            let place = self.add(rank, envelope);
-            (self.messages[place].is_first, self.messages[place].missing) = (true, 1);
-            return place;
-        }
         let pair = Pair(rank, envelope.source);
         let place = self.add(rank, envelope);
         let last = self.last.get_or_insert(pair, NONE);
@@ -110,6 +97,14 @@ impl Arrivals {
             NONE => self.messages[place].is_first = true,
             before => self.messages[before].behind = place,
         }
+        place
+    }
+
+    /// The same, of a message that comes as a whole, and that no other of its pair overtakes.
+    pub fn announce_in_order(&mut self, rank: u32, envelope: Envelope) -> u32 {
+        let place = self.add(rank, envelope);
+        let message = &mut self.messages[place];
+        (message.is_first, message.is_in_no_table, message.missing) = (true, true, 1);
         place
     }
 
@@ -130,10 +125,10 @@ impl Arrivals {
             passed: 0,
             asked: false,
             read_at: 0,
-            way: Way::default(),
             is_here: false,
             behind: NONE,
             is_first: false,
+            is_in_no_table: false,
         })
     }
 
@@ -150,10 +145,10 @@ impl Arrivals {
 
     /// The message behind one whose turn it was, of the same pair, if that is here already: it is its turn.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
-        if self.in_order {
+        let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
+        if is_in_no_table {
             return None;
         }
-        let Inbound { rank, envelope, behind, .. } = self.messages[place];
         if behind == NONE {
             self.last.remove(Pair(rank, envelope.source));
             return None;
@@ -165,7 +160,7 @@ impl Arrivals {
     /// Takes out a message that has been received; `remote` if it came from another executor.
     pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
-        if remote && !self.in_order {
+        if remote && !message.is_in_no_table {
             self.announced.remove(Pair(message.envelope.source, message.envelope.number));
         }
         message

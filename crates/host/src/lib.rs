@@ -5,6 +5,7 @@
 
 mod burst;
 mod context;
+mod credits;
 mod event;
 mod executor;
 mod flow;
@@ -12,6 +13,7 @@ mod inbound;
 mod label;
 mod line;
 mod matching;
+mod memory;
 mod nic;
 mod order;
 mod placed;
@@ -20,15 +22,17 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod unexpected;
 mod wire;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing};
+pub use context::{HostContext, NicParams, Outgoing, ProtocolParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
+pub use memory::MemoryParams;
 pub use nic::{GapParams, PartParams, PerByte};
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, ProcessorParams, ProgressMode};

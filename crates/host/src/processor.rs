@@ -50,6 +50,10 @@ pub(crate) enum Reaction {
     Answer(u32),
     /// A send's request has been answered.
     Data(u32),
+    /// A message between ranks of a node has met a receive: it is to be copied.
+    Copy(u32),
+    /// The receiver has fetched a send's data.
+    Fetched(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.

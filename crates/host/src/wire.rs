@@ -8,9 +8,10 @@
 use engine::statistics::Histogram;
 use units::{Bandwidth, Bytes};
 
-use crate::event::OpId;
+use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::Passage;
+use crate::slab::Slab;
 
 /// What all links are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +27,10 @@ pub struct WireParams {
 pub struct Flight {
     /// When its last byte arrives, in picoseconds.
     pub(crate) at: u64,
-    /// The operation that it is of: arrivals of an instant are in the order of operations.
+    /// The rank that sends it, and the number of the send that it is of: arrivals of an instant are in this order.
     pub(crate) op: OpId,
+    /// The rank that it is for.
+    pub(crate) to: u32,
     pub(crate) cargo: Cargo,
     pub(crate) way: Way,
 }
@@ -41,6 +44,14 @@ pub(crate) struct Way {
     pub span: u64,
     /// When it was handed over, in picoseconds.
     pub since: u64,
+}
+
+/// What is on its way to a rank of an executor, and what is to be done when it has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Landing {
+    pub to: u32,
+    pub event: Event,
+    pub way: Way,
 }
 
 /// What has been carried.
@@ -72,8 +83,11 @@ pub(crate) enum Cargo {
     Announced(Envelope),
     /// The data of a message that has asked, by its place at the receiver's executor.
     Data(u32),
-    /// The answer to a request, by the place of the message at the sender's executor, and at the receiver's.
+    /// The answer to a request, or the notice that the data have been read, by the place of the message at the sender's executor, and
+    /// at the receiver's.
     Answer(u32, u32),
+    /// A credit.
+    Credit,
 }
 
 /// The links of an executor's nodes, by their numbers here.
@@ -85,13 +99,14 @@ pub(crate) struct Wire {
     /// The last size asked for, and its time: most messages of a program have one of a few sizes.
     last: (u64, u64),
     pub carried: Carried,
+    pub landings: Slab<Landing>,
 }
 
 impl Wire {
     /// Links that are free.
     pub fn new(params: WireParams, nodes: usize) -> Self {
         let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
-        Self { params, free_at: vec![0; nodes], last: (0, 0), carried }
+        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, landings: Slab::default() }
     }
 
     /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.

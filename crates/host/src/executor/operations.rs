@@ -7,7 +7,6 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::label::{ANY_SOURCE, Label};
 use crate::report::HostError;
-use crate::wire::Way;
 
 impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
@@ -49,9 +48,19 @@ impl Executor {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
             Action::Send { to, bytes, tag, context } => {
-                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let way = Way::default();
-                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks, way };
+                let sending = Sending {
+                    op: id,
+                    rank,
+                    id: op.id,
+                    to,
+                    tag,
+                    context,
+                    bytes,
+                    placed: NONE,
+                    asks: self.asks(id.rank, to, bytes),
+                    fetched: false,
+                    stalled: false,
+                };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag, context } => {
@@ -59,6 +68,7 @@ impl Executor {
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
                 if let Some(message) = self.matching.receive(rank, label, place) {
+                    self.unexpected.take(rank, self.buffered(message));
                     self.meet(message, place, now, around);
                 }
             }

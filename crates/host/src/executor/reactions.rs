@@ -1,6 +1,6 @@
 //! What the library does about what arrives, and when the processor lets it.
 
-use super::Executor;
+use super::{Executor, Sending};
 use crate::context::HostContext;
 use crate::event::Event;
 use crate::inbound::Envelope;
@@ -30,6 +30,20 @@ impl Executor {
                 let from = read_at.max(now);
                 let at = self.processors.react(rank, from, self.interface.send_overhead);
                 self.later(at, self.arrivals[message].send(), Event::Answer(message), now, around);
+            }
+            Reaction::Copy(message) => {
+                let Envelope { bytes, .. } = self.arrivals[message].envelope;
+                let alone = self.alone(bytes);
+                let begin = self.processors.react(rank, now, alone).saturating_sub(alone);
+                let op = self.receives[self.arrivals[message].receive].op;
+                self.later(begin, op, Event::CopyOut(message), now, around);
+            }
+            Reaction::Fetched(send) => {
+                let Sending { op, to, .. } = self.sends[send];
+                // Within a node the sender reads a word of memory; otherwise a message.
+                let work = if self.is_within(op.rank, to) { 0 } else { self.interface.receive_overhead };
+                let at = self.processors.react(rank, now, work);
+                self.later(at, op, Event::Fetched(send), now, around);
             }
             Reaction::Data(send) => {
                 let work = self.interface.receive_overhead + self.interface.sending(self.sends[send].bytes);

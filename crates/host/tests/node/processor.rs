@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
+use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams};
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
 use crate::world::{TRANSIT, World};
@@ -20,6 +20,7 @@ const LOGGP: NicParams = NicParams {
     spares_first: true,
     processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls },
     parts: PartParams::NONE,
+    protocol: ProtocolParams::PLAIN,
 };
 
 const fn gap(per_message: u64, per_byte: u64) -> GapParams {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::world::{Noted, TRANSIT, World};
-use host::{NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
+use host::{NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams};
 use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
@@ -20,6 +20,7 @@ pub const INTERFACE: NicParams = NicParams {
     spares_first: false,
     processor: ProcessorParams { occupied: false, progress: ProgressMode::Independent },
     parts: PartParams::NONE,
+    protocol: ProtocolParams::PLAIN,
 };
 
 /// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
+use host::MemoryParams;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -41,7 +42,7 @@ pub struct ExperimentSpec {
     /// The interface between a node and the network.
     #[serde(default)]
     pub nic: NicSpec,
-    /// What a node does with packets that arrive.
+    /// What a node does with packets that arrive, and with messages between its ranks.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// Who sends what, and when.
@@ -111,16 +112,19 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain } = &self.node;
-        let message =
-            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
-        (drain.is_some() && receive_buffer.is_none()).then(|| ("node.drain".into(), message.into()))
+        let own = self.node.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
+        own.map(|(key, message)| (format!("node.{key}"), message.to_owned()))
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
+        self.nic.contradiction(self.has_ranks())
+    }
+
+    /// Whether there are ranks that send and receive.
+    fn has_ranks(&self) -> bool {
         let has_ranks =
             |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        self.nic.contradiction(self.workloads().any(|(_, workload)| has_ranks(workload)))
+        self.workloads().any(|(_, workload)| has_ranks(workload))
     }
 }
 
@@ -206,9 +210,59 @@ pub struct NodeSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
+    /// Bandwidth of the memory by way of which ranks of the node exchange messages; the copies of a job's ranks that are under way at a
+    /// time share it equally. Without it, such messages take the overheads only.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bandwidth: Option<Bandwidth>,
+    /// Time from when a rank has written to the memory until another can read it; without it, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_latency: Option<Time>,
+    /// Copies of a message of more than `nic.eager_limit`: 2, by way of a buffer that both ranks share, or 1, from the sender's own
+    /// to the receiver's, which the sender waits for. Other messages are copied twice. Without it, 2.
+    #[schemars(range(min = 1, max = 2))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_copies: Option<u32>,
 }
 
 impl NodeSpec {
+    /// The memory by way of which ranks exchange messages.
+    pub(crate) fn memory(&self) -> Option<MemoryParams> {
+        self.memory_bandwidth.map(|bandwidth| MemoryParams {
+            bandwidth: bandwidth.0,
+            latency: self.memory_latency.map_or(0, |latency| latency.0),
+            single_copy: self.memory_copies == Some(1),
+        })
+    }
+
+    /// A key that does not go with the others, and why: whether there are ranks that send and receive, and messages that ask first.
+    fn contradiction(&self, ranks: bool, eager_limit: bool) -> Option<(&'static str, &'static str)> {
+        let wrong = match self {
+            Self { drain: Some(_), receive_buffer: None, .. } => (
+                "drain",
+                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
+            ),
+            Self { memory_bandwidth: Some(_), .. } if !ranks => (
+                "memory_bandwidth",
+                "`node.memory_bandwidth` is for ranks that send and receive: only workloads of kind \"benchmark\" and \
+                 \"program\" have them",
+            ),
+            Self { memory_latency: Some(_), memory_bandwidth: None, .. } => {
+                ("memory_latency", "`node.memory_latency` goes with `node.memory_bandwidth`")
+            }
+            Self { memory_copies: Some(_), memory_bandwidth: None, .. } => {
+                ("memory_copies", "`node.memory_copies` goes with `node.memory_bandwidth`")
+            }
+            Self { memory_copies: Some(1), .. } if !eager_limit => (
+                "memory_copies",
+                "a message that is copied once waits for its receiver; `node.memory_copies = 1` goes with \
+                 `nic.eager_limit`",
+            ),
+            _ => return None,
+        };
+        Some(wrong)
+    }
+
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

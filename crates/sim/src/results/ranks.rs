@@ -32,12 +32,20 @@ pub struct ProgramResult {
     pub program_messages: u64,
     /// The most messages that a rank had before it was ready for them.
     pub unexpected_max: u32,
+    /// The most bytes of such messages that a rank held at a time; of those that asked first, none.
+    #[serde(rename = "unexpected_max_B")]
+    pub unexpected_max_bytes: u64,
     /// Entries that a search for a posted receive looks at, on average; null without messages.
     pub posted_search_mean: Option<f64>,
     /// Entries that a search for an unexpected message looks at, on average; null without receives.
     pub unexpected_search_mean: Option<f64>,
     /// The most entries that a search has looked at.
     pub search_max: u32,
+    /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory_bandwidth`.
+    #[serde(rename = "copied_B")]
+    pub copied_bytes: u64,
+    /// Sends that have waited for `nic.eager_credits`.
+    pub credit_waits: u64,
 }
 
 /// Two ranks that have exchanged messages.

@@ -149,7 +149,8 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), volumes }))
+    let (nic, node) = (nic.clone(), site.node.clone());
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic, volumes, node }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -161,7 +162,8 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     check_programs(&*programs, nic)?;
     let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.program")?;
     let measured = Measured::Program;
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone(), volumes }))
+    let (nic, node) = (nic.clone(), site.node.clone());
+    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic, volumes, node }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.
@@ -174,6 +176,9 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     }
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+    }
+    if let Some(latency) = site.node.memory_latency.filter(|&latency| latency > LONGEST_TIME) {
+        return Err(wrong("node.memory_latency", format!("{latency} is too long: at most 1 s")));
     }
     Ok(nic)
 }

@@ -17,17 +17,29 @@ impl Executor {
             true => (self.interface.send_overhead, Event::Request(place)),
             false => (self.interface.sending(bytes), Event::Data(place)),
         };
-        let at = self.processors.call(rank, now, work);
+        // The copy of a message within a node is part of the call.
+        let copying = if self.is_copied_in(place) { self.alone(bytes) } else { 0 };
+        let at = self.processors.call(rank, now, work.saturating_add(copying)).saturating_sub(copying);
         self.later(at, op, event, now, around);
     }
 
-    /// Hands the request of a send over.
+    /// The request of a send is ready to be handed over.
     pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Sending { op, to, .. } = self.sends[place];
+        if self.is_within(op.rank, to) {
+            self.ask_within(place, now, around);
+        } else if self.may_go(place) {
+            self.put_request(place, now, around);
+        }
+    }
+
+    /// Hands the request of a send over.
+    pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.hand_over(place, u64::from(self.interface.control), now, around);
     }
 
-    /// Answers the request of a message that has met a receive.
+    /// Answers the request of a message that has met a receive, or the data of one that has been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         if self.wire.is_some() {
             return self.fly_back(place, now, around);
@@ -38,29 +50,44 @@ impl Executor {
         self.queue(to, answer, (u64::from(self.interface.control), now), around);
     }
 
-    /// Hands the data of a send over, which ends.
+    /// The data of a send are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        if self.is_copied_in(place) {
+            self.send_within(place, now, around);
+        } else if self.sends[place].asks || self.may_go(place) {
+            self.put_data(place, now, around);
+        }
+    }
+
+    /// Hands the data of a send over, which ends.
+    pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
         self.end(sending.rank, sending.id, now, None);
         let OpId { rank: source, number } = sending.op;
         let Sending { to, tag, context, bytes, .. } = sending;
-        if self.placed.node(to) == self.placed.node(source) {
+        if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
-            if !self.waits_for_receiver(bytes) {
+            if !sending.asks {
                 self.announce(place, around);
             }
-            self.hand_over(place, bytes.max(1), now, around);
-            if let Some((released, _)) = &mut self.notes {
-                released.push(Released { source, number, at: self.tick, to, bytes });
-            }
+            self.put_on_network(place, now, around);
         }
         self.sends.remove(place);
     }
 
+    /// The data of a send enter the network.
+    pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
+        self.hand_over(place, bytes.max(1), now, around);
+        if let Some((released, _)) = &mut self.notes {
+            released.push(Released { source, number, at: self.tick, to, bytes });
+        }
+    }
+
     /// Announces the message of a send.
-    fn announce(&mut self, place: u32, around: &mut impl HostContext) {
+    pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
         if self.wire.is_some() {
             return;
         }
@@ -85,7 +112,13 @@ impl Executor {
     }
 
     /// Queues bytes of a rank's message that are handed over now.
-    fn queue(&mut self, rank: u32, message: queues::Outgoing, (bytes, now): (u64, u64), around: &mut impl HostContext) {
+    pub(super) fn queue(
+        &mut self,
+        rank: u32,
+        message: queues::Outgoing,
+        (bytes, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
         let node = self.placed.number_of[self.placed.node(rank) as usize];
         self.queues.push(node as usize, message, bytes, (self.tick, now));
         around.wake(node);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches, WireParams};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, WireParams};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, of_program};
+use super::measured::{Measured, MessageCounts, of_program};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -42,8 +42,7 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
-    /// Searches of the queues of posted receives, and of unexpected messages.
-    searches: [Searches; 2],
+    messages: MessageCounts,
 }
 
 impl Ends {
@@ -202,7 +201,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+            ended.messages.add(executor);
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -225,7 +224,7 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches))),
+            Measured::Program => (None, Some(of_program(&ended.messages))),
         };
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),

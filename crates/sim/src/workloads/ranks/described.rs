@@ -6,7 +6,7 @@ use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::NicSpec;
+use crate::experiment::{NicSpec, NodeSpec};
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -21,4 +21,5 @@ pub(crate) struct Ranks {
     /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
     /// a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
+    pub node: NodeSpec,
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
+use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, Rendezvous};
 use units::Time;
 use workload::program::Messages;
 
 use super::described::Ranks;
-use crate::experiment::{ChargedBytes, LoggpNicSpec, NicSpec, ProgressSpec};
+use crate::experiment::{ChargedBytes, LoggpNicSpec, NicSpec, ProgressSpec, RendezvousSpec};
 use crate::network::Network;
 use crate::workloads::Workload;
 
@@ -28,7 +28,17 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         spares_first: parts.is_some_and(spares_first),
         processor: processor(nic),
         parts: parts.map_or(PartParams::NONE, gaps),
+        protocol: protocol(ranks),
     }
+}
+
+fn protocol(ranks: &Ranks) -> ProtocolParams {
+    let host = ranks.nic.host();
+    let rendezvous = match host.rendezvous {
+        Some(RendezvousSpec::Read) => Rendezvous::Read,
+        Some(RendezvousSpec::Write) | None => Rendezvous::Write,
+    };
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.node.memory() }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {
@@ -72,7 +82,7 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
             charged.extend([packet, bytes % packet]);
         }
     });
-    charged.extend(nic.host().eager_limit.map(|_| nic.host().control().0.saturating_sub(spared)));
+    charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {
         times.extend(charged.iter().map(|&bytes| Time(each.saturating_mul(bytes))));

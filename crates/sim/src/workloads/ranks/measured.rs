@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::Searches;
+use host::{Executor, Searches};
 use workload::program::Interval;
 
 use crate::results::{BenchmarkResult, PairResult, ProgramResult};
@@ -16,15 +16,39 @@ pub(crate) enum Measured {
     Program,
 }
 
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages.
-pub(super) fn of_program([posted, unexpected]: [Searches; 2]) -> ProgramResult {
+/// What executors have counted of messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MessageCounts {
+    /// Searches of the queues of posted receives, and of unexpected messages.
+    searches: [Searches; 2],
+    unexpected_bytes: u64,
+    copied_bytes: u64,
+    credit_waits: u64,
+}
+
+impl MessageCounts {
+    /// Adds those of an executor.
+    pub fn add(&mut self, executor: &Executor) {
+        self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+        self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
+        self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
+        self.credit_waits += executor.credit_waits();
+    }
+}
+
+/// What has been measured of a program, given what its executors have counted.
+pub(super) fn of_program(counts: &MessageCounts) -> ProgramResult {
+    let [posted, unexpected] = counts.searches;
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
+        unexpected_max_bytes: counts.unexpected_bytes,
         posted_search_mean: mean(&posted),
         unexpected_search_mean: mean(&unexpected),
         search_max: posted.deepest.max(unexpected.deepest),
+        copied_bytes: counts.copied_bytes,
+        credit_waits: counts.credit_waits,
     }
 }
 

@@ -50,7 +50,8 @@ impl Workload for Ranks {
         self.programs.each_message(&mut |messages: Messages| {
             rests.insert(rest(messages.bytes.max(1)));
         });
-        rests.extend(self.nic.host().eager_limit.map(|_| rest(self.nic.host().control().0)));
+        let host = self.nic.host();
+        rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()
     }
 
@@ -66,10 +67,7 @@ impl Workload for Ranks {
     }
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
-        // A message that asks first has two control messages.
-        let controls =
-            |bytes: u64| if self.nic.host().eager_limit.is_some_and(|limit| bytes > limit.0) { 2 } else { 0 };
-        let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + controls(bytes);
+        let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
         let mut packets = 0_u64;
         self.programs.each_message(&mut |messages: Messages| {
             packets = packets.saturating_add(of(messages.bytes).saturating_mul(messages.count));
