@@ -9,10 +9,12 @@ pub(crate) enum Event {
     Memory(u32),
     /// A calculation ends: its number in the program.
     Calculated(u32),
-    /// A receive ends.
+    /// A receive ends: its message.
     Received(u32),
     /// A send's data are handed over.
     Data(u32),
+    /// Those of the next send of a burst are.
+    NextOfBurst(u32),
     /// A send's request is handed over.
     Request(u32),
     /// The answer to a message's request is handed over.

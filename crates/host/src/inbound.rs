@@ -35,8 +35,10 @@ pub(crate) struct Inbound {
     pub envelope: Envelope,
     /// The rank that it is for, by its number here.
     pub rank: u32,
-    /// The receive that it has met, or `NONE`.
+    /// The receive that it has met, or `NONE`,
     pub receive: u32,
+    /// and its number, if that is a burst.
+    pub number: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
     /// Bytes that have begun to pass the receiver's interface, where it has parts.
@@ -120,6 +122,7 @@ impl Arrivals {
             envelope,
             rank,
             receive: NONE,
+            number: 0,
             // A message of no bytes is a packet of one.
             missing: envelope.bytes.max(1),
             passed: 0,

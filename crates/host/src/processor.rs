@@ -44,7 +44,7 @@ pub struct ProcessorParams {
 pub(crate) enum Reaction {
     /// A message has come in its turn: it is to be matched.
     Admit(u32),
-    /// All data of a receive's message have arrived.
+    /// All data of a message that has met its receive have arrived.
     Complete(u32),
     /// A message's request has met a receive.
     Answer(u32),

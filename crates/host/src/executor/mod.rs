@@ -24,6 +24,7 @@
 //! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
 //! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
+mod bursts;
 mod inspect;
 mod operations;
 mod protocol;
@@ -34,12 +35,13 @@ use std::sync::Arc;
 
 use workload::program::{Context, Op, Programs, RankProgram};
 
+use bursts::SendBurst;
+
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
-use crate::label::Label;
 use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
@@ -72,16 +74,16 @@ struct Sending {
     stalled: bool,
 }
 
-/// A receive that has started.
+/// A receive that has started, or a burst of them.
 #[derive(Clone, Copy, Debug)]
 struct Receiving {
+    /// Of a burst, the first.
     op: OpId,
     rank: u32,
     id: u32,
-    label: Label,
     bytes: u64,
-    /// The message that it has met, or `NONE`.
-    message: u32,
+    /// Receives that have not ended.
+    left: u32,
 }
 
 const NONE: u32 = u32::MAX;
@@ -111,6 +113,10 @@ pub struct Executor {
     interfaces: Interfaces,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
+    /// Bursts of sends of which some have not been handed over.
+    bursts: Slab<SendBurst>,
+    /// Messages that a burst of receives has met as it was posted, kept for its memory.
+    met: Vec<(u32, u32)>,
     arrivals: Arrivals,
     matching: Matching,
     unexpected: UnexpectedBytes,
@@ -145,6 +151,8 @@ impl Executor {
             interfaces: Interfaces::new(interface.parts, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
+            bursts: Slab::default(),
+            met: Vec::new(),
             arrivals: Arrivals::default(),
             matching: Matching::new(ranks),
             unexpected: UnexpectedBytes::new(ranks),
@@ -314,6 +322,7 @@ impl Executor {
             Event::Received(place) => self.received(place, now, around),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
+            Event::NextOfBurst(place) => self.send_next(place, now, around),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),

@@ -3,6 +3,7 @@
 use workload::program::{Action, Ended, Matched, Op};
 
 use super::{Executor, NONE, Receiving, Sending};
+use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::label::{ANY_SOURCE, Label};
@@ -12,7 +13,7 @@ impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
         let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.len() as u64;
+        state.open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
         if state.open == 0 {
             self.progress.open -= 1;
         }
@@ -37,7 +38,7 @@ impl Executor {
     pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
-        state.started = state.started.wrapping_add(1);
+        state.started = state.started.wrapping_add(op.count);
         let ranks = self.placed.node_of.len() as u32;
         match op.action {
             Action::Calc { time } => {
@@ -47,29 +48,24 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
+            Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
             Action::Send { to, bytes, tag, context } => {
-                let sending = Sending {
-                    op: id,
-                    rank,
-                    id: op.id,
-                    to,
-                    tag,
-                    context,
-                    bytes,
-                    placed: NONE,
-                    asks: self.asks(id.rank, to, bytes),
-                    fetched: false,
-                    stalled: false,
-                };
+                let asks = self.asks(id.rank, to, bytes);
+                let (placed, fetched, stalled) = (NONE, false, false);
+                let id_of = op.id;
+                let sending =
+                    Sending { op: id, rank, id: id_of, to, tag, context, bytes, placed, asks, fetched, stalled };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag, context } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
-                let place = self.receives.insert(receiving);
-                if let Some(message) = self.matching.receive(rank, label, place) {
+                let place = self.receives.insert(Receiving { op: id, rank, id: op.id, bytes, left: op.count });
+                if op.count > 1 {
+                    let sources = Sources { first: label.source, stride: op.stride, ranks };
+                    self.post_burst(place, label, (sources, op.count), now, around);
+                } else if let Some(message) = self.matching.receive(rank, label, place) {
                     self.unexpected.take(rank, self.buffered(message));
-                    self.meet(message, place, now, around);
+                    self.meet(message, (place, 0), now, around);
                 }
             }
         }

@@ -19,10 +19,10 @@ impl Executor {
     fn handle(&mut self, rank: u32, reaction: Reaction, now: u64, around: &mut impl HostContext) {
         match reaction {
             Reaction::Admit(message) => self.admit(message, now, around),
-            Reaction::Complete(receive) => {
-                let Envelope { bytes, .. } = self.arrivals[self.receives[receive].message].envelope;
+            Reaction::Complete(message) => {
+                let Envelope { bytes, .. } = self.arrivals[message].envelope;
                 let at = self.processors.react(rank, now, self.interface.receiving(bytes));
-                self.later(at, self.receives[receive].op, Event::Received(receive), now, around);
+                self.later(at, self.receive_of(message), Event::Received(message), now, around);
             }
             Reaction::Answer(message) => {
                 // A processor that is occupied has read the request before it goes on to this.
@@ -35,7 +35,7 @@ impl Executor {
                 let Envelope { bytes, .. } = self.arrivals[message].envelope;
                 let alone = self.alone(bytes);
                 let begin = self.processors.react(rank, now, alone).saturating_sub(alone);
-                let op = self.receives[self.arrivals[message].receive].op;
+                let op = self.receive_of(message);
                 self.later(begin, op, Event::CopyOut(message), now, around);
             }
             Reaction::Fetched(send) => {

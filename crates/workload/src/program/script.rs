@@ -196,7 +196,7 @@ impl<S: Script> ScriptedRank<S> {
         while self.blocked == Blocked::No {
             match self.script.next(&self.seen) {
                 Step::Do(Action::Calc { time }) => {
-                    starts.push(Op { id: CALCULATION, action: Action::Calc { time } });
+                    starts.push(Op::one(CALCULATION, Action::Calc { time }));
                     self.blocked = Blocked::Calculation;
                 }
                 Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
@@ -349,21 +349,18 @@ impl<S: Script> ScriptedRank<S> {
 
 /// Starts the operations of a burst.
 fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
-    let actions = (0..burst.count).map(|number| shifted(burst.first, (burst.stride, number), ranks));
-    starts.extend(actions.map(|action| Op { id, action }));
-}
-
-/// The n-th operation of a burst.
-fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
-    let shift = |rank: u32| match stride {
-        0 => rank,
-        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+    let Burst { first, count, stride } = burst;
+    let stride = stride % ranks.max(1);
+    let normal = |rank: u32| if stride == 0 { rank } else { rank % ranks.max(1) };
+    let (action, stride) = match first {
+        Action::Send { to, bytes, tag, context } => (Action::Send { to: normal(to), bytes, tag, context }, stride),
+        Action::Recv { from: Some(from), bytes, tag, context } => {
+            (Action::Recv { from: Some(normal(from)), bytes, tag, context }, stride)
+        }
+        // From any rank, or none: there is nothing to stride over.
+        Action::Recv { from: None, .. } | Action::Calc { .. } => (first, 0),
     };
-    match first {
-        Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
-        Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-        Action::Calc { .. } => first,
-    }
+    starts.push(Op { id, action, count, stride });
 }
 
 impl<S: Script> RankProgram for ScriptedRank<S> {

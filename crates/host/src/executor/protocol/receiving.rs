@@ -4,8 +4,10 @@ use workload::program::Matched;
 
 use super::super::{Executor, Receiving};
 use crate::context::HostContext;
+use crate::event::OpId;
 use crate::inbound::Envelope;
 use crate::label::Label;
+use crate::matching::Receive;
 use crate::processor::Reaction;
 use crate::report::{Completed, HostError};
 
@@ -21,10 +23,10 @@ impl Executor {
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
-                let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
+                let (envelope, rank, is_met) = (message.envelope, message.rank, message.receive().is_some());
                 self.note_completed(&envelope);
-                if let Some(receive) = receive {
-                    self.react(rank, Reaction::Complete(receive), now, around);
+                if is_met {
+                    self.react(rank, Reaction::Complete(place), now, around);
                 }
             }
         }
@@ -67,7 +69,7 @@ impl Executor {
             self.arrivals[place].read_at = self.processors.react(rank, now, self.interface.receive_overhead);
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        if let Some((receive, _)) = self.matching.message(rank, label, place) {
+        if let Some(receive) = self.matching.message(rank, label, place) {
             self.meet(place, receive, now, around);
         } else {
             self.unexpected.hold(rank, self.buffered(place));
@@ -80,10 +82,10 @@ impl Executor {
         if self.asks(source, to, bytes) { 0 } else { bytes }
     }
 
-    /// A message has met its receive.
-    pub(in super::super) fn meet(&mut self, place: u32, receive: u32, now: u64, around: &mut impl HostContext) {
-        self.receives[receive].message = place;
-        self.arrivals[place].receive = receive;
+    /// A message has met its receive, which may be one of a burst.
+    pub(in super::super) fn meet(&mut self, place: u32, receive: Receive, now: u64, around: &mut impl HostContext) {
+        let (receive, number) = receive;
+        (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, bytes: received, .. } = self.receives[receive];
@@ -91,7 +93,7 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(receive), now, around);
+            self.react(message.rank, Reaction::Complete(place), now, around);
         } else if self.is_within(source, op.rank) {
             self.react(message.rank, Reaction::Copy(place), now, around);
         } else if self.waits_for_receiver(sent) {
@@ -100,8 +102,14 @@ impl Executor {
     }
 
     /// A receive ends.
-    pub(in super::super) fn received(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Receiving { rank, id, message, .. } = self.receives.remove(place);
+    pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+        let place = self.arrivals[message].receive;
+        let receiving = &mut self.receives[place];
+        let Receiving { rank, id, .. } = *receiving;
+        receiving.left -= 1;
+        if receiving.left == 0 {
+            self.receives.remove(place);
+        }
         let envelope = self.arrivals[message].envelope;
         let Envelope { source, to, tag, bytes, .. } = envelope;
         self.end(rank, id, now, Some(Matched { source, tag, bytes }));
@@ -110,6 +118,12 @@ impl Executor {
         }
         self.give_back(&envelope, now, around);
         self.forget(message);
+    }
+
+    /// The receive that a message has met, as an operation.
+    pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
+        let OpId { rank, number } = self.receives[self.arrivals[message].receive].op;
+        OpId { rank, number: number.wrapping_add(self.arrivals[message].number) }
     }
 
     /// A message is done with.

@@ -77,7 +77,7 @@ impl Executor {
 
     /// The receiver's copy begins.
     pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let op = self.receives[self.arrivals[message].receive].op;
+        let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
@@ -85,10 +85,9 @@ impl Executor {
     /// The receiver's copy has ended.
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
-        let (send, rank, receive) =
-            (self.arrivals[message].send(), self.arrivals[message].rank, self.arrivals[message].receive);
+        let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
-        self.react(rank, Reaction::Complete(receive), now, around);
+        self.react(rank, Reaction::Complete(message), now, around);
         if self.asks(source, to, bytes) {
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);
         }
