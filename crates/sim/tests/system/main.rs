@@ -12,6 +12,7 @@ mod defaults;
 mod determinism;
 mod dragonfly;
 mod fairness;
+mod flat;
 mod jobs;
 mod messages;
 mod pacer;
