@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use host::{
-    Envelope, Executor, GapParams, HostContext, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
-    RankPlacement, WireParams,
+    Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams,
+    ProgressMode, ProtocolParams, RankPlacement, RegistrationParams, WireParams,
 };
 use units::Bandwidth;
 use workload::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
@@ -40,11 +40,17 @@ fn interface(eager: Option<u64>) -> NicParams {
         packet: 1 << 30,
         pace: 1,
         tick: 1,
-        protocol: Default::default(),
+        protocol: ProtocolParams::PLAIN,
         overhead_per_byte: PerByte::FREE,
         spares_first: true,
-        processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls },
-        parts: PartParams { send_gap: gap, receive_gap: GapParams { per_byte: PerByte::FREE, ..gap } },
+        processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
+        matching: MatchingParams { per_entry: 0, on_nic: false },
+        registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
+        parts: PartParams {
+            send_gap: gap,
+            receive_gap: GapParams { per_byte: PerByte::FREE, ..gap },
+            ..PartParams::NONE
+        },
     }
 }
 

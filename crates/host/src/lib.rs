@@ -15,6 +15,7 @@ mod line;
 mod matching;
 mod memory;
 mod nic;
+mod noise;
 mod order;
 mod placed;
 mod processor;
@@ -27,14 +28,15 @@ mod wire;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing, ProtocolParams, Rendezvous};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, RegistrationParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
 pub use memory::MemoryParams;
-pub use nic::{GapParams, PartParams, PerByte};
+pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
+pub use noise::NoiseParams;
 pub use placed::RankPlacement;
-pub use processor::{BusyTimes, ProcessorParams, ProgressMode};
+pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use wire::{Carried, Flight, WireParams};

@@ -47,12 +47,25 @@ pub(crate) struct Matching {
     open: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub searches: [Searches; 2],
+    /// Entries that the last search has looked at.
+    pub looked_at: u32,
 }
 
 impl Matching {
     /// Empty queues of so many ranks.
     pub fn new(ranks: usize) -> Self {
-        Self { posted: Queue::new(ranks), unexpected: Queue::new(ranks), open: 0, searches: Default::default() }
+        Self {
+            posted: Queue::new(ranks),
+            unexpected: Queue::new(ranks),
+            open: 0,
+            searches: Default::default(),
+            looked_at: 0,
+        }
+    }
+
+    fn count(&mut self, queue: usize, depth: u32) {
+        self.looked_at = depth;
+        self.searches[queue].count(depth);
     }
 
     /// A message has come to a rank: the receive that it meets, or none; then it waits.
@@ -61,22 +74,22 @@ impl Matching {
         let labels = label.wider();
         let labels = if self.open > 0 { &labels[..] } else { &labels[..1] };
         let Some(found) = self.posted.search(rank, labels, |receive| receive.takes(label)) else {
-            self.searches[0].count(self.posted.len(rank));
+            self.count(0, self.posted.len(rank));
             self.unexpected.push(rank, label, (message, 0));
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
         self.open -= u64::from(self.posted.label(found).is_open());
-        self.searches[0].count(found.depth);
+        self.count(0, found.depth);
         Some(self.posted.take(found))
     }
 
     /// A rank posts a receive: the message that it meets, or none; then it waits.
     #[inline]
-    pub fn receive(&mut self, rank: u32, label: Label, receive: u32) -> Option<u32> {
+    pub fn receive(&mut self, rank: u32, label: Label, receive: Receive) -> Option<u32> {
         let message = self.expect(rank, label);
         if message.is_none() {
-            self.posted.push(rank, label, (receive, 0));
+            self.posted.push(rank, label, receive);
             self.open += u64::from(label.is_open());
             self.posted_more(rank);
         }
@@ -98,6 +111,7 @@ impl Matching {
         };
         if self.unexpected.len(rank) == 0 {
             self.searches[1].count += u64::from(count);
+            self.looked_at = 0;
         } else {
             for number in 0..count {
                 if let Some(message) = self.expect(rank, Label { source: sources.of(number), ..label }) {
@@ -124,12 +138,8 @@ impl Matching {
     ) {
         for number in 0..count {
             let label = Label { source: sources.of(number), ..label };
-            if let Some(message) = self.expect(rank, label) {
+            if let Some(message) = self.receive(rank, label, (receive, number)) {
                 met.push((number, message));
-            } else {
-                self.posted.push(rank, label, (receive, number));
-                self.open += u64::from(label.is_open());
-                self.posted_more(rank);
             }
         }
     }
@@ -141,10 +151,10 @@ impl Matching {
             self.unexpected.use_all_lists();
         }
         let Some(found) = self.unexpected.search(rank, &[label], |message| label.takes(message)) else {
-            self.searches[1].count(self.unexpected.len(rank));
+            self.count(1, self.unexpected.len(rank));
             return None;
         };
-        self.searches[1].count(found.depth);
+        self.count(1, found.depth);
         Some(self.unexpected.take(found).0)
     }
 
@@ -223,7 +233,7 @@ mod tests {
                 }
                 let label = Label { source: source.unwrap_or(ANY_SOURCE), tag, context };
                 if count == 1 {
-                    prop_assert_eq!(matching.receive(1, label, number), naive.receive(label, (number, 0)));
+                    prop_assert_eq!(matching.receive(1, label, (number, 0)), naive.receive(label, (number, 0)));
                     continue;
                 }
                 let stride = if source.is_some() { stride } else { 0 };

@@ -7,6 +7,7 @@ use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::label::Label;
+use crate::matching::Receive;
 
 /// Sends of one shape of which some have not been handed over.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,29 @@ pub(super) struct SendBurst {
 }
 
 impl Executor {
+    /// A receive is posted.
+    pub(super) fn post_receive(&mut self, label: Label, receive: Receive, now: u64, around: &mut impl HostContext) {
+        let rank = self.receives[receive.0].rank;
+        let met = self.matching.receive(rank, label, receive);
+        let from = self.search(rank, now, true);
+        if let Some(message) = met {
+            self.unexpected.take(rank, self.buffered(message));
+            self.meet((message, receive), (from, now), around);
+        }
+    }
+
+    /// The first of some operations, and the others.
+    pub(super) fn split(&self, op: Op) -> (Op, Op) {
+        let ranks = self.placed.node_of.len() as u32;
+        let next = |rank: u32| stridden(rank, (op.stride, 1), ranks);
+        let action = match op.action {
+            Action::Send { to, bytes, tag, context } => Action::Send { to: next(to), bytes, tag, context },
+            Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(next), bytes, tag, context },
+            other => other,
+        };
+        (Op { count: 1, ..op }, Op { action, count: op.count - 1, ..op })
+    }
+
     /// Receives of one shape are posted, in order.
     pub(super) fn post_burst(
         &mut self,
@@ -34,11 +58,19 @@ impl Executor {
         around: &mut impl HostContext,
     ) {
         let rank = self.receives[receive].rank;
+        if self.interface.matching.per_entry > 0 {
+            // Each search takes its own time.
+            for number in 0..burst.1 {
+                let label = Label { source: burst.0.of(number), ..label };
+                self.post_receive(label, (receive, number), now, around);
+            }
+            return;
+        }
         let mut met = std::mem::take(&mut self.met);
         self.matching.receive_burst(rank, label, burst, receive, &mut met);
         for (number, message) in met.drain(..) {
             self.unexpected.take(rank, self.buffered(message));
-            self.meet(message, (receive, number), now, around);
+            self.meet((message, (receive, number)), (now, now), around);
         }
         self.met = met;
     }
@@ -60,9 +92,10 @@ impl Executor {
             asks,
             fetched,
             stalled,
+            written_at: 0,
         };
         let ranks = self.placed.node_of.len() as u32;
-        if self.waits_for_receiver(bytes) || self.credits.is_some() || self.interface.protocol.memory.is_some() {
+        if self.needs_more_than_a_call(bytes) {
             for number in 0..op.count {
                 let to = stridden(first, (op.stride, number), ranks);
                 let asks = self.asks(id.rank, to, bytes);
@@ -85,6 +118,15 @@ impl Executor {
         self.later(at, burst.next.op, Event::NextOfBurst(place), now, around);
     }
 
+    /// Whether a send of so many bytes needs more before it is handed over than a time on the processor that is the same for all.
+    fn needs_more_than_a_call(&self, bytes: u64) -> bool {
+        self.waits_for_receiver(bytes)
+            || self.credits.is_some()
+            || self.interface.protocol.memory.is_some()
+            || self.interface.parts.written(bytes).is_some()
+            || self.processors.are_noisy()
+    }
+
     /// The next send of a burst is handed over, and all that are handed over at the same time.
     pub(super) fn send_next(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         loop {
@@ -101,6 +143,7 @@ impl Executor {
             let burst = &mut self.bursts[place];
             (burst.next, burst.number) = (Sending { op, to, ..next }, number);
             self.send_data(send, now, around);
+            self.start_ready(now, around);
             if work > 0 {
                 return self.later(now.saturating_add(work), op, Event::NextOfBurst(place), now, around);
             }

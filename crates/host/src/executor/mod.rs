@@ -46,7 +46,7 @@ use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
-use crate::processor::Processors;
+use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
@@ -72,6 +72,8 @@ struct Sending {
     fetched: bool,
     /// It waits for a credit, or behind a send that does.
     stalled: bool,
+    /// When the processor has written its data to the interface, if it does.
+    written_at: u64,
 }
 
 /// A receive that has started, or a burst of them.
@@ -100,6 +102,8 @@ struct Rank {
     open: u64,
     /// When its last operation ended.
     ended_at: u64,
+    /// Messages for which memory has been registered, or was already.
+    registered: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -148,7 +152,7 @@ impl Executor {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
-            interfaces: Interfaces::new(interface.parts, placed.nodes()),
+            interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
             bursts: Slab::default(),
@@ -172,6 +176,14 @@ impl Executor {
             interface,
             placed,
         }
+    }
+
+    /// Has the processors of nodes differ: given, by node of the machine, what they are like.
+    #[must_use]
+    pub fn with_nodes(mut self, node: impl Fn(u32) -> NodeParams) -> Self {
+        let placed = &self.placed;
+        self.processors.differ(placed.ranks().iter().map(|&rank| (rank, node(placed.node(rank)))));
+        self
     }
 
     /// Begins the programs, at a tick.
@@ -323,6 +335,8 @@ impl Executor {
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
             Event::NextOfBurst(place) => self.send_next(place, now, around),
+            Event::Sent(place) => self.sent(place, now),
+            Event::Polled(id) => self.end(self.placed.number(op.rank), id, now, None),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),

@@ -36,6 +36,12 @@ impl Executor {
 
     /// Starts an operation of a rank, by its number here.
     pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
+        if op.count > 1 && self.processors.has_deferred(rank) {
+            // The first call of a burst lets the library do what has waited.
+            let (first, rest) = self.split(op);
+            self.start(rank, first, now, around);
+            return self.start(rank, rest, now, around);
+        }
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
         state.started = state.started.wrapping_add(op.count);
@@ -50,23 +56,36 @@ impl Executor {
             }
             Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
             Action::Send { to, bytes, tag, context } => {
-                let asks = self.asks(id.rank, to, bytes);
-                let (placed, fetched, stalled) = (NONE, false, false);
-                let id_of = op.id;
-                let sending =
-                    Sending { op: id, rank, id: id_of, to, tag, context, bytes, placed, asks, fetched, stalled };
+                let sending = Sending {
+                    op: id,
+                    rank,
+                    id: op.id,
+                    to,
+                    tag,
+                    context,
+                    bytes,
+                    placed: NONE,
+                    asks: self.asks(id.rank, to, bytes),
+                    fetched: false,
+                    stalled: false,
+                    written_at: 0,
+                };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag, context } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let place = self.receives.insert(Receiving { op: id, rank, id: op.id, bytes, left: op.count });
+                let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
+                let place = self.receives.insert(receiving);
                 if op.count > 1 {
                     let sources = Sources { first: label.source, stride: op.stride, ranks };
                     self.post_burst(place, label, (sources, op.count), now, around);
-                } else if let Some(message) = self.matching.receive(rank, label, place) {
-                    self.unexpected.take(rank, self.buffered(message));
-                    self.meet(message, (place, 0), now, around);
+                } else {
+                    self.post_receive(label, (place, 0), now, around);
                 }
+            }
+            Action::Poll => {
+                self.react_to_deferred(rank, now, around);
+                return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);
             }
         }
         self.react_to_deferred(rank, now, around);

@@ -185,7 +185,7 @@ fn messages_within_a_node_are_copied() {
 #[test]
 fn copies_occupy_the_processors_that_make_them() {
     // Would catch a copy beside a calculation of its rank, and one that keeps the processor longer than it takes alone.
-    let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls };
+    let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
     let interface = NicParams { processor: occupied, protocol: with_memory(MEMORY), ..INTERFACE };
     let mut builder = ScheduleBuilder::new(2);
     let ops = [builder.send(0, 1, 1000, 0), builder.calc(0, 300), builder.recv(1, 0, 1000, 0), builder.calc(1, 5000)];

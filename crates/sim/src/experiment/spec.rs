@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
-use host::MemoryParams;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -15,9 +14,17 @@ use topology::TopologySpec;
 use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
+use super::memory::MemorySpec;
 use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
+
+/// What is wrong with the processors of nodes that compute nothing.
+const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
+                        \"program\" have them";
+
+/// The longest period of noise: 1000 s.
+const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
 
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,12 +119,25 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let own = self.node.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
-        own.map(|(key, message)| (format!("node.{key}"), message.to_owned()))
-    }
-
-    fn nic_contradiction(&self) -> Option<(String, String)> {
-        self.nic.contradiction(self.has_ranks())
+        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
+        let of_memory =
+            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
+        let (key, message) = match noise {
+            _ if drain.is_some() && receive_buffer.is_none() => (
+                "drain",
+                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
+            ),
+            _ if !speeds.is_empty() && !self.has_ranks() => ("speeds", NO_RANKS),
+            Some(_) if !self.has_ranks() => ("noise", NO_RANKS),
+            Some(noise) if noise.duration >= noise.period => {
+                ("noise.duration", "`node.noise.duration` leaves no time to compute: it has to be less than `period`")
+            }
+            Some(noise) if noise.period > LONGEST_PERIOD => {
+                ("noise.period", "`node.noise.period` is too long: at most 1000 s")
+            }
+            _ => memory.as_ref().and_then(of_memory)?,
+        };
+        Some((format!("node.{key}"), message.into()))
     }
 
     /// Whether there are ranks that send and receive.
@@ -125,6 +145,10 @@ impl ExperimentSpec {
         let has_ranks =
             |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
         self.workloads().any(|(_, workload)| has_ranks(workload))
+    }
+
+    fn nic_contradiction(&self) -> Option<(String, String)> {
+        self.nic.contradiction(self.has_ranks())
     }
 }
 
@@ -210,59 +234,65 @@ pub struct NodeSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
-    /// Bandwidth of the memory by way of which ranks of the node exchange messages; the copies of a job's ranks that are under way at a
-    /// time share it equally. Without it, such messages take the overheads only.
+    /// How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their time divided by this, and
+    /// overheads their time; 1 of all without it. Of ranks only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
+    pub speeds: Vec<f64>,
+    /// Noise of the operating system. Of ranks only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseSpec>,
+    /// The memory by way of which ranks of a node exchange messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
+}
+
+/// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
+pub struct NoiseSpec {
+    /// Time from one detour to the next, or that has one detour.
     #[schemars(extend("minimum" = 1))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_bandwidth: Option<Bandwidth>,
-    /// Time from when a rank has written to the memory until another can read it; without it, none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_latency: Option<Time>,
-    /// Copies of a message of more than `nic.eager_limit`: 2, by way of a buffer that both ranks share, or 1, from the sender's own
-    /// to the receiver's, which the sender waits for. Other messages are copied twice. Without it, 2.
-    #[schemars(range(min = 1, max = 2))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_copies: Option<u32>,
+    pub period: Time,
+    /// How long a detour takes, or does on average; less than the period.
+    #[schemars(extend("minimum" = 1))]
+    pub duration: Time,
+    /// Whether detours come a period apart and take a duration each, or are drawn.
+    #[serde(default)]
+    pub detours: Detours,
+    /// Whether the detours of a rank have anything to do with those of others.
+    #[serde(default)]
+    pub phase: NoisePhase,
+    /// The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"0-35,40\""))]
+    pub nodes: Option<String>,
+}
+
+/// How detours come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detours {
+    /// A period apart, of the same duration.
+    #[default]
+    Fixed,
+    /// Anywhere in their periods, of durations that are exponentially distributed and cut at the period.
+    Drawn,
+}
+
+/// The detours of one rank and another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoisePhase {
+    /// Each rank has its own.
+    #[default]
+    Random,
+    /// All ranks have theirs at the same times.
+    Aligned,
 }
 
 impl NodeSpec {
-    /// The memory by way of which ranks exchange messages.
-    pub(crate) fn memory(&self) -> Option<MemoryParams> {
-        self.memory_bandwidth.map(|bandwidth| MemoryParams {
-            bandwidth: bandwidth.0,
-            latency: self.memory_latency.map_or(0, |latency| latency.0),
-            single_copy: self.memory_copies == Some(1),
-        })
-    }
-
-    /// A key that does not go with the others, and why: whether there are ranks that send and receive, and messages that ask first.
-    fn contradiction(&self, ranks: bool, eager_limit: bool) -> Option<(&'static str, &'static str)> {
-        let wrong = match self {
-            Self { drain: Some(_), receive_buffer: None, .. } => (
-                "drain",
-                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
-            ),
-            Self { memory_bandwidth: Some(_), .. } if !ranks => (
-                "memory_bandwidth",
-                "`node.memory_bandwidth` is for ranks that send and receive: only workloads of kind \"benchmark\" and \
-                 \"program\" have them",
-            ),
-            Self { memory_latency: Some(_), memory_bandwidth: None, .. } => {
-                ("memory_latency", "`node.memory_latency` goes with `node.memory_bandwidth`")
-            }
-            Self { memory_copies: Some(_), memory_bandwidth: None, .. } => {
-                ("memory_copies", "`node.memory_copies` goes with `node.memory_bandwidth`")
-            }
-            Self { memory_copies: Some(1), .. } if !eager_limit => (
-                "memory_copies",
-                "a message that is copied once waits for its receiver; `node.memory_copies = 1` goes with \
-                 `nic.eager_limit`",
-            ),
-            _ => return None,
-        };
-        Some(wrong)
-    }
-
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

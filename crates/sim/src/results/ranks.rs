@@ -41,7 +41,7 @@ pub struct ProgramResult {
     pub unexpected_search_mean: Option<f64>,
     /// The most entries that a search has looked at.
     pub search_max: u32,
-    /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory_bandwidth`.
+    /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory`.
     #[serde(rename = "copied_B")]
     pub copied_bytes: u64,
     /// Sends that have waited for `nic.eager_credits`.

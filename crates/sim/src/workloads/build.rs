@@ -14,13 +14,14 @@ use workload::{Pattern, PatternSpec, PlacedPattern, Placement, Shape};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, Unlisted, volumes};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Unlisted, volumes};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, MemorySpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -149,8 +150,17 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    let (nic, node) = (nic.clone(), site.node.clone());
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic, volumes, node }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        volumes,
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -161,9 +171,17 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
     let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.program")?;
-    let measured = Measured::Program;
-    let (nic, node) = (nic.clone(), site.node.clone());
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic, volumes, node }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured: Measured::Program,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        volumes,
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.
@@ -177,8 +195,8 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
     }
-    if let Some(latency) = site.node.memory_latency.filter(|&latency| latency > LONGEST_TIME) {
-        return Err(wrong("node.memory_latency", format!("{latency} is too long: at most 1 s")));
+    if let Some(memory) = site.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
+        return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
 }

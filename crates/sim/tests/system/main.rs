@@ -18,6 +18,7 @@ mod messages;
 mod pacer;
 mod product;
 mod program;
+mod protocols;
 mod seeds;
 mod series;
 mod table;

@@ -19,18 +19,21 @@ impl Executor {
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
         let rank = self.sends[send].rank;
         if self.sends[send].fetched {
-            self.react(rank, Reaction::Fetched(send), now, around);
+            self.react(rank, Reaction::Fetched(send), (now, now), around);
         } else if self.reads() {
             self.sends[send].fetched = true;
             self.put_on_network(send, now, around);
         } else {
-            self.react(rank, Reaction::Data(send), now, around);
+            self.react(rank, Reaction::Data(send), (now, now), around);
         }
     }
 
     /// A receive has ended whose data have been read: the notice of it follows.
     pub(super) fn finish_read(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let at = self.processors.react(self.arrivals[message].rank, now, self.interface.send_overhead);
+        let at = match self.interface.matching.on_nic {
+            true => now,
+            false => self.processors.react(self.arrivals[message].rank, now, self.interface.send_overhead),
+        };
         self.later(at, self.arrivals[message].send(), Event::Finish(message), now, around);
     }
 

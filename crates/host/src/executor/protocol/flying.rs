@@ -6,7 +6,7 @@ use super::super::{Executor, NONE};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::nic::{Fragment, Passage};
+use crate::nic::{Fragment, Passage, Stream};
 use crate::wire::{Cargo, Carried, Flight, Landing, Way, Wire, WireParams};
 
 impl Executor {
@@ -37,7 +37,7 @@ impl Executor {
     }
 
     /// Hands the data or the request of a send over.
-    pub(super) fn fly(&mut self, place: u32, bytes: u64, now: u64, around: &mut impl HostContext) {
+    pub(super) fn fly(&mut self, place: u32, bytes: (u64, Stream), around: &mut impl HostContext) {
         let sending = self.sends[place];
         let (op, to) = (sending.op, sending.to);
         // What has asked has a place at its receiver.
@@ -53,21 +53,26 @@ impl Executor {
             }),
             placed => Cargo::Data(placed),
         };
-        self.send_flight((op, to), cargo, (bytes, now), around);
+        self.send_flight((op, to), cargo, bytes, around);
     }
 
     /// Answers the request of a message, or its data.
     pub(super) fn fly_back(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
-        self.send_flight((op, source), Cargo::Answer(send, place), (u64::from(self.interface.control), now), around);
+        self.send_flight(
+            (op, source),
+            Cargo::Answer(send, place),
+            (u64::from(self.interface.control), Stream::whole(now)),
+            around,
+        );
     }
 
     /// Gives a credit back for a message.
     pub(super) fn credit_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, .. } = *envelope;
         let op = OpId { rank: to, number };
-        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), now), around);
+        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
     /// Bytes leave for a rank, of an operation of the rank that sends them.
@@ -75,17 +80,17 @@ impl Executor {
         &mut self,
         (op, to): (OpId, u32),
         cargo: Cargo,
-        (bytes, now): (u64, u64),
+        (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) {
-        let node = self.placed.number_of[self.placed.node(op.rank) as usize] as usize;
-        let mut at = Passage::whole(now);
+        let node = self.local_node(op.rank);
+        let mut at = stream.passage(0, bytes);
         if self.interfaces.sending {
             at = self.interfaces.send(node, &whole(bytes), at);
         }
         let Some(wire) = &mut self.wire else { return };
         let Passage { head, tail } = wire.carry(node, bytes, at);
-        let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: now } };
+        let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
         if self.placed.is_here(to) {
             return self.expect_flight(flight);
         }
@@ -119,7 +124,7 @@ impl Executor {
         if !self.interfaces.receiving {
             return self.act(op, event, now, around);
         }
-        let node = self.placed.number_of[self.placed.node(to) as usize] as usize;
+        let node = self.local_node(to);
         let at = Passage { head: now.saturating_sub(way.span), tail: now };
         let passed = self.interfaces.receive(node, &whole(way.bytes), at).tail;
         self.later(passed, op, event, now, around);

@@ -19,14 +19,15 @@ impl Executor {
         let is_first = !message.is_here;
         if asks && is_first {
             // Where overheads take no processor, a request is read whether or not its turn has come.
-            message.read_at = now + self.interface.receive_overhead;
+            let by_nic = self.interface.matching.on_nic;
+            message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
                 let (envelope, rank, is_met) = (message.envelope, message.rank, message.receive().is_some());
                 self.note_completed(&envelope);
                 if is_met {
-                    self.react(rank, Reaction::Complete(place), now, around);
+                    self.react(rank, Reaction::Complete(place), (now, now), around);
                 }
             }
         }
@@ -42,7 +43,7 @@ impl Executor {
         }
         let mut last = Some(place);
         while let Some(place) = last {
-            self.react(self.arrivals[place].rank, Reaction::Admit(place), now, around);
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
             last = self.arrivals.next_of_pair(place);
         }
     }
@@ -52,7 +53,7 @@ impl Executor {
         let rank = self.placed.number(envelope.to);
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
-        self.react(rank, Reaction::Admit(message), now, around);
+        self.react(rank, Reaction::Admit(message), (now, now), around);
     }
 
     fn note_completed(&mut self, envelope: &Envelope) {
@@ -64,15 +65,18 @@ impl Executor {
     /// The library learns of a message that has come to its rank, in its turn.
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
-        let comes_by_network = !self.is_within(envelope.source, envelope.to);
-        if comes_by_network && self.waits_for_receiver(envelope.bytes) && self.processors.occupied() {
-            self.arrivals[place].read_at = self.processors.react(rank, now, self.interface.receive_overhead);
+        let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
+        let mut from = now;
+        if asks && self.processors.occupied() && !self.interface.matching.on_nic {
+            from = self.processors.react(rank, now, self.interface.receive_overhead);
+            self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        if let Some(receive) = self.matching.message(rank, label, place) {
-            self.meet(place, receive, now, around);
-        } else {
-            self.unexpected.hold(rank, self.buffered(place));
+        let met = self.matching.message(rank, label, place);
+        let from = self.search(rank, from, false);
+        match met {
+            Some(receive) => self.meet((place, receive), (from, now), around),
+            None => self.unexpected.hold(rank, self.buffered(place)),
         }
     }
 
@@ -82,9 +86,13 @@ impl Executor {
         if self.asks(source, to, bytes) { 0 } else { bytes }
     }
 
-    /// A message has met its receive, which may be one of a burst.
-    pub(in super::super) fn meet(&mut self, place: u32, receive: Receive, now: u64, around: &mut impl HostContext) {
-        let (receive, number) = receive;
+    /// A message has met its receive, which may be one of a burst, from a time on, which may be later than now.
+    pub(in super::super) fn meet(
+        &mut self,
+        (place, (receive, number)): (u32, Receive),
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
         (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
@@ -93,11 +101,11 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(place), now, around);
+            self.react(message.rank, Reaction::Complete(place), (from, now), around);
         } else if self.is_within(source, op.rank) {
-            self.react(message.rank, Reaction::Copy(place), now, around);
+            self.react(message.rank, Reaction::Copy(place), (from, now), around);
         } else if self.waits_for_receiver(sent) {
-            self.react(message.rank, Reaction::Answer(place), now, around);
+            self.react(message.rank, Reaction::Answer(place), (from, now), around);
         }
     }
 

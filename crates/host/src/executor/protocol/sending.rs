@@ -5,22 +5,31 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
+use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
     pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, bytes, asks, .. } = sending;
+        let Sending { op, rank, to, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
-        let (work, event) = match asks {
-            true => (self.interface.send_overhead, Event::Request(place)),
-            false => (self.interface.sending(bytes), Event::Data(place)),
-        };
-        // The copy of a message within a node is part of the call.
-        let copying = if self.is_copied_in(place) { self.alone(bytes) } else { 0 };
-        let at = self.processors.call(rank, now, work.saturating_add(copying)).saturating_sub(copying);
-        self.later(at, op, event, now, around);
+        let within = self.is_within(op.rank, to);
+        if asks {
+            // Nothing has to be registered with an interface that the data do not pass.
+            let registration = if within { 0 } else { self.registration(rank, bytes) };
+            let work = self.interface.send_overhead + registration;
+            let at = self.processors.call(rank, now, work);
+            return self.later(at, op, Event::Request(place), now, around);
+        }
+        let at = self.processors.call(rank, now, self.interface.sending(bytes));
+        if within {
+            // The copy is part of the call.
+            self.processors.call(rank, at, self.alone(bytes));
+        } else if let Some(time) = self.interface.parts.written(bytes) {
+            self.sends[place].written_at = self.processors.call(rank, at, time);
+        }
+        self.later(at, op, Event::Data(place), now, around);
     }
 
     /// The request of a send is ready to be handed over.
@@ -36,7 +45,7 @@ impl Executor {
     /// Hands the request of a send over.
     pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        self.hand_over(place, u64::from(self.interface.control), now, around);
+        self.hand_over(place, (u64::from(self.interface.control), false), now, around);
     }
 
     /// Answers the request of a message that has met a receive, or the data of one that has been read.
@@ -47,7 +56,7 @@ impl Executor {
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
-        self.queue(to, answer, (u64::from(self.interface.control), now), around);
+        self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
     /// The data of a send are ready to be handed over.
@@ -59,28 +68,40 @@ impl Executor {
         }
     }
 
-    /// Hands the data of a send over, which ends.
+    /// Hands the data of a send over, which ends, unless its processor still writes them.
     pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let sending = self.sends[place];
-        self.end(sending.rank, sending.id, now, None);
-        let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, context, bytes, .. } = sending;
+        let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
+        let OpId { rank: source, number } = self.sends[place].op;
+        if written_at <= now {
+            self.end(rank, id, now, None);
+        }
         if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
-            if !sending.asks {
+            if !asks {
                 self.announce(place, around);
             }
             self.put_on_network(place, now, around);
         }
-        self.sends.remove(place);
+        if written_at <= now {
+            self.sends.remove(place);
+        } else {
+            self.sends[place].asks = false;
+            self.later(written_at, self.sends[place].op, Event::Sent(place), now, around);
+        }
+    }
+
+    /// The processor has written the data of a send, which ends.
+    pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
+        let Sending { rank, id, .. } = self.sends.remove(place);
+        self.end(rank, id, now, None);
     }
 
     /// The data of a send enter the network.
     pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
-        self.hand_over(place, bytes.max(1), now, around);
+        self.hand_over(place, (bytes.max(1), true), now, around);
         if let Some((released, _)) = &mut self.notes {
             released.push(Released { source, number, at: self.tick, to, bytes });
         }
@@ -101,14 +122,24 @@ impl Executor {
     }
 
     /// Queues bytes of a send at its node's interface; they are released to the network at the present tick at the earliest.
-    fn hand_over(&mut self, place: u32, bytes: u64, now: u64, around: &mut impl HostContext) {
+    fn hand_over(&mut self, place: u32, (bytes, is_data): (u64, bool), now: u64, around: &mut impl HostContext) {
+        let Sending { op, to, placed, written_at, .. } = self.sends[place];
+        let stream = match () {
+            () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
+            () if is_data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
+            () => Stream::whole(now),
+        };
         if self.wire.is_some() {
-            return self.fly(place, bytes, now, around);
+            return self.fly(place, (bytes, stream), around);
         }
-        let Sending { op, to, placed, .. } = self.sends[place];
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.queue(op.rank, message, (bytes, now), around);
+        self.queue(op.rank, message, (bytes, stream), around);
+    }
+
+    /// The node of a rank, by its number here.
+    pub(super) fn local_node(&self, rank: u32) -> usize {
+        self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 
     /// Queues bytes of a rank's message that are handed over now.
@@ -116,11 +147,11 @@ impl Executor {
         &mut self,
         rank: u32,
         message: queues::Outgoing,
-        (bytes, now): (u64, u64),
+        (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) {
-        let node = self.placed.number_of[self.placed.node(rank) as usize];
-        self.queues.push(node as usize, message, bytes, (self.tick, now));
-        around.wake(node);
+        let node = self.local_node(rank);
+        self.queues.push(node, message, bytes, (self.tick, stream));
+        around.wake(node as u32);
     }
 }

@@ -87,7 +87,7 @@ impl Executor {
         self.arrivals[message].missing = 0;
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
-        self.react(rank, Reaction::Complete(message), now, around);
+        self.react(rank, Reaction::Complete(message), (now, now), around);
         if self.asks(source, to, bytes) {
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);
         }

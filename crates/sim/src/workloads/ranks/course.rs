@@ -149,6 +149,9 @@ impl Course for RanksCourse {
         if network.is_flat() {
             executor.use_wire(self.wire());
         }
+        if self.ranks.processors.differ() {
+            executor = executor.with_nodes(|node| self.ranks.processors.node(node));
+        }
         if self.setting.measure.messages {
             executor.note_messages();
         }

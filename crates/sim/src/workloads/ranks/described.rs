@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use host::MemoryParams;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::{NicSpec, NodeSpec};
+use super::processors::NodeProcessors;
+use crate::experiment::NicSpec;
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -21,5 +23,7 @@ pub(crate) struct Ranks {
     /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
     /// a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
-    pub node: NodeSpec,
+    /// By way of which ranks of a node exchange messages, if it takes time.
+    pub memory: Option<MemoryParams>,
+    pub processors: NodeProcessors,
 }

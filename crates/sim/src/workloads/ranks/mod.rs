@@ -4,6 +4,7 @@ mod course;
 mod described;
 mod interface;
 mod measured;
+mod processors;
 mod volumes;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use course::RanksCourse;
 
 pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, Measured};
+pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
 /// Delays of a flat network from one poll to the next: several of all messages of a program's step.
