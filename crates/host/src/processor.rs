@@ -88,6 +88,15 @@ pub struct BusyTimes {
     pub noise: u64,
 }
 
+impl BusyTimes {
+    /// Adds those of another processor.
+    pub fn add(&mut self, other: Self) {
+        self.computing += other.computing;
+        self.library += other.library;
+        self.noise += other.noise;
+    }
+}
+
 /// The processor of a rank.
 #[derive(Clone, Debug, Default)]
 struct Processor {

@@ -75,7 +75,7 @@ impl System {
             flat::check(spec)?;
         }
         let routing = parts.routing(spec, &*topology, base)?;
-        let jobs = draft_jobs(spec, &topology, base)?;
+        let jobs = draft_jobs(spec, &topology, (base, parts))?;
         let packet = match is_flat {
             // No buffer is measured in it.
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
@@ -294,7 +294,12 @@ impl Draft {
 }
 
 /// The jobs of a point.
-fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+fn draft_jobs(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    (base, parts): (&Path, &Parts),
+) -> Result<Vec<Draft>, SystemError> {
+    let programs = &*parts.programs;
     let packet = match is_flat(&**topology) {
         true => Bytes(flat::WHOLE),
         false => fabric::packet_size(spec.link.of_class("injection").0),
@@ -309,6 +314,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
             packet,
             seed: spec.seed,
             base,
+            programs,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -329,7 +335,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base };
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
@@ -374,7 +380,11 @@ fn fabric_spec(
         other_times: jobs.iter().flat_map(times).chain(is_flat.then_some(Time(1))).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
-            drain: spec.node.drain.unwrap_or_else(|| spec.link.of_class("ejection").0),
+            drain: spec.node.drain.unwrap_or_else(|| {
+                let link = spec.link.of_class("ejection").0;
+                // Into memory, by what of the interface is slowest; matching drains nothing.
+                spec.nic.drain().map_or(link, |nic| nic.min(link))
+            }),
         }),
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,

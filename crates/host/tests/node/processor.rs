@@ -64,8 +64,7 @@ fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     world.run();
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     assert_eq!(world.executors[0].error(), None);
-    let asked = asked.lock().unwrap().clone();
-    asked
+    asked.lock().unwrap().clone()
 }
 
 /// When the last step of each rank has ended.
@@ -213,8 +212,7 @@ fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
     let mut world = World::new(&programs, interface, &[0], 1);
     world.equip(|_| node);
     world.run();
-    let asked = asked.lock().unwrap()[0].clone();
-    asked
+    asked.lock().unwrap()[0].clone()
 }
 
 #[test]

@@ -82,6 +82,22 @@ fn data_that_are_read_save_the_overheads_of_the_sender() {
     assert_eq!(ends, [received + SEND + NETWORK + RECEIVE, received]);
 }
 
+#[test]
+fn a_read_does_not_wait_for_a_sender_that_calculates() {
+    // Would catch a read that the sender's library serves, and a notice that it reads while its rank calculates.
+    let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
+    let ends = |protocol| {
+        let mut builder = ScheduleBuilder::new(2);
+        let ops = [builder.send(0, 1, 600, 0), builder.calc(0, 50_000), builder.recv(1, 0, 600, 0)];
+        run_with(builder, NicParams { processor: occupied, protocol, ..INTERFACE }, &[0, 1]).ends(&ops)
+    };
+    let calculated = SEND + 50_000;
+    assert_eq!(ends(READ), [calculated + RECEIVE, calculated, 2 * SEND + 2 * RECEIVE + 3 * NETWORK]);
+    let written = calculated + RECEIVE + SEND;
+    // The network takes the data at the next tick.
+    assert_eq!(ends(ProtocolParams::PLAIN), [written, calculated, written + NETWORK + RECEIVE]);
+}
+
 /// A stream of messages of 8 bytes to a rank that receives them from a time on.
 fn stream(count: u32, receives_at: u64) -> (ScheduleBuilder, Vec<OpId>, Vec<OpId>) {
     let mut builder = ScheduleBuilder::new(2);

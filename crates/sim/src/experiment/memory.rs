@@ -40,8 +40,8 @@ impl MemorySpec {
         match self {
             _ if !ranks => Some((
                 "memory",
-                "`node.memory` is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\" \
-                 have them",
+                "`node.memory` is of messages between ranks: only workloads of kind \"benchmark\" and \"program\", and \
+                 message-driven applications, have them",
             )),
             Self { copies: 1, .. } if !eager_limit => Some((
                 "memory.copies",

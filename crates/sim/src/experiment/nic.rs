@@ -49,6 +49,16 @@ impl NicSpec {
         }
     }
 
+    /// The rate at which the interface brings what has arrived into memory, if that takes time.
+    pub fn drain(&self) -> Option<Bandwidth> {
+        let nic = self.parts()?;
+        let bus = nic.bus.as_ref().map(|bus| bus.bandwidth);
+        let per_byte = nic.receive_gap_per_byte.unwrap_or(nic.gap_per_byte).0;
+        // A byte is 8 bits, and a second 10^12 ps.
+        let gap = (per_byte > 0).then(|| Bandwidth((8_000_000_000_000 / per_byte).max(1)));
+        [bus, gap].into_iter().flatten().min()
+    }
+
     /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
     /// ranks that send and receive.
     pub(super) fn contradiction(&self, ranks: bool) -> Option<(String, String)> {
@@ -62,7 +72,8 @@ impl NicSpec {
         if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
             let what = if key == "kind" { "`nic.kind` = \"loggp\"".to_owned() } else { format!("`nic.{key}`") };
             let message = format!(
-                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\" have them"
+                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\", and \
+                 message-driven applications, have them"
             );
             return Some((format!("nic.{key}"), message));
         }

@@ -21,7 +21,7 @@ use super::workload::WorkloadSpec;
 
 /// What is wrong with the processors of nodes that compute nothing.
 const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                        \"program\" have them";
+                        \"program\", and message-driven applications, have them";
 
 /// The longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
@@ -142,9 +142,7 @@ impl ExperimentSpec {
 
     /// Whether there are ranks that send and receive.
     fn has_ranks(&self) -> bool {
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        self.workloads().any(|(_, workload)| has_ranks(workload))
+        self.workloads().any(|(_, workload)| workload.has_ranks())
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
@@ -230,7 +228,8 @@ pub struct NodeSpec {
     /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel.
+    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel, or of
+    /// `[nic.bus]` or `nic.receive_gap_per_byte` if that is less.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::common::{digest_of, result};
-use sim::{Experiment, PointResult, RunOptions, System, analyze, check, run, validate_point};
+use crate::common::{digest, result};
+use sim::{Experiment, PointResult, System, analyze, check, validate_point};
 
 fn experiment(program: &str, rest: &str) -> String {
     format!(
@@ -70,9 +70,7 @@ fn threads_change_nothing() {
     ] {
         let placed = format!("{nic}\nplacement = {{ strategy = \"random\", processes_per_node = 2 }}");
         let text = experiment(program, &placed).replace("nodes = 64", "nodes = 32");
-        let loaded = Experiment::load(&text, "flat.toml", Path::new("."), &[]).unwrap();
-        let system = System::build(&loaded.points()[0].spec, Path::new(".")).unwrap();
-        let of = |threads| digest_of(&run(&system, &RunOptions { threads, ..RunOptions::default() }).unwrap());
+        let of = |threads| digest(&text, threads);
         assert_eq!(of(1), of(2), "{program}");
         assert_eq!(of(1), of(5), "{program}");
     }

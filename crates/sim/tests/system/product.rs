@@ -163,6 +163,10 @@ fn cells(extent: Extent) -> Vec<String> {
 const CLOSED: &[(&str, &str)] = &[
     ("exchange", "dims = [4, 4], volume = \"2 KiB\""),
     ("application", "graph = \"random:16,bytes=3000\""),
+    (
+        "application",
+        "graph = \"random:16,bytes=600\", execution = \"message-driven\", iterations = 2, time_per_load = \"1 us\"",
+    ),
     ("benchmark", "benchmark = { kind = \"wocon\", master = 3, message_size = \"600 B\" }"),
     ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"random\", messages = 3, message_size = \"600 B\" }"),
     ("benchmark", "benchmark = { kind = \"wicon\", pairs = \"near-neighbour\", message_size = \"600 B\" }"),

@@ -9,7 +9,7 @@ use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, MessageCounts, of_program};
+use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -42,7 +42,7 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
-    messages: MessageCounts,
+    counts: HostCounts,
 }
 
 impl Ends {
@@ -204,7 +204,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            ended.messages.add(executor);
+            ended.counts.add(executor);
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -227,14 +227,20 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(&ended.messages))),
+            Measured::Program | Measured::Steps(_) => {
+                let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
+                (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
+            }
         };
+        let count = ranks.programs.ranks();
+        let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
-            application: None,
+            application: ranks.measured.steps().map(Steps::application),
+            steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
         };

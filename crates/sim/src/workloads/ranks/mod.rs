@@ -18,10 +18,11 @@ use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::experiment::MeasureSpec;
 use crate::network::{Network, Packets};
+use crate::results::MappingFigures;
 use course::RanksCourse;
 
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, Measured};
+pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
@@ -52,6 +53,8 @@ impl Workload for Ranks {
         self.programs.each_message(&mut |messages: Messages| {
             rests.insert(rest(messages.bytes.max(1)));
         });
+        // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
+        rests.extend(self.programs.is_called_back().then_some(1));
         let host = self.nic.host();
         rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()
@@ -83,5 +86,9 @@ impl Workload for Ranks {
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
         Some(&self.programs)
+    }
+
+    fn mapping(&self) -> Option<MappingFigures> {
+        self.measured.steps().and_then(Steps::mapping)
     }
 }

@@ -31,6 +31,10 @@ impl Pattern for Unlisted {
 /// By node, the bytes that its ranks send to other nodes, as a share of the most that one sends.
 pub(crate) fn volumes(programs: &dyn Programs, placement: &Placement) -> Arc<[f64]> {
     let mut bytes = vec![0_u64; placement.nodes() as usize];
+    if programs.is_called_back() {
+        // Nothing is known beforehand: all nodes are taken to send alike.
+        bytes.fill(1);
+    }
     programs.each_message(&mut |messages: Messages| {
         let [from, to] = [messages.from, messages.to].map(|rank| placement.node(TaskId(rank)));
         let own = &mut bytes[from.index()];
