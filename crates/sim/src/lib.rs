@@ -12,6 +12,7 @@ mod credit_bound;
 mod effort;
 mod error;
 mod experiment;
+mod flat;
 mod loads;
 mod machine;
 mod memory;

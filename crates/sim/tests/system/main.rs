@@ -12,6 +12,7 @@ mod defaults;
 mod determinism;
 mod dragonfly;
 mod fairness;
+mod flat;
 mod interface;
 mod jobs;
 mod message_driven;

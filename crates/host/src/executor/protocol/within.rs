@@ -80,7 +80,7 @@ impl Executor {
 
     /// The receiver's copy begins.
     pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let op = self.receives[self.arrivals[message].receive].op;
+        let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
@@ -88,11 +88,10 @@ impl Executor {
     /// The receiver's copy has ended.
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
-        let (send, rank, receive) =
-            (self.arrivals[message].send(), self.arrivals[message].rank, self.arrivals[message].receive);
+        let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
         self.trace_arrival(send, TracedPart::Data, now);
-        self.react(rank, Reaction::Complete(receive), (now, now), around);
+        self.react(rank, Reaction::Complete(message), (now, now), around);
         if self.asks(source, to, bytes) {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
             self.trace_hand_over(send, TracedPart::Notice, now, None);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
+use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
 
@@ -86,6 +87,15 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
+    /// The links of a flat network.
+    fn wire(&self) -> WireParams {
+        let plan = &self.setting.network.plan;
+        WireParams {
+            delay: plan.link_delay(ChannelClass::INJECTION),
+            bandwidth: plan.bandwidth(ChannelClass::INJECTION),
+        }
+    }
+
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -158,6 +168,9 @@ impl Course for RanksCourse {
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
         let mut executor =
             Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
+        if network.is_flat() {
+            executor.use_wire(self.wire());
+        }
         if self.ranks.processors.differ() {
             executor = executor.with_nodes(|node| self.ranks.processors.node(node));
         }
