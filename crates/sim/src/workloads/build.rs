@@ -158,7 +158,8 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
-    let programs = spec.program.build(shape.tasks, site.base);
+    let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
+    let programs = spec.program.build_on(&nodes, site.base);
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
     let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;

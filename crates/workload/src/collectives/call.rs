@@ -1,6 +1,7 @@
 //! A call of a collective operation, and the stages that it is made of: one within a group of ranks, or several.
 
-use super::member::Member;
+use super::member::{Member, Move, Way};
+use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, phases};
 use crate::communicator::{Communicator, Group};
 
@@ -106,6 +107,52 @@ impl Collective {
         Ok(())
     }
 
+    /// The same with an algorithm that has been chosen, if need be from the built-in table.
+    #[must_use]
+    pub fn chosen(&self, members: u32) -> Self {
+        match self.algorithm {
+            Algorithm::Auto => {
+                let algorithm = Selection::built_in().choose(self.operation, members, self.bytes);
+                Self { algorithm, ..*self }
+            }
+            _ => *self,
+        }
+    }
+
+    /// Visits the messages that a member sends of an operation that has been checked: to a rank, and its bytes.
+    pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
+        let element = u64::from(self.element);
+        self.each_move(communicator, &mut |stage, own| {
+            for number in 0..own.count {
+                let (peer, data) = own.message(number, stage.at.size);
+                visit(stage.group.rank(peer), data.elements(stage.at.elements) * element);
+            }
+        });
+    }
+
+    /// How many messages a member sends of an operation that has been checked.
+    pub fn messages(&self, communicator: &Communicator) -> u64 {
+        let mut count = 0;
+        self.each_move(communicator, &mut |_, own| count += u64::from(own.count));
+        count
+    }
+
+    /// Visits what a member sends.
+    fn each_move(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, &Move)) {
+        let call = self.chosen(communicator.len());
+        for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {
+            for phase in stage.phases {
+                for round in 0..phase.rounds(&stage.at) {
+                    phase.round(&stage.at, round, &mut |own| {
+                        if own.way == Way::Send {
+                            visit(&stage, &own);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
     /// A member, of so many, that takes part with a root in an operation, which may be part of this one.
     pub(super) const fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
         let radix = if self.algorithm.has_radix() { self.radix } else { 2 };
@@ -132,6 +179,7 @@ pub const fn stages(call: &Collective) -> u8 {
 
 /// What a rank does in a stage of an operation that has been checked; none if it takes no part.
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
+    let call = &call.chosen(communicator.len());
     if call.algorithm == Algorithm::Hierarchical {
         return super::hierarchical::stage(call, communicator, number);
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::selection_file;
 use super::table::{Algorithm, Operation, algorithms};
 
 /// A rule: an algorithm from a number of members and a size on.
@@ -60,6 +61,19 @@ impl Selection {
     /// The built-in rules.
     pub const fn built_in() -> Self {
         Self(Cow::Borrowed(BUILT_IN))
+    }
+
+    /// These rules.
+    pub fn of(rules: Vec<Rule>) -> Self {
+        Self(Cow::Owned(rules))
+    }
+
+    /// The rules of a file, a table `operation, min_ranks, min_bytes, algorithm`.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with the line.
+    pub fn read(path: &std::path::Path) -> Result<Self, String> {
+        selection_file::read(path).map(Self::of)
     }
 
     /// Its rules.

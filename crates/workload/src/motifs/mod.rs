@@ -2,10 +2,12 @@
 //! al., "Ember: reference communication patterns for exascale", Sandia National Laboratories).
 
 mod catalogue;
+mod collective;
 mod fft;
 mod grid;
 mod halo;
 mod incast;
+mod ranks;
 mod sweep;
 
 use std::fmt::Debug;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
 pub use catalogue::{GoalSpec, ProgramSpec};
+pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;

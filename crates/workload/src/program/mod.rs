@@ -13,7 +13,7 @@ mod script;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::collectives::CollectiveError;
+use crate::collectives::{CollectiveError, Fastest};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
@@ -109,12 +109,22 @@ pub struct Ended {
 /// A time that a program has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// What has been measured, as the program numbers it.
+    /// What has been measured, as the program numbers it; of a program with measures, the number of its measure, and so many times
+    /// their number as it has been measured before.
     pub key: u32,
     /// When it began, in picoseconds.
     pub start: u64,
     /// When it ended.
     pub end: u64,
+}
+
+/// What a program measures: the name of intervals, and how long each takes at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name.
+    pub name: String,
+    /// From the first rank's begin to the last one's end at least, in picoseconds; none if that is not known.
+    pub bound: Option<u64>,
 }
 
 /// Messages of one shape.
@@ -168,6 +178,10 @@ pub trait Programs: Debug + Send + Sync {
     fn operations(&self) -> u64;
     /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
+    fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
+        Vec::new()
+    }
     /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
     /// message does), as far as that can be known beforehand.
     ///

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches};
+use topology::ChannelClass;
 use units::TaskId;
+use workload::collectives::Fastest;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::measured::{Measured, of_program};
 use crate::machine::Machine;
 use crate::messages::Arrived;
+use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
@@ -142,6 +145,18 @@ impl RanksCourse {
     }
 }
 
+/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links.
+fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
+    let plan = &network.plan;
+    let ends = [ChannelClass::INJECTION, ChannelClass::EJECTION];
+    let delay = ends.map(|end| plan.link_delay(end)).iter().sum::<u64>() + plan.router_delay();
+    let packet = ends.map(|end| plan.serialization(end, ranks.packet)).into_iter().min().unwrap_or(0);
+    Fastest {
+        latency: network.picoseconds(delay) + ranks.nic.send_overhead.0 + ranks.nic.receive_overhead.0,
+        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
+    }
+}
+
 impl Course for RanksCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let Setting { network, job, seed, span, .. } = &self.setting;
@@ -224,7 +239,10 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => (None, Some(of_program(ended.searches))),
+            Measured::Program => {
+                let measures = ranks.programs.measures(&fastest(&ranks, network));
+                (None, Some(of_program(ended.searches, &measures, &ended.intervals)))
+            }
         };
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
