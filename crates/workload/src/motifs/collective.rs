@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
 use super::catalogue::check_time;
-use super::ranks::Grouping;
+use super::ranks::{Grouping, Groups};
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, Selection, bound};
-use crate::communicator::{Communicator, NodeGroups};
+use crate::communicator::Communicator;
 use crate::program::{Action, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
 /// A collective operation.
@@ -160,9 +160,7 @@ impl CollectiveSpec {
 #[derive(Debug)]
 pub(super) struct CollectiveProgram {
     call: Collective,
-    grouping: Grouping,
-    /// By group, the nodes of its members.
-    nodes: Vec<Arc<NodeGroups>>,
+    groups: Groups,
     ranks: u32,
     iterations: u32,
     compute: u64,
@@ -181,26 +179,19 @@ impl CollectiveProgram {
         spec.check(ranks)?;
         let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
             .map_err(|message| wrong("group_size", message))?;
-        let nodes = (0..grouping.groups()).map(|group| Arc::new(NodeGroups::new(&grouping.group(group), node_of)));
         let mut program = Self {
             call: spec.call(grouping.size(), base)?,
-            grouping,
-            nodes: nodes.collect(),
+            groups: Groups::new(grouping, 0, node_of),
             ranks,
             iterations: spec.iterations,
             compute: spec.compute.0,
             overlap: spec.overlap,
             messages: 0,
         };
-        program.call.check(&program.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
-        let each = (0..ranks).map(|rank| program.call.messages(&program.communicator(rank)));
+        program.call.check(&program.groups.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
+        let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
         program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
         Ok(program)
-    }
-
-    /// The communicator of a rank.
-    fn communicator(&self, rank: u32) -> Communicator {
-        self.grouping.communicator(rank, 0).on_nodes(Arc::clone(&self.nodes[self.grouping.group_of(rank) as usize]))
     }
 }
 
@@ -221,15 +212,15 @@ impl Programs for CollectiveProgram {
 
     fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
         for from in 0..self.ranks {
-            self.call.each_message(&self.communicator(from), &mut |to, bytes| {
+            self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
                 visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
             });
         }
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
-        let firsts = (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)));
-        let bound = firsts.map(|own| bound(self.call.operation, self.call.bytes, &own, fastest)).max();
+        let bounds = self.groups.firsts().map(|own| bound(self.call.operation, self.call.bytes, &own, fastest));
+        let bound = bounds.max();
         vec![Measure { name: self.call.operation.name().to_owned(), bound }]
     }
 }
@@ -300,7 +291,7 @@ impl Script for CollectiveRank {
     }
 
     fn communicator(&self, _number: u32) -> Option<Communicator> {
-        Some(self.program.communicator(self.rank))
+        Some(self.program.groups.communicator(self.rank))
     }
 
     fn intervals(&self) -> &[Interval] {

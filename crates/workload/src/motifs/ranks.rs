@@ -1,6 +1,8 @@
 //! Ranks divided into groups of equal size.
 
-use crate::communicator::{Communicator, Context, Group};
+use std::sync::Arc;
+
+use crate::communicator::{Communicator, Context, Group, NodeGroups};
 
 /// Groups of so many ranks each, a stride apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +41,43 @@ impl Grouping {
         rank / (self.size * self.stride) * self.stride + rank % self.stride
     }
 
-    /// A rank's place in its group.
-    pub const fn place(&self, rank: u32) -> u32 {
-        rank / self.stride % self.size
-    }
-
     /// The ranks of a group.
     pub const fn group(&self, group: u32) -> Group {
         let first = group / self.stride * self.size * self.stride + group % self.stride;
         Group::Progression { first, stride: self.stride, count: self.size }
     }
+}
 
-    /// The communicator of a rank's group, of a number below the most.
-    pub fn communicator(&self, rank: u32, number: u32) -> Communicator {
-        let context = Context::new(number).unwrap_or(Context::WORLD);
-        let world = || Communicator::world(rank, self.ranks);
-        Communicator::new(context, self.group(self.group_of(rank)), rank).unwrap_or_else(world)
+/// The communicators of groups, whose members' nodes are known.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    grouping: Grouping,
+    context: Context,
+    /// By group, the nodes of its members.
+    nodes: Vec<Arc<NodeGroups>>,
+}
+
+impl Groups {
+    /// The communicators with a number of groups of ranks, whose nodes are given.
+    pub fn new(grouping: Grouping, number: u32, node_of: &[u32]) -> Self {
+        let nodes = (0..grouping.groups()).map(|group| Arc::new(NodeGroups::new(&grouping.group(group), node_of)));
+        Self { grouping, context: Context::new(number).unwrap_or(Context::WORLD), nodes: nodes.collect() }
+    }
+
+    /// Ranks of a group.
+    pub const fn size(&self) -> u32 {
+        self.grouping.size()
+    }
+
+    /// The communicator of a rank.
+    pub fn communicator(&self, rank: u32) -> Communicator {
+        let group = self.grouping.group_of(rank);
+        let own = Communicator::new(self.context, self.grouping.group(group), rank);
+        own.unwrap_or_else(|| Communicator::world(rank, self.grouping.ranks)).on_nodes(Arc::clone(&self.nodes[group as usize]))
+    }
+
+    /// That of the first rank of each group.
+    pub fn firsts(&self) -> impl Iterator<Item = Communicator> + '_ {
+        (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)))
     }
 }
