@@ -1,11 +1,13 @@
 //! What an executor is told of its network interface, and what it asks of the owner of the network.
 
 use crate::inbound::Envelope;
+use crate::nic::{PartParams, PerByte};
+use crate::processor::ProcessorParams;
 
 /// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
-    /// From a message's handing over to its first packet's, in picoseconds.
+    /// From the start of a send to its message's handing over, in picoseconds.
     pub send_overhead: u64,
     /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
@@ -19,6 +21,33 @@ pub struct NicParams {
     pub pace: u64,
     /// Picoseconds of a tick.
     pub tick: u64,
+    /// O: beyond the overheads, the time of each byte of data, at the sender and at the receiver,
+    pub overhead_per_byte: PerByte,
+    /// but, if this is set, of the first.
+    pub spares_first: bool,
+    /// What the processors of ranks are like.
+    pub processor: ProcessorParams,
+    /// The parts of the interface.
+    pub parts: PartParams,
+}
+
+impl NicParams {
+    /// The work of sending a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn sending(&self, bytes: u64) -> u64 {
+        self.send_overhead + self.of_bytes(bytes)
+    }
+
+    /// The work of receiving a message's data, in picoseconds.
+    #[inline]
+    pub(crate) fn receiving(&self, bytes: u64) -> u64 {
+        self.receive_overhead + self.of_bytes(bytes)
+    }
+
+    #[inline]
+    fn of_bytes(&self, bytes: u64) -> u64 {
+        self.overhead_per_byte.time(bytes.saturating_sub(u64::from(self.spares_first)))
+    }
 }
 
 /// A packet to be sent.

@@ -16,6 +16,10 @@ pub(crate) enum Event {
     Request(u32),
     /// The answer to a message's request is handed over.
     Answer(u32),
+    /// A packet of a message has passed the interface of its receiver.
+    Packet(u32),
+    /// The answer to a send's request has passed the interface of its receiver.
+    Answered(u32),
 }
 
 /// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.

@@ -39,6 +39,10 @@ pub(crate) struct Inbound {
     pub receive: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
+    /// Bytes that have begun to pass the receiver's interface, where it has parts.
+    pub passed: u64,
+    /// Whether its request has.
+    pub asked: bool,
     /// When its request has been read, in picoseconds, if it has one.
     pub read_at: u64,
     /// Its first packet has arrived.
@@ -108,6 +112,8 @@ impl Arrivals {
             receive: NONE,
             // A message of no bytes is a packet of one.
             missing: envelope.bytes.max(1),
+            passed: 0,
+            asked: false,
             read_at: 0,
             is_here: false,
             behind: NONE,

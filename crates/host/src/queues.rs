@@ -31,8 +31,11 @@ struct Entry {
     behind: u32,
     /// Bytes that are not yet in packets.
     left: u64,
-    /// When it was handed over.
+    /// When it was handed over, in ticks, and in picoseconds.
     since: u64,
+    handed_at: u64,
+    /// Whether a packet of it has been taken out.
+    begun: bool,
 }
 
 /// The ring of a node.
@@ -51,6 +54,11 @@ pub(crate) struct Taken {
     pub message: Outgoing,
     pub bytes: u32,
     pub generated_at: u64,
+    /// When its message was handed over, in picoseconds.
+    pub handed_at: u64,
+    /// Whether it is the first and the last of its message.
+    pub is_first: bool,
+    pub is_last: bool,
 }
 
 /// What waits to be sent.
@@ -71,10 +79,11 @@ impl Queues {
         self.entries.len() == 0
     }
 
-    /// Adds bytes of a message at a time.
+    /// Adds bytes of a message, at a tick and a time in picoseconds that is not after it.
     #[inline]
-    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, now: u64) {
-        let entry = self.entries.insert(Entry { message, behind: NONE, left: bytes, since: now });
+    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, (tick, handed_at): (u64, u64)) {
+        let entry = Entry { message, behind: NONE, left: bytes, since: tick, handed_at, begun: false };
+        let entry = self.entries.insert(entry);
         self.append(node, entry);
     }
 
@@ -101,7 +110,7 @@ impl Queues {
         if place == NONE {
             return None;
         }
-        let Entry { message, behind, left, since } = self.entries[place];
+        let Entry { message, behind, left, since, handed_at, begun } = self.entries[place];
         match before {
             NONE => self.rings[node].head = behind,
             before => self.entries[before].behind = behind,
@@ -110,7 +119,9 @@ impl Queues {
             self.rings[node].tail = before;
         }
         let bytes = size(left);
+        let is_last = u64::from(bytes) == left;
         self.entries[place].left -= u64::from(bytes);
+        self.entries[place].begun = true;
         match self.entries[place].left {
             0 => drop(self.entries.remove(place)),
             _ => self.append(node, place),
@@ -118,7 +129,12 @@ impl Queues {
         let ring = &mut self.rings[node];
         let generated_at = ring.generated_at.max(since);
         ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
-        Some(Taken { message, bytes, generated_at })
+        Some(Taken { message, bytes, generated_at, handed_at, is_first: !begun, is_last })
+    }
+
+    /// A packet that has been taken out of a node's ring is generated later, and so are those behind it.
+    pub fn delay(&mut self, node: usize, by: u64) {
+        self.rings[node].generated_at += by;
     }
 }
 
@@ -134,9 +150,9 @@ mod tests {
     fn messages_take_turns_and_none_is_lost() {
         // Would catch a ring that drops its rest, or serves one message to its end.
         let mut queues = Queues::new(2);
-        queues.push(0, message(3), 250, 7);
-        queues.push(0, message(1), 100, 9);
-        queues.push(1, message(0), 1, 0);
+        queues.push(0, message(3), 250, (7, 0));
+        queues.push(0, message(1), 100, (9, 0));
+        queues.push(1, message(0), 1, (0, 0));
         let mut take = |node| {
             let taken = queues.take(node, 100, 10, |_, _| true)?;
             Some((taken.message.flow_id, taken.bytes, taken.generated_at))
@@ -145,7 +161,7 @@ mod tests {
         assert_eq!(taken, [(3, 100, 7), (1, 100, 17), (3, 100, 27), (3, 50, 37)]);
         assert_eq!(take(1), Some((0, 1, 0)));
         assert!(queues.is_empty());
-        queues.push(0, message(1), 5, 100);
+        queues.push(0, message(1), 5, (100, 0));
         assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.generated_at), Some(100));
         assert_eq!(queues.take(0, 100, 10, |_, _| true), None);
     }
@@ -154,7 +170,7 @@ mod tests {
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
         // Would catch a ring that loses what stands before, between or behind what is taken out of it.
         let mut queues = Queues::new(1);
-        (0..3).for_each(|number| queues.push(0, message(number), 150, 0));
+        (0..3).for_each(|number| queues.push(0, message(number), 150, (0, 0)));
         let mut take = |blocked: &[u32]| {
             let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
             taken.map(|taken| (taken.message.flow_id, taken.bytes))
@@ -167,7 +183,7 @@ mod tests {
         assert_eq!(take(&[2]), Some((0, 50)));
         assert_eq!(take(&[]), Some((2, 50)));
         assert_eq!(take(&[]), None);
-        queues.push(0, message(1), 1, 0);
+        queues.push(0, message(1), 1, (0, 0));
         assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.message.flow_id), Some(1));
     }
 }

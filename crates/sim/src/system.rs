@@ -10,7 +10,7 @@ use units::{Bytes, NodeId, Time};
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, NicSpec, WorkloadSpec};
+use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
@@ -212,7 +212,7 @@ impl System {
 
     /// Latency that the network interfaces add to every message, in nanoseconds.
     pub fn nic_overhead_ns(&self) -> f64 {
-        let NicSpec::Ideal(nic) = &self.spec.nic;
+        let nic = self.spec.nic.host();
         nic.send_overhead.as_ns() + nic.receive_overhead.as_ns()
     }
 

@@ -4,6 +4,7 @@ use workload::program::Interval;
 
 use super::{Executor, NONE, Rank};
 use crate::matching::{ANY_SOURCE, Label, Searches};
+use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
 impl Executor {
@@ -22,6 +23,11 @@ impl Executor {
     pub fn ends(&self) -> impl Iterator<Item = (u32, Option<u64>)> + '_ {
         let of = |(&rank, state): (&u32, &Rank)| (rank, (state.open == 0).then_some(state.ended_at));
         self.placed.ranks().iter().zip(&self.ranks).map(of)
+    }
+
+    /// How long the processor of each rank of this executor has been busy; library work only where it occupies processors.
+    pub fn busy(&self) -> impl Iterator<Item = (u32, BusyTimes)> + '_ {
+        (0..).zip(self.placed.ranks()).map(|(number, &rank)| (rank, self.processors.busy(number)))
     }
 
     /// What each rank of this executor has measured.

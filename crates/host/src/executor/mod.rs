@@ -1,7 +1,7 @@
 //! The executor of programs: one for each partition of a run, with the ranks of its nodes.
 //!
 //! An operation starts as soon as the program of its rank says so, and
-//! - a *calculation* takes its rank's processor for its time, after those before it;
+//! - a *calculation* takes its rank's processor for its time, after what the processor has accepted before;
 //! - a *send* hands its message over to the node's network interface after the send overhead, and ends;
 //! - a *receive* ends when the message has arrived and the receive overhead has passed since both that and its start.
 //!
@@ -12,7 +12,8 @@
 //! A message of more than the eager limit waits for its receiver (rendezvous): a control message is sent, the receiver
 //! answers when it has met a receive, and only then are the data sent and does the send end. A control message takes
 //! both overheads as any other. Messages between ranks of one node, and of a rank to itself, do not enter the network and take
-//! the overheads only. Overheads are latency: they keep neither the processor nor the interface busy.
+//! the overheads only. Overheads are latency, or keep the processor of their rank busy ([`crate::processor`]); interfaces are made of parts
+//! that serve one packet after the other ([`crate::nic`]).
 //!
 //! Times are picoseconds. The network has time in ticks: packets arrive at ticks, and what is handed over between two is
 //! released to the network at the next. What happens between two ticks is handled at the later one, in the order of
@@ -20,21 +21,27 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately.
+//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod inspect;
+mod operations;
 mod protocol;
+mod reactions;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::program::{Action, Context, Ended, Matched, Op, Programs, RankProgram};
+use workload::program::{Context, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
-use crate::matching::{ANY_SOURCE, Label, Matching};
+use crate::matching::{Label, Matching};
+use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
+use crate::processor::Processors;
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
@@ -70,6 +77,9 @@ struct Receiving {
 
 const NONE: u32 = u32::MAX;
 
+/// The operation of what is done immediately, and need not be ordered.
+const NOBODY: OpId = OpId { rank: NONE, number: NONE };
+
 /// A rank of this executor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
@@ -77,8 +87,6 @@ struct Rank {
     started: u32,
     /// Operations that have been issued and have not ended.
     open: u64,
-    /// When its processor is free.
-    free_at: u64,
     /// When its last operation ended.
     ended_at: u64,
 }
@@ -90,14 +98,16 @@ pub struct Executor {
     placed: RankPlacement,
     programs: Vec<Box<dyn RankProgram>>,
     ranks: Vec<Rank>,
+    processors: Processors,
+    interfaces: Interfaces,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
     arrivals: Arrivals,
     matching: Matching,
     pending: Pending,
     queues: Queues,
-    /// Operations that start now, the next one last, with their ranks' numbers here.
-    ready: Vec<(u32, Op)>,
+    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
+    ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
     issued: Vec<Op>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
@@ -117,13 +127,15 @@ impl Executor {
         Self {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
+            processors: Processors::new(interface.processor, ranks),
+            interfaces: Interfaces::new(interface.parts, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
             arrivals: Arrivals::default(),
             matching: Matching::new(ranks),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
-            ready: Vec::new(),
+            ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
             alarm: u64::MAX,
@@ -157,7 +169,10 @@ impl Executor {
     /// destination and the bytes of the packet. None if there is none.
     #[inline]
     pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+        let mut taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+        if self.interfaces.sending {
+            self.pass_sending(node, &mut taken);
+        }
         self.progress.packets += 1;
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
         Some(Outgoing { flow_id, mark, dst, bytes: taken.bytes, generated_at: taken.generated_at })
@@ -180,18 +195,15 @@ impl Executor {
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
         let (source, part) = part_of(flow_id);
-        let place = match part {
-            Part::Answer => {
-                let at = now + self.interface.receive_overhead + self.interface.send_overhead;
-                self.later(at, self.sends[mark].op, Event::Data(mark), now, around);
-                None
-            }
-            Part::Placed => Some(mark),
-            Part::Numbered => self.arrivals.find(source, mark),
+        let arrived = match part {
+            Part::Answer => Some(Event::Answered(mark)),
+            Part::Placed => Some(Event::Packet(mark)),
+            Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
-        debug_assert!(place.is_some() || part == Part::Answer, "a packet of a message that was not announced");
-        if let Some(place) = place {
-            self.packet_arrived(place, now, around);
+        debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
+        if let Some(arrived) = arrived {
+            let (at, op) = if self.interfaces.receiving { self.pass_receiving(arrived, now) } else { (now, NOBODY) };
+            self.later(at, op, arrived, now, around);
         }
         self.start_ready(now, around);
     }
@@ -262,74 +274,15 @@ impl Executor {
         }
     }
 
-    /// Takes over what the program of a rank, by its number here, has issued.
-    fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
-        let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.len() as u64;
-        if state.open == 0 {
-            self.progress.open -= 1;
-        }
-        self.ready.extend(self.issued.drain(..).rev().map(|op| (rank, op)));
-        if let Err(error) = issued {
-            self.fail(error);
-        }
-    }
-
-    fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop() {
-            self.start(rank, op, now, around);
-        }
-    }
-
-    fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
-        let state = &mut self.ranks[rank as usize];
-        let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
-        state.started = state.started.wrapping_add(1);
-        let ranks = self.placed.node_of.len() as u32;
-        match op.action {
-            Action::Calc { time } => {
-                let end = state.free_at.max(now).saturating_add(time);
-                state.free_at = end;
-                self.later(end, id, Event::Calculated(op.id), now, around);
-            }
-            Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
-                self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
-            }
-            Action::Send { to, bytes, tag, context } => {
-                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks };
-                let place = self.sends.insert(sending);
-                let event = if asks { Event::Request(place) } else { Event::Data(place) };
-                self.later(now + self.interface.send_overhead, id, event, now, around);
-            }
-            Action::Recv { from, bytes, tag, context } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
-                let place = self.receives.insert(receiving);
-                if let Some(message) = self.matching.receive(rank, label, place) {
-                    self.meet(message, place, now, around);
-                }
-            }
-        }
-    }
-
     fn act(&mut self, op: OpId, event: Event, now: u64, around: &mut impl HostContext) {
         match event {
-            Event::Calculated(id) => self.end(self.placed.number(op.rank), id, now, None),
+            Event::Calculated(id) => self.calculated(op, id, now, around),
             Event::Received(place) => self.received(place, now),
-            Event::Request(place) => self.send_request(place, around),
+            Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
-            Event::Answer(place) => self.answer(place, around),
+            Event::Answer(place) => self.answer(place, now, around),
+            Event::Packet(place) => self.packet_arrived(place, now, around),
+            Event::Answered(place) => self.answer_arrived(place, now, around),
         }
-    }
-
-    /// An operation of a rank, by its number here, ends.
-    fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
-        let state = &mut self.ranks[rank as usize];
-        state.open -= 1;
-        state.ended_at = now;
-        self.progress.ended += 1;
-        let ended = self.programs[rank as usize].ended(&Ended { id, at: now, matched }, &mut self.issued);
-        self.take_issued(rank, ended.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
     }
 }

@@ -3,5 +3,7 @@
 
 mod collectives;
 mod matching;
+mod processor;
+mod reference;
 mod times;
 mod world;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::world::{Noted, TRANSIT, World};
-use host::NicParams;
+use host::{NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
 use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
@@ -16,6 +16,10 @@ pub const INTERFACE: NicParams = NicParams {
     packet: 100,
     pace: 10,
     tick: 2,
+    overhead_per_byte: PerByte::FREE,
+    spares_first: false,
+    processor: ProcessorParams { occupied: false, progress: ProgressMode::Independent },
+    parts: PartParams::NONE,
 };
 
 /// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.

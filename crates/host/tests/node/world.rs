@@ -13,10 +13,10 @@ type Packet = (u32, u32, u64, u32);
 
 /// What one executor has asked for.
 #[derive(Default)]
-struct Requests {
-    alarms: Vec<u64>,
-    woken: Vec<u32>,
-    announced: Vec<(u32, Envelope)>,
+pub struct Requests {
+    pub alarms: Vec<u64>,
+    pub woken: Vec<u32>,
+    pub announced: Vec<(u32, Envelope)>,
 }
 
 impl HostContext for Requests {
@@ -43,6 +43,8 @@ pub struct World {
     announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
     /// The time that a packet of a rank takes beyond `TRANSIT`, given when it was generated.
     pub delay: fn(u32, u64) -> u64,
+    /// Whether a packet is under way from when it is released on, or from when it is handed over.
+    pub waits_for_release: bool,
     pub now: u64,
 }
 
@@ -66,6 +68,7 @@ impl World {
             arrivals: BTreeMap::new(),
             announced: BTreeMap::new(),
             delay: |_, _| 0,
+            waits_for_release: false,
             now: 0,
         }
     }
@@ -111,7 +114,8 @@ impl World {
         for node in requests.woken {
             while let Some(packet) = self.executors[part].next(node as usize) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
-                let at = self.now + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
+                let from = if self.waits_for_release { packet.generated_at } else { self.now };
+                let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark);
                 self.arrivals.entry(at).or_default().push(packet);
             }

@@ -11,9 +11,10 @@ use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
-use units::{Bandwidth, Bytes, Capacity, Time};
+use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
+use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 
@@ -117,20 +118,9 @@ impl ExperimentSpec {
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        let NicSpec::Ideal(nic) = &self.nic;
         let has_ranks =
             |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        let ranks = self.workloads().any(|(_, workload)| has_ranks(workload));
-        if nic.eager_limit.is_some() && !ranks {
-            let message = "`nic.eager_limit` is for ranks that send and receive: only workloads of kind \"benchmark\" \
-                           and \"program\" have them";
-            return Some(("nic.eager_limit".into(), message.to_owned()));
-        }
-        if nic.control_size.is_some() && nic.eager_limit.is_none() {
-            let message = "`nic.control_size` is of messages that ask first; it goes with `nic.eager_limit`";
-            return Some(("nic.control_size".into(), message.to_owned()));
-        }
-        None
+        self.nic.contradiction(self.workloads().any(|(_, workload)| has_ranks(workload)))
     }
 }
 
@@ -202,45 +192,6 @@ pub struct LinkClassSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-}
-
-/// The interface between a node and the network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum NicSpec {
-    /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
-    Ideal(IdealNicSpec),
-}
-
-impl Default for NicSpec {
-    fn default() -> Self {
-        Self::Ideal(IdealNicSpec::default())
-    }
-}
-
-/// A network interface that adds latency and nothing else.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct IdealNicSpec {
-    /// Added to a message's latency at its sender.
-    pub send_overhead: Time,
-    /// Added to a message's latency at its receiver.
-    pub receive_overhead: Time,
-    /// Larger messages ask their receivers first (rendezvous), by control messages that take both overheads too; without
-    /// it, none does. Of ranks that send and receive only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub eager_limit: Option<Bytes>,
-    /// Size of a control message of the rendezvous; without it, 32 bytes, or a packet if that is less.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1))]
-    pub control_size: Option<Bytes>,
-}
-
-impl IdealNicSpec {
-    /// Size of a control message, if a packet holds it.
-    pub fn control(&self) -> Bytes {
-        self.control_size.unwrap_or(Bytes(32))
-    }
 }
 
 /// What a node does with packets that arrive.

@@ -19,8 +19,7 @@ use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, IdealNicSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
-    WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -30,8 +29,8 @@ const LARGEST: u64 = 1 << 30;
 /// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
 
-/// The longest overhead of a network interface: a second.
-const LONGEST_OVERHEAD: Time = Time(1_000_000_000_000);
+/// The longest time of a network interface: a second.
+const LONGEST_TIME: Time = Time(1_000_000_000_000);
 
 /// The most ranks: a packet carries its rank beside the number of its job.
 const MOST_RANKS: u64 = host::most_ranks(fabric::FLOW_BITS);
@@ -168,28 +167,26 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
 }
 
 /// The network interface of ranks whose packets have so many bytes.
-fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a IdealNicSpec, SystemError> {
-    let NicSpec::Ideal(nic) = site.nic;
-    if let Some(size) = nic.control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
+fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemError> {
+    let nic = site.nic;
+    if let Some(size) = nic.host().control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
         let message =
             format!("{size} is not within a packet of {}: a control message is one", Bytes(u64::from(packet)));
         return Err(wrong("nic.control_size", message));
     }
-    for (key, time) in [("send_overhead", nic.send_overhead), ("receive_overhead", nic.receive_overhead)] {
-        if time > LONGEST_OVERHEAD {
-            return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
-        }
+    if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
+        return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
     }
     Ok(nic)
 }
 
 /// Refuses more ranks than packets can tell apart, and programs that are known not to end.
-fn check_programs(programs: &dyn Programs, nic: &IdealNicSpec) -> Result<(), SystemError> {
+fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemError> {
     let ranks = u64::from(programs.ranks());
     if ranks > MOST_RANKS {
         return Err(wrong("placement", format!("there are {ranks} ranks; at most {MOST_RANKS} are supported")));
     }
-    let progress = programs.check_progress(nic.eager_limit.map(|limit| limit.0));
+    let progress = programs.check_progress(nic.host().eager_limit.map(|limit| limit.0));
     progress.map_err(|error| wrong("nic.eager_limit", error))
 }
 

@@ -94,7 +94,8 @@ fn bounds_are_those_of_theory() {
 #[test]
 fn computing_hides_what_goes_on_meanwhile() {
     // Would catch an operation that waits for the calculation, and one whose time leaves the calculation out.
-    let program = "operation = \"allreduce\", algorithm = \"ring\", size = \"600 B\", overlap = true, compute = \"50 us\"";
+    let program =
+        "operation = \"allreduce\", algorithm = \"ring\", size = \"600 B\", overlap = true, compute = \"50 us\"";
     let point = result(&experiment(&switch(6), program, ""));
     assert_eq!(times(&point)[0], 50_000.0);
     let point = result(&experiment(&switch(6), &program.replace("50 us", "5 us"), ""));
@@ -147,7 +148,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
         "operation = \"allgather\", algorithm = \"bruck\", radix = 3, size = \"130 B\", overlap = true, compute = \"3 us\"",
     ];
     let topology = "{ kind = \"dragonfly\", p = 2, a = 4, h = 2 }";
-    for (program, (threads, grain)) in programs.iter().zip([(2, Grain::Exactly(3)), (1, Grain::Exactly(5)), (2, Grain::Fine)]) {
+    for (program, (threads, grain)) in
+        programs.iter().zip([(2, Grain::Exactly(3)), (1, Grain::Exactly(5)), (2, Grain::Fine)])
+    {
         let rest = "placement = { strategy = \"random\", processes_per_node = 2 }\nrouting = { kind = \"ugal-l\" }";
         let text = experiment(topology, program, rest).replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"200 B\" }");
         assert_eq!(digest_of(&text, threads, grain), digest(&text, 1), "{text}");

@@ -12,6 +12,7 @@ use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::sweep::{Sweep, SweepSpec};
+use super::training::{Training, TrainingSpec};
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
 use crate::program::Programs;
@@ -38,6 +39,8 @@ pub enum ProgramSpec {
     Incast(IncastSpec),
     /// A collective operation of all ranks, or of groups of them at once, again and again.
     Collective(CollectiveSpec),
+    /// Training steps of a transformer with tensor, pipeline, data and expert parallelism.
+    Training(TrainingSpec),
 }
 
 impl Default for ProgramSpec {
@@ -89,6 +92,7 @@ impl ProgramSpec {
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
             Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, node_of, base)?)),
+            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, node_of, base)?)),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
@@ -96,7 +100,7 @@ impl ProgramSpec {
     /// Refuses messages and calculations that are too large.
     fn check_values(&self) -> Result<(), PatternError> {
         let (size, time) = match self {
-            Self::Goal(_) | Self::Collective(_) => return Ok(()),
+            Self::Goal(_) | Self::Collective(_) | Self::Training(_) => return Ok(()),
             Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
             Self::Sweep(spec) => (spec.message_size, spec.compute.0),
             Self::Fft(spec) => (spec.message_size, spec.compute.0),

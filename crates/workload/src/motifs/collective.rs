@@ -202,7 +202,8 @@ impl Programs for CollectiveProgram {
 
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
         let ranks = self.ranks;
-        let state = CollectiveRank { rank, done: 0, place: Place::Before, begin: 0, intervals: Vec::new(), program: self };
+        let state =
+            CollectiveRank { rank, done: 0, place: Place::Before, begin: 0, intervals: Vec::new(), program: self };
         Box::new(ScriptedRank::new(state, rank, ranks))
     }
 

@@ -9,6 +9,7 @@ mod halo;
 mod incast;
 mod ranks;
 mod sweep;
+mod training;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use sweep::SweepSpec;
+pub use training::TrainingSpec;
 
 /// What ranks do, round after round, whatever they see.
 trait Motif: Debug + Send + Sync {

@@ -73,7 +73,8 @@ impl Groups {
     pub fn communicator(&self, rank: u32) -> Communicator {
         let group = self.grouping.group_of(rank);
         let own = Communicator::new(self.context, self.grouping.group(group), rank);
-        own.unwrap_or_else(|| Communicator::world(rank, self.grouping.ranks)).on_nodes(Arc::clone(&self.nodes[group as usize]))
+        own.unwrap_or_else(|| Communicator::world(rank, self.grouping.ranks))
+            .on_nodes(Arc::clone(&self.nodes[group as usize]))
     }
 
     /// That of the first rank of each group.

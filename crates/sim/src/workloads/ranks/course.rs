@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, NicParams, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::collectives::Fastest;
 use workload::program::Interval;
 
 use super::described::Ranks;
+use super::interface;
 use super::measured::{Measured, of_program};
 use crate::machine::Machine;
 use crate::messages::Arrived;
@@ -85,20 +86,6 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
-    /// The network interface of every rank.
-    fn interface(&self) -> NicParams {
-        let (Ranks { packet, nic, .. }, network) = (&self.ranks, &self.setting.network);
-        NicParams {
-            send_overhead: nic.send_overhead.0,
-            receive_overhead: nic.receive_overhead.0,
-            eager_limit: nic.eager_limit.map(|limit| limit.0),
-            control: nic.control().0.min(u64::from(*packet)) as u32,
-            packet: *packet,
-            pace: network.slot(self.ranks.packets()),
-            tick: network.plan.tick().0,
-        }
-    }
-
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -151,8 +138,9 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let ends = [ChannelClass::INJECTION, ChannelClass::EJECTION];
     let delay = ends.map(|end| plan.link_delay(end)).iter().sum::<u64>() + plan.router_delay();
     let packet = ends.map(|end| plan.serialization(end, ranks.packet)).into_iter().min().unwrap_or(0);
+    let host = ranks.nic.host();
     Fastest {
-        latency: network.picoseconds(delay) + ranks.nic.send_overhead.0 + ranks.nic.receive_overhead.0,
+        latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
     }
 }
@@ -163,7 +151,8 @@ impl Course for RanksCourse {
         let division = part.division;
         let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
-        let mut executor = Executor::new(&self.ranks.programs, self.interface(), placed);
+        let mut executor =
+            Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
         if self.setting.measure.messages {
             executor.note_messages();
         }

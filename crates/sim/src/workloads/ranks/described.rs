@@ -6,7 +6,7 @@ use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
-use crate::experiment::IdealNicSpec;
+use crate::experiment::NicSpec;
 
 /// Ranks that run programs, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -17,5 +17,5 @@ pub(crate) struct Ranks {
     pub pattern: Arc<PlacedPattern>,
     /// Bytes of a packet.
     pub packet: u32,
-    pub nic: IdealNicSpec,
+    pub nic: NicSpec,
 }

@@ -2,6 +2,7 @@
 
 mod course;
 mod described;
+mod interface;
 mod measured;
 
 use std::collections::BTreeSet;
@@ -40,12 +41,12 @@ impl Workload for Ranks {
         self.programs.each_message(&mut |messages: Messages| {
             rests.insert(rest(messages.bytes.max(1)));
         });
-        rests.extend(self.nic.eager_limit.map(|_| rest(self.nic.control().0)));
+        rests.extend(self.nic.host().eager_limit.map(|_| rest(self.nic.host().control().0)));
         rests.into_iter().collect()
     }
 
     fn host_times(&self) -> Vec<Time> {
-        vec![self.nic.send_overhead, self.nic.receive_overhead]
+        interface::times(self)
     }
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
@@ -54,7 +55,8 @@ impl Workload for Ranks {
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
         // A message that asks first has two control messages.
-        let controls = |bytes: u64| if self.nic.eager_limit.is_some_and(|limit| bytes > limit.0) { 2 } else { 0 };
+        let controls =
+            |bytes: u64| if self.nic.host().eager_limit.is_some_and(|limit| bytes > limit.0) { 2 } else { 0 };
         let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + controls(bytes);
         let mut packets = 0_u64;
         self.programs.each_message(&mut |messages: Messages| {

@@ -8,9 +8,38 @@ use crate::collectives::{Algorithm, Collective, Fastest, Operation, Selection, b
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::program::{Measure, Messages};
 
-/// The kinds of what is measured, in the order of their numbers.
-pub(super) const KINDS: [&str; 6] =
-    ["step", "compute", "tensor-allreduce", "expert-alltoall", "pipeline-wait", "gradient-allreduce"];
+/// What is measured of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// All of it.
+    Step,
+    /// Calculations, but for combining.
+    Compute,
+    /// Operations of the tensor group.
+    Tensor,
+    /// Operations of the expert group.
+    Expert,
+    /// Waiting for another stage.
+    Pipeline,
+    /// From the first bucket's begin to the last one's end.
+    Gradients,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Step, Self::Compute, Self::Tensor, Self::Expert, Self::Pipeline, Self::Gradients];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Compute => "compute",
+            Self::Tensor => "tensor-allreduce",
+            Self::Expert => "expert-alltoall",
+            Self::Pipeline => "pipeline-wait",
+            Self::Gradients => "gradient-allreduce",
+        }
+    }
+}
 
 /// The numbers of the communicators.
 pub(super) const TENSOR: u32 = 1;
@@ -46,6 +75,8 @@ pub(super) struct Plan {
     pub backward: u64,
     /// Bytes that a rank sends to the next stage, of a micro-batch.
     pub activations: u64,
+    /// Whether no two stages share a node.
+    stages_apart: bool,
     pub buckets: Vec<Bucket>,
     pub tensor: Groups,
     pub data: Groups,
@@ -75,7 +106,8 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
     let room = (u64::from(ranks) / each) as u32;
     let data = spec.data.unwrap_or(room);
     if data != room {
-        let message = format!("{data} times {tensor} times {pipeline} is not the number of ranks, {ranks}: {room} is allowed");
+        let message =
+            format!("{data} times {tensor} times {pipeline} is not the number of ranks, {ranks}: {room} is allowed");
         return Err(wrong("data", message));
     }
     if expert == 0 || !data.is_multiple_of(expert) {
@@ -126,7 +158,11 @@ impl Plan {
             forward: spec.forward_time.0,
             backward: spec.backward().0,
             activations: tokens.div_ceil(u64::from(tensor)) * element,
-            buckets: buckets(spec, data),
+            stages_apart: {
+                let nodes = node_of.iter().zip(&node_of[(tensor * data) as usize..]);
+                nodes.into_iter().all(|(one, next)| one != next)
+            },
+            buckets: buckets(spec, stages),
             tensor: groups(tensor, 1, TENSOR)?,
             data: groups(data, tensor, DATA)?,
             expert: groups(spec.expert, tensor, EXPERT)?,
@@ -216,42 +252,68 @@ impl Plan {
         }
     }
 
-    /// What ranks measure, and how long it takes at least: of a step, what the schedule of stages allows.
+    /// What is measured: what there is.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        Kind::ALL.into_iter().filter(|kind| match kind {
+            Kind::Step | Kind::Compute => true,
+            Kind::Tensor => self.combine.is_some(),
+            Kind::Expert => self.exchange.is_some(),
+            Kind::Pipeline => self.stages > 1,
+            Kind::Gradients => self.data.size() > 1,
+        })
+    }
+
+    /// What ranks measure, and how long it takes at least.
     pub fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
         let least = |call: &Collective| {
             let groups = self.groups(call.communicator).firsts();
             groups.map(|own| bound(call.operation, call.bytes, &own, fastest)).min().unwrap_or(0)
         };
-        let layers = u64::from(self.layers);
-        let of_layer = |call: &Option<Collective>| call.as_ref().map_or(0, least).saturating_mul(4);
-        let (combine, exchange) = (of_layer(&self.combine), of_layer(&self.exchange));
-        let compute = (self.forward + self.backward).saturating_mul(layers);
-        let batch = compute.saturating_add((combine + exchange).saturating_mul(layers));
-        let micro_batches = u64::from(self.micro_batches);
-        // The first micro-batch has to go through all stages before the last one works, and the last one back through all.
-        let rounds = micro_batches + u64::from(self.stages) - 1;
-        let between = if self.stages > 1 { 2 * u64::from(self.stages - 1) * self.between(fastest) } else { 0 };
+        let often = 4 * u64::from(self.layers) * u64::from(self.micro_batches);
+        let of_layers = |call: &Option<Collective>| call.as_ref().map_or(0, least).saturating_mul(often);
+        let compute = (self.forward + self.backward).saturating_mul(often / 4);
+        let (tensor, expert) = (of_layers(&self.combine), of_layers(&self.exchange));
         let gradients: Vec<u64> =
-            self.buckets.iter().map(|bucket| self.gradients(bucket).map(|call| least(&call)).max().unwrap_or(0)).collect();
-        let behind = if self.overlap { gradients.last().copied().unwrap_or(0) } else { gradients.iter().sum() };
-        let step = batch.saturating_mul(rounds).saturating_add(between).saturating_add(behind);
-        let all = |of_layer: u64| of_layer.saturating_mul(layers).saturating_mul(micro_batches);
-        let bounds = [
-            Some(step),
-            Some(compute.saturating_mul(micro_batches)),
-            Some(all(combine)),
-            Some(all(exchange)),
-            None,
-            Some(gradients.iter().copied().max().unwrap_or(0)),
-        ];
-        let named = KINDS.iter().zip(bounds);
-        named.map(|(name, bound)| Measure { name: (*name).to_owned(), bound }).collect()
+            self.buckets.iter().flat_map(|bucket| self.gradients(bucket)).map(|call| least(&call)).collect();
+        // Buckets share the links, and may share the time of the shortest message.
+        let beyond = gradients.iter().map(|bound| bound.saturating_sub(fastest.latency)).sum::<u64>();
+        let all_gradients = beyond + gradients.iter().copied().max().unwrap_or(0).min(fastest.latency);
+        let behind = if self.overlap { gradients.last().copied().unwrap_or(0) } else { all_gradients };
+        let bound = |kind| match kind {
+            Kind::Step => Some(self.step_bound(compute + tensor + expert, behind, fastest)),
+            Kind::Compute => Some(compute),
+            Kind::Tensor => Some(tensor),
+            Kind::Expert => Some(expert),
+            Kind::Pipeline => None,
+            Kind::Gradients => Some(all_gradients),
+        };
+        self.kinds().map(|kind| Measure { name: kind.name().to_owned(), bound: bound(kind) }).collect()
     }
 
-    /// The time of a message between stages at least: stages may share nodes.
-    fn between(&self, fastest: &Fastest) -> u64 {
-        let apart = |rank: u32| self.data_node(rank) != self.data_node(rank + self.stage_ranks);
-        let all = (0..self.ranks - self.stage_ranks).all(apart);
-        if all { fastest.message(self.activations) } else { 0 }
+    /// A step at least, given what a stage takes for all micro-batches, and what comes behind the last one. The first micro-batch has to
+    /// go through all stages before the last stage works, and the last one back through all.
+    fn step_bound(&self, batches: u64, behind: u64, fastest: &Fastest) -> u64 {
+        let (filling, count) = (u64::from(self.stages - 1), u64::from(self.micro_batches));
+        let through = (u128::from(batches) * u128::from(filling) / u128::from(count)) as u64;
+        let message = if self.stages_apart { fastest.message(self.activations) } else { 0 };
+        batches.saturating_add(through).saturating_add(2 * filling * message).saturating_add(behind)
     }
+}
+
+/// The buckets of a stage, in the order in which they are full.
+fn buckets(spec: &TrainingSpec, stages: u32) -> Vec<Bucket> {
+    let (hidden, element) = (u64::from(spec.hidden), spec.element_size.0);
+    // Of 12 h^2 parameters of a layer, 8 h^2 may be the experts'.
+    let part = |count: u64| (count * hidden * hidden).div_ceil(u64::from(spec.tensor)) * element;
+    let (shared, expert) = if spec.expert > 1 { (part(4), part(8)) } else { (part(12), 0) };
+    let layers = spec.layers / stages;
+    let each = spec.bucket_size.0.div_ceil(shared + expert).clamp(1, u64::from(layers)) as u32;
+    let ends = (1..=layers.div_ceil(each)).map(|number| (number * each).min(layers));
+    let mut before = 0;
+    ends.map(|end| {
+        let own = u64::from(end - before);
+        before = end;
+        Bucket { layers: end, shared: shared * own, expert: expert * own }
+    })
+    .collect()
 }

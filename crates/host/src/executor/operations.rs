@@ -1,0 +1,88 @@
+//! Operations from their start to their end.
+
+use workload::program::{Action, Ended, Matched, Op};
+
+use super::{Executor, NONE, Receiving, Sending};
+use crate::context::HostContext;
+use crate::event::{Event, OpId};
+use crate::matching::{ANY_SOURCE, Label};
+use crate::report::HostError;
+
+impl Executor {
+    /// Takes over what the program of a rank, by its number here, has issued.
+    pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
+        let state = &mut self.ranks[rank as usize];
+        state.open += self.issued.len() as u64;
+        if state.open == 0 {
+            self.progress.open -= 1;
+        }
+        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
+        if let Err(error) = issued {
+            self.fail(error);
+        }
+    }
+
+    /// Starts what is ready, unless its processor has to end something before.
+    pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
+        while let Some((rank, op)) = self.ready.pop_front() {
+            if self.processors.postpones(rank) {
+                self.processors.postpone(rank, op);
+            } else {
+                self.start(rank, op, now, around);
+            }
+        }
+    }
+
+    /// Starts an operation of a rank, by its number here.
+    pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
+        let state = &mut self.ranks[rank as usize];
+        let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
+        state.started = state.started.wrapping_add(1);
+        let ranks = self.placed.node_of.len() as u32;
+        match op.action {
+            Action::Calc { time } => {
+                let end = self.processors.calculate(rank, now, time);
+                return self.later(end, id, Event::Calculated(op.id), now, around);
+            }
+            Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
+                self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
+            }
+            Action::Send { to, bytes, tag, context } => {
+                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
+                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks };
+                self.start_send(sending, now, around);
+            }
+            Action::Recv { from, bytes, tag, context } => {
+                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
+                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
+                let place = self.receives.insert(receiving);
+                if let Some(message) = self.matching.receive(rank, label, place) {
+                    self.meet(message, place, now, around);
+                }
+            }
+        }
+        self.react_to_deferred(rank, now, around);
+    }
+
+    /// The time has come at which a calculation was to end.
+    pub(super) fn calculated(&mut self, op: OpId, id: u32, now: u64, around: &mut impl HostContext) {
+        let rank = self.placed.number(op.rank);
+        if let Some(end) = self.processors.calculated(rank, now) {
+            return self.later(end, op, Event::Calculated(id), now, around);
+        }
+        self.end(rank, id, now, None);
+        if self.processors.occupied() {
+            self.settle(rank, now, around);
+        }
+    }
+
+    /// An operation of a rank, by its number here, ends.
+    pub(super) fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
+        let state = &mut self.ranks[rank as usize];
+        state.open -= 1;
+        state.ended_at = now;
+        self.progress.ended += 1;
+        let ended = self.programs[rank as usize].ended(&Ended { id, at: now, matched }, &mut self.issued);
+        self.take_issued(rank, ended.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
+    }
+}

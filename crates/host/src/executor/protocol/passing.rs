@@ -1,0 +1,63 @@
+//! Packets on their way through the parts of interfaces.
+
+use super::super::Executor;
+use crate::event::{Event, OpId};
+use crate::nic::{Fragment, Passage};
+use crate::queues::{Taken, time_of};
+
+impl Executor {
+    /// A packet leaves a node, by its number here: it is generated when the parts let it. Its tail then leaves the link no sooner than
+    /// it has passed them.
+    pub(in super::super) fn pass_sending(&mut self, node: usize, packet: &mut Taken) {
+        let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
+        let Passage { head, tail } = self.interfaces.send(node, &fragment, Passage::whole(packet.handed_at));
+        let at = head.max(tail.saturating_sub(self.on_link(fragment.bytes))).div_ceil(self.interface.tick);
+        if at > packet.generated_at {
+            self.queues.delay(node, at - packet.generated_at);
+            packet.generated_at = at;
+        }
+    }
+
+    /// A packet has arrived, known by what is to be done when it has passed the parts of its node's interface: when that is, and the
+    /// operation whose event that is.
+    pub(in super::super) fn pass_receiving(&mut self, arrived: Event, now: u64) -> (u64, OpId) {
+        let (rank, op, fragment) = match arrived {
+            Event::Packet(place) => {
+                let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
+                (to, op, self.next_fragment(place))
+            }
+            Event::Answered(send) => (self.sends[send].op.rank, self.sends[send].op, self.control()),
+            // No other event is of a packet.
+            _ => return (now, OpId { rank: 0, number: 0 }),
+        };
+        let node = self.placed.number_of[self.placed.node(rank) as usize] as usize;
+        let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
+        (self.interfaces.receive(node, &fragment, at).tail, op)
+    }
+
+    /// The packet of a message that arrives next. Packets may overtake one another; what is in them all together does not change.
+    fn next_fragment(&mut self, place: u32) -> Fragment {
+        let (packet, control) = (u64::from(self.interface.packet), self.control());
+        let asks = self.waits_for_receiver(self.arrivals[place].envelope.bytes);
+        let message = &mut self.arrivals[place];
+        if asks && !message.asked {
+            message.asked = true;
+            return control;
+        }
+        let all = message.envelope.bytes.max(1);
+        let is_first = message.passed == 0;
+        let bytes = (all - message.passed).min(packet);
+        message.passed += bytes;
+        Fragment { bytes, is_first, is_last: message.passed == all }
+    }
+
+    /// A control message.
+    fn control(&self) -> Fragment {
+        Fragment { bytes: u64::from(self.interface.control), is_first: true, is_last: true }
+    }
+
+    /// The time of bytes on the node's link, in picoseconds.
+    fn on_link(&self, bytes: u64) -> u64 {
+        time_of(bytes, self.interface.packet, self.interface.pace).saturating_mul(self.interface.tick)
+    }
+}

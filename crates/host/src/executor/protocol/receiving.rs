@@ -1,0 +1,97 @@
+//! The side of the receiver.
+
+use workload::program::Matched;
+
+use super::super::{Executor, Receiving};
+use crate::context::HostContext;
+use crate::inbound::Envelope;
+use crate::matching::Label;
+use crate::processor::Reaction;
+use crate::report::{Completed, HostError};
+
+impl Executor {
+    /// A packet of a message, or its request, has arrived.
+    pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let asks = self.waits_for_receiver(self.arrivals[place].envelope.bytes);
+        let message = &mut self.arrivals[place];
+        let is_first = !message.is_here;
+        if asks && is_first {
+            // Where overheads take no processor, a request is read whether or not its turn has come.
+            message.read_at = now + self.interface.receive_overhead;
+        } else {
+            message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
+            if message.missing == 0 {
+                let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
+                self.note_completed(&envelope);
+                if let Some(receive) = receive {
+                    self.react(rank, Reaction::Complete(receive), now, around);
+                }
+            }
+        }
+        if is_first && self.arrivals.come(place) {
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), now, around);
+            let mut last = place;
+            while let Some(next) = self.arrivals.next_of_pair(last) {
+                self.react(self.arrivals[next].rank, Reaction::Admit(next), now, around);
+                last = next;
+            }
+        }
+    }
+
+    /// The answer to a send's request has arrived.
+    pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
+        self.react(self.sends[send].rank, Reaction::Data(send), now, around);
+    }
+
+    /// A message between ranks of one node is there at once.
+    pub(super) fn deliver_within(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
+        let rank = self.placed.number(envelope.to);
+        let message = self.arrivals.add(rank, envelope);
+        self.arrivals[message].missing = 0;
+        self.react(rank, Reaction::Admit(message), now, around);
+    }
+
+    fn note_completed(&mut self, envelope: &Envelope) {
+        if let Some((_, completed)) = &mut self.notes {
+            completed.push(Completed { source: envelope.source, number: envelope.number, at: self.tick });
+        }
+    }
+
+    /// The library learns of a message that has come to its rank, in its turn.
+    pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
+        let asks = self.arrivals[place].missing > 0 && self.waits_for_receiver(envelope.bytes);
+        if asks && self.processors.occupied() {
+            self.arrivals[place].read_at = self.processors.react(rank, now, self.interface.receive_overhead);
+        }
+        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
+        if let Some(receive) = self.matching.message(rank, label, place) {
+            self.meet(place, receive, now, around);
+        }
+    }
+
+    /// A message has met its receive.
+    pub(in super::super) fn meet(&mut self, place: u32, receive: u32, now: u64, around: &mut impl HostContext) {
+        self.receives[receive].message = place;
+        self.arrivals[place].receive = receive;
+        let message = self.arrivals[place];
+        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
+        let Receiving { op, bytes: received, .. } = self.receives[receive];
+        if sent > received {
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
+        }
+        if message.missing == 0 {
+            self.react(message.rank, Reaction::Complete(receive), now, around);
+        } else if self.waits_for_receiver(sent) {
+            self.react(message.rank, Reaction::Answer(place), now, around);
+        }
+    }
+
+    /// A receive ends.
+    pub(in super::super) fn received(&mut self, place: u32, now: u64) {
+        let Receiving { rank, id, message, .. } = self.receives.remove(place);
+        let Envelope { source, tag, bytes, .. } = self.arrivals[message].envelope;
+        self.arrivals.remove(message, !self.placed.is_here(source));
+        self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+    }
+}

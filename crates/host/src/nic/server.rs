@@ -1,0 +1,106 @@
+//! What all parts are made of: a server that takes the bytes of a packet as they come.
+
+/// A time for each so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerByte {
+    /// Picoseconds,
+    time: u64,
+    /// for so many bytes; above 0.
+    bytes: u64,
+}
+
+impl Default for PerByte {
+    fn default() -> Self {
+        Self::FREE
+    }
+}
+
+impl PerByte {
+    /// No time.
+    pub const FREE: Self = Self { time: 0, bytes: 1 };
+
+    /// A time in picoseconds for one byte.
+    pub const fn of(time: u64) -> Self {
+        Self { time, bytes: 1 }
+    }
+
+    /// Whether it takes no time.
+    pub const fn is_free(self) -> bool {
+        self.time == 0
+    }
+
+    /// The time of so many bytes in picoseconds, rounded up.
+    #[inline]
+    pub fn time(self, bytes: u64) -> u64 {
+        match self.bytes {
+            1 => self.time.saturating_mul(bytes),
+            own => (u128::from(self.time) * u128::from(bytes)).div_ceil(u128::from(own)) as u64,
+        }
+    }
+}
+
+/// A packet as a part of its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether it is the first and the last of its message.
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
+/// When the head and the tail of a packet pass somewhere, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub head: u64,
+    pub tail: u64,
+}
+
+impl Passage {
+    /// A packet that is there as a whole.
+    pub fn whole(at: u64) -> Self {
+        Self { head: at, tail: at }
+    }
+}
+
+/// A part that serves one packet after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    free_at: u64,
+}
+
+impl Server {
+    /// A packet comes: it begins as soon as its head has come and those before it have been served, and has passed when `time` is
+    /// over and its tail has come. Then the server is kept for `rest` more.
+    #[inline]
+    pub fn pass(&mut self, at: Passage, time: u64, rest: u64) -> Passage {
+        let head = self.free_at.max(at.head);
+        let tail = head.saturating_add(time).max(at.tail);
+        self.free_at = tail.saturating_add(rest);
+        Passage { head, tail }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_takes_bytes_as_they_come() {
+        // Would catch a server that waits for the tail before it begins, ends before the tail, or forgets what it still does.
+        let mut server = Server::default();
+        let at = |head, tail| Passage { head, tail };
+        assert_eq!(server.pass(at(10, 30), 15, 0), at(10, 30), "as slow as what comes");
+        assert_eq!(server.pass(at(20, 35), 15, 5), at(30, 45), "waits for the one before");
+        assert_eq!(server.pass(at(0, 0), 7, 0), at(50, 57), "and for its rest");
+        assert_eq!(server.pass(at(100, 100), 0, 0), at(100, 100));
+    }
+
+    #[test]
+    fn times_of_bytes_are_rounded_up() {
+        // Would catch a time that is cut, and one that overflows on the way.
+        assert_eq!(PerByte { time: 8, bytes: 3 }.time(4), 11);
+        assert_eq!(PerByte { time: 8_000_000_000_000, bytes: 3 }.time(3 << 40), 8_000_000_000_000 << 40);
+        assert_eq!(PerByte::of(6).time(1023), 6138);
+    }
+}

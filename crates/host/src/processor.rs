@@ -1,0 +1,202 @@
+//! The processor of a rank: a server that computes or is inside the library.
+//!
+//! Without occupation, overheads are latency: only calculations take the processor, one after the other. With it the processor
+//! does one thing at a time, in the order in which things become ready:
+//! - *calculations* of the program;
+//! - *calls*: sends and receives that start. The processor is inside the library for the work of the call (the send overhead).
+//!   Operations that become ready while it computes start when the calculation has ended;
+//! - *reactions* to what arrives ([`Reaction`]): reading requests, receiving data, answering. When they may take place is a matter
+//!   of [`ProgressMode`].
+//!
+//! The rank is inside the library when it makes a call and when it does not compute and has nothing to start: then it waits
+//! there. From the end of one calculation to the beginning of the next without a call in between it is not.
+
+use std::collections::VecDeque;
+
+use workload::program::Op;
+
+/// When a rank's library reacts to what arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// At once and beside the processor: a core of its own or the interface does the work, one piece after the other.
+    #[default]
+    Independent,
+    /// On the processor, while the rank is inside the library.
+    Calls,
+    /// On the processor, at once: a calculation that is under way goes on later, by the work and by what the interrupt costs.
+    Interrupt {
+        /// In picoseconds; none if the processor is inside the library anyway.
+        cost: u64,
+    },
+}
+
+/// What the processors of ranks are like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorParams {
+    /// Whether overheads occupy the processor; otherwise they are latency.
+    pub occupied: bool,
+    /// When the library reacts; `Independent` if overheads are latency.
+    pub progress: ProgressMode,
+}
+
+/// What the library has to do with what has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reaction {
+    /// A message has come in its turn: it is to be matched.
+    Admit(u32),
+    /// All data of a receive's message have arrived.
+    Complete(u32),
+    /// A message's request has met a receive.
+    Answer(u32),
+    /// A send's request has been answered.
+    Data(u32),
+}
+
+/// How long the processor of a rank has been busy, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusyTimes {
+    /// With calculations.
+    pub computing: u64,
+    /// With library work.
+    pub library: u64,
+}
+
+/// The processor of a rank.
+#[derive(Clone, Debug, Default)]
+struct Processor {
+    /// Whether a calculation is under way, or accepted, and when it ends. Without occupation, when the last one ends.
+    computing: bool,
+    computes_until: u64,
+    /// When the library work that has been accepted ends, on the processor and beside it.
+    library_until: u64,
+    beside_until: u64,
+    busy: BusyTimes,
+    /// Operations that start when the calculation has ended.
+    postponed: VecDeque<Op>,
+    /// Reactions that wait until the rank is inside the library.
+    deferred: VecDeque<Reaction>,
+}
+
+/// The processors of an executor's ranks, by their numbers here.
+#[derive(Debug)]
+pub(crate) struct Processors {
+    params: ProcessorParams,
+    all: Vec<Processor>,
+}
+
+impl Processors {
+    /// Processors that have nothing to do.
+    pub fn new(params: ProcessorParams, ranks: usize) -> Self {
+        Self { params, all: vec![Processor::default(); ranks] }
+    }
+
+    /// Whether overheads occupy the processor.
+    #[inline]
+    pub fn occupied(&self) -> bool {
+        self.params.occupied
+    }
+
+    /// Whether an operation that is ready has to wait until the processor has done what is before it.
+    #[inline]
+    pub fn postpones(&self, rank: u32) -> bool {
+        let postpones = |own: &Processor| own.computing || !own.postponed.is_empty();
+        self.params.occupied && postpones(&self.all[rank as usize])
+    }
+
+    /// An operation waits.
+    pub fn postpone(&mut self, rank: u32, op: Op) {
+        self.all[rank as usize].postponed.push_back(op);
+    }
+
+    /// Whether a reaction has to wait until the rank is inside the library.
+    #[inline]
+    pub fn defers(&self, rank: u32) -> bool {
+        self.params.progress == ProgressMode::Calls && self.all[rank as usize].computing
+    }
+
+    /// A reaction waits.
+    pub fn defer(&mut self, rank: u32, reaction: Reaction) {
+        self.all[rank as usize].deferred.push_back(reaction);
+    }
+
+    /// The next operation that has waited, if the processor does not compute.
+    pub fn next_postponed(&mut self, rank: u32) -> Option<Op> {
+        let own = &mut self.all[rank as usize];
+        if own.computing { None } else { own.postponed.pop_front() }
+    }
+
+    /// The next reaction that has waited, if the processor does not compute.
+    #[inline]
+    pub fn next_deferred(&mut self, rank: u32) -> Option<Reaction> {
+        let own = &mut self.all[rank as usize];
+        if own.computing { None } else { own.deferred.pop_front() }
+    }
+
+    /// A calculation is accepted: when it ends.
+    pub fn calculate(&mut self, rank: u32, now: u64, time: u64) -> u64 {
+        let own = &mut self.all[rank as usize];
+        own.busy.computing += time;
+        let free_at = if self.params.occupied { own.library_until } else { own.computes_until };
+        own.computes_until = free_at.max(now).saturating_add(time);
+        own.computing = self.params.occupied && own.computes_until > now;
+        own.computes_until
+    }
+
+    /// The time has come at which a calculation was to end: when it ends if that has moved since; otherwise it has ended.
+    pub fn calculated(&mut self, rank: u32, now: u64) -> Option<u64> {
+        let own = &mut self.all[rank as usize];
+        if own.computing && own.computes_until > now {
+            return Some(own.computes_until);
+        }
+        own.computing = false;
+        None
+    }
+
+    /// A rank makes a call: when its work ends.
+    #[inline]
+    pub fn call(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+        if !self.params.occupied {
+            return now.saturating_add(work);
+        }
+        let own = &mut self.all[rank as usize];
+        own.busy.library += work;
+        own.library_until = own.library_until.max(now).saturating_add(work);
+        own.library_until
+    }
+
+    /// A rank's library does the work of a reaction that is not deferred: when that ends.
+    #[inline]
+    pub fn react(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+        if !self.params.occupied {
+            return now.saturating_add(work);
+        }
+        match self.params.progress {
+            ProgressMode::Independent => {
+                let own = &mut self.all[rank as usize];
+                own.beside_until = own.beside_until.max(now).saturating_add(work);
+                own.beside_until
+            }
+            ProgressMode::Interrupt { cost } if self.all[rank as usize].computing => {
+                self.all[rank as usize].interrupt(now, work, cost)
+            }
+            ProgressMode::Calls | ProgressMode::Interrupt { .. } => self.call(rank, now, work),
+        }
+    }
+
+    /// How long a rank's processor has been busy.
+    pub fn busy(&self, rank: u32) -> BusyTimes {
+        self.all[rank as usize].busy
+    }
+}
+
+impl Processor {
+    /// Library work comes while a calculation is under way, or is accepted: when the work ends. An interrupt's work that comes while
+    /// another's is done follows it without a further interrupt.
+    fn interrupt(&mut self, now: u64, work: u64, cost: u64) -> u64 {
+        let taken = if self.library_until > now { work } else { work.saturating_add(cost) };
+        self.busy.library += taken;
+        self.library_until = self.library_until.max(now).saturating_add(taken);
+        self.computes_until = self.computes_until.saturating_add(taken);
+        self.library_until
+    }
+}

@@ -1,0 +1,206 @@
+//! Random programs: messages with their receives, and other calls between them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use host::NicParams;
+use proptest::prelude::*;
+use workload::program::{Action, Burst, Context, Script, Seen, Step};
+
+use super::network::Wire;
+use crate::times::INTERFACE;
+
+/// What a rank calls.
+#[derive(Clone, Debug)]
+pub enum Call {
+    Step(Step),
+    /// Waits for the request of so many ago.
+    WaitBack(u32),
+    WaitAny,
+    /// Waits for any, and answers its sender if it is a receive.
+    Reply,
+    /// Tests, and calculates for a time if nothing has ended; three times at most.
+    Poll(u64),
+}
+
+/// What ranks have seen when they were asked for their next call.
+pub type Sights = Arc<Mutex<Vec<Vec<Seen>>>>;
+
+/// A rank that makes random calls.
+#[derive(Clone, Debug)]
+pub struct RandomRank {
+    rank: u32,
+    calls: VecDeque<Call>,
+    /// By request, whether it has been waited for.
+    waited: Vec<bool>,
+    /// It is in the midst of a call: tests that are left.
+    within: Option<u32>,
+    replies: bool,
+    sights: Sights,
+}
+
+impl RandomRank {
+    pub fn new(rank: u32, calls: Vec<Call>, sights: &Sights) -> Self {
+        let sights = Arc::clone(sights);
+        Self { rank, calls: calls.into(), waited: Vec::new(), within: None, replies: false, sights }
+    }
+
+    fn is_any_open(&self) -> bool {
+        self.waited.contains(&false)
+    }
+
+    /// The next call, if it is one: those that make no sense now are passed over.
+    fn step_of(&mut self, call: &Call, seen: &Seen) -> Option<Step> {
+        match *call {
+            Call::Step(step) => {
+                match step {
+                    Step::Do(Action::Send { .. } | Action::Recv { .. }) | Step::Burst(_) => self.waited.push(false),
+                    Step::WaitAll => self.waited.fill(true),
+                    _ => {}
+                }
+                Some(step)
+            }
+            Call::WaitBack(_) if self.waited.is_empty() => None,
+            Call::WaitBack(back) => {
+                let made = self.waited.len() as u32;
+                Some(Step::Wait(made - 1 - back % made))
+            }
+            Call::WaitAny => self.is_any_open().then_some(Step::WaitAny),
+            Call::Reply if self.replies => {
+                self.replies = false;
+                let to = seen.matched?.source;
+                self.waited.push(false);
+                Some(Step::Do(Action::send(to, 77, 1)))
+            }
+            Call::Reply => {
+                self.replies = self.is_any_open();
+                if self.replies {
+                    self.calls.push_front(Call::Reply);
+                }
+                self.replies.then_some(Step::WaitAny)
+            }
+            Call::Poll(time) => self.poll(time, seen),
+        }
+    }
+
+    fn poll(&mut self, time: u64, seen: &Seen) -> Option<Step> {
+        let left = self.within.take();
+        // Tests have an even number left before them, calculations an odd one.
+        let step = match left.unwrap_or(6) {
+            0 => return None,
+            left if left.is_multiple_of(2) => (left - 1, Step::Test),
+            _ if seen.request.is_some() => return None,
+            left => (left - 1, Step::Do(Action::Calc { time })),
+        };
+        self.within = Some(step.0);
+        self.calls.push_front(Call::Poll(time));
+        Some(step.1)
+    }
+}
+
+impl Script for RandomRank {
+    fn next(&mut self, seen: &Seen) -> Step {
+        self.sights.lock().unwrap()[self.rank as usize].push(*seen);
+        if let Some(request) = seen.request {
+            self.waited[request as usize] = true;
+        }
+        while let Some(call) = self.calls.pop_front() {
+            if let Some(step) = self.step_of(&call, seen) {
+                return step;
+            }
+        }
+        Step::End
+    }
+}
+
+/// Ranks on nodes, what each calls, and the network.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub nic: NicParams,
+    pub wire: Wire,
+    pub node_of: Vec<u32>,
+    pub calls: Vec<Vec<Call>>,
+    /// Executors that the nodes are divided over.
+    pub parts: u32,
+}
+
+/// A message: sender and receiver, tag and context, bytes, the room of its receive, and whether that takes any source and any tag.
+type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool));
+
+fn message(ranks: u32) -> impl Strategy<Value = Drawn> {
+    let bytes = prop::sample::select(vec![0, 1, 99, 100, 101, 499, 500, 501, 502, 1300]);
+    let room = prop_oneof![9 => Just(2000_u64), 1 => Just(500)];
+    let wild = (prop::bool::weighted(0.25), prop::bool::weighted(0.25));
+    let context = prop_oneof![3 => Just(Context::WORLD), 1 => Just(Context::from_bits(7))];
+    (0..ranks, 0..ranks, (0_u32..2, context), bytes, room, wild)
+}
+
+fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
+    let time = prop::sample::select(vec![0_u64, 1, 50, 100, 777, 1000, 5000]);
+    let burst = (0..ranks, 1_u32..4, 0..ranks, any::<bool>(), prop::bool::ANY);
+    prop_oneof![
+        4 => time.clone().prop_map(|time| Call::Step(Step::Do(Action::Calc { time }))),
+        1 => (0_u32..6).prop_map(Call::WaitBack),
+        1 => Just(Call::WaitAny),
+        1 => Just(Call::Reply),
+        1 => Just(Call::Step(Step::WaitAll)),
+        1 => time.prop_map(|time| Call::Poll(time.max(1))),
+        1 => burst.prop_map(|(other, count, stride, sends, is_large)| {
+            let bytes = if is_large { 650 } else { 60 };
+            let first = match sends {
+                true => Action::send(other, bytes, 0),
+                false => Action::recv(Some(other), 2000, None),
+            };
+            Call::Step(Step::Burst(Burst { first, count, stride }))
+        }),
+    ]
+}
+
+/// Messages and other calls, each with a key for each of its ends: a rank calls in the order of keys.
+fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
+    let messages = prop::collection::vec((message(ranks), (0_u32..1000, 0_u32..1000)), 0..24);
+    let others = prop::collection::vec((0..ranks, 0_u32..1000, other_call(ranks)), 0..16);
+    let waits = prop::collection::vec(any::<bool>(), ranks as usize);
+    (messages, others, waits).prop_map(move |(messages, others, waits)| {
+        let mut keyed: Vec<Vec<(u32, Call)>> = vec![Vec::new(); ranks as usize];
+        for ((from, to, (tag, context), bytes, room, (any_source, any_tag)), (sent, received)) in messages {
+            keyed[from as usize].push((sent, Call::Step(Step::Do(Action::send(to, bytes, tag).within(context)))));
+            let (source, tag) = ((!any_source).then_some(from), (!any_tag).then_some(tag));
+            let receive = Action::recv(source, room, tag).within(context);
+            keyed[to as usize].push((received, Call::Step(Step::Do(receive))));
+        }
+        others.into_iter().for_each(|(rank, key, call)| keyed[rank as usize].push((key, call)));
+        let of_rank = |(mut keyed, waits): (Vec<(u32, Call)>, bool)| {
+            keyed.sort_by_key(|call| call.0);
+            let last = waits.then_some(Call::Step(Step::WaitAll));
+            keyed.into_iter().map(|call| call.1).chain(last).collect()
+        };
+        keyed.into_iter().zip(waits).map(of_rank).collect()
+    })
+}
+
+fn nic() -> impl Strategy<Value = NicParams> {
+    let overheads = prop::sample::select(vec![(60, 14), (0, 0), (0, 35), (41, 0)]);
+    let limit = prop::sample::select(vec![None, Some(500), Some(0)]);
+    let tick = prop::sample::select(vec![1, 2, 7, 100]);
+    (overheads, limit, tick).prop_map(|((send_overhead, receive_overhead), eager_limit, tick)| NicParams {
+        send_overhead,
+        receive_overhead,
+        eager_limit,
+        tick,
+        ..INTERFACE
+    })
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    let jitter = prop::sample::select(vec![0, 3, 4000]);
+    (1_u64..3, 1_u64..300, jitter).prop_map(|(per_byte, delay, jitter)| Wire { per_byte, delay, jitter })
+}
+
+pub fn cases() -> impl Strategy<Value = Case> {
+    let placed = (1_u32..6).prop_flat_map(|ranks| (prop::collection::vec(0_u32..3, ranks as usize), calls(ranks)));
+    (nic(), wire(), placed, 1_u32..4).prop_map(|(nic, wire, (node_of, calls), parts)| {
+        let nodes = node_of.iter().max().map_or(1, |node| node + 1);
+        Case { nic, wire, node_of, calls, parts: parts.min(nodes) }
+    })
+}

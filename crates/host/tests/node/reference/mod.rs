@@ -1,0 +1,111 @@
+//! The executor against a naive one, on random programs.
+
+mod caller;
+mod case;
+mod machine;
+mod naive;
+mod network;
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+
+use host::{Executor, HostError, Searches, Wait};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRunner};
+use workload::program::{Programs, Scripts, Seen};
+
+use crate::world::{Happened, Noted};
+use caller::Caller;
+use case::{Case, RandomRank, Sights, cases};
+use machine::Machine;
+use naive::Naive;
+
+/// All that two executors are compared by.
+#[derive(Debug, PartialEq)]
+struct Run {
+    /// By rank, when operations have started and ended, and with which message.
+    log: Vec<Vec<Happened>>,
+    /// By rank, what its calls have found.
+    sights: Vec<Vec<Seen>>,
+    searches: [Searches; 2],
+    waits: Vec<(u32, Wait)>,
+    /// The lowest rank that gets a message that is too large for its receive.
+    truncated: Option<u32>,
+}
+
+fn sights(case: &Case) -> Sights {
+    Arc::new(Mutex::new(vec![Vec::new(); case.node_of.len()]))
+}
+
+fn expected(case: &Case) -> (Run, bool) {
+    let (ranks, seen) = (case.node_of.len() as u32, sights(case));
+    let caller =
+        |rank: u32| Caller::new(Box::new(RandomRank::new(rank, case.calls[rank as usize].clone(), &seen)), ranks);
+    let mut naive = Naive::new(case.nic, case.wire, &case.node_of, (0..ranks).map(caller).collect());
+    naive.run();
+    let (waits, ends) = (naive.waits(), naive.has_ended());
+    let sights = std::mem::take(&mut *seen.lock().unwrap());
+    let Naive { log, searches, truncated, .. } = naive;
+    (Run { log, sights, searches, waits, truncated: truncated.into_iter().min() }, ends)
+}
+
+fn found(case: &Case, parts: u32) -> Run {
+    let (ranks, seen, notes) = (case.node_of.len() as u32, sights(case), Arc::default());
+    let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
+    let make = move |rank: u32| RandomRank::new(rank, calls[rank as usize].clone(), &own);
+    let programs: Arc<dyn Programs> =
+        Arc::new(Noted { inner: Arc::new(Scripts::new(ranks, make)), notes: Arc::clone(&notes) });
+    let mut machine = Machine::new(&programs, (case.nic, case.wire), &case.node_of, parts);
+    machine.run();
+    let mut notes = std::mem::take(&mut *notes.lock().unwrap());
+    let mut searches = <[Searches; 2]>::default();
+    for executor in &machine.executors {
+        searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+    }
+    let mut waits: Vec<_> = machine.executors.iter().flat_map(Executor::waits).collect();
+    waits.sort_unstable();
+    let errors = machine.executors.iter().filter_map(Executor::error);
+    Run {
+        log: (0..ranks).map(|rank| notes.remove(&rank).unwrap_or_default()).collect(),
+        sights: std::mem::take(&mut *seen.lock().unwrap()),
+        searches,
+        waits,
+        truncated: errors.map(HostError::rank).min(),
+    }
+}
+
+/// Compares so many random programs; returns how many of them have ended, and how many stand still.
+fn compare(cases_compared: u32) -> (u32, u32) {
+    let (ended, standing) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases: cases_compared, failure_persistence: None, ..Config::default() };
+    let compared = TestRunner::new(config).run(&cases(), |case| {
+        let (expected, ends) = expected(&case);
+        let counter = if ends { &ended } else { &standing };
+        counter.set(counter.get() + 1);
+        prop_assert_eq!(&found(&case, 1), &expected);
+        prop_assert_eq!(&found(&case, case.parts), &expected, "in {} parts", case.parts);
+        Ok(())
+    });
+    match compared {
+        Ok(()) => (ended.get(), standing.get()),
+        Err(TestError::Fail(reason, case)) => panic!("{reason}\n{case:?}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+// Would catch an operation that ends a picosecond early or late, a message that meets another receive than MPI's rules and the
+// order within an instant say, overtakes another of its pair or is lost, a search that is counted wrongly, a call that sees what
+// has not ended, a standstill that names others than those who wait, and anything of this that depends on the division over
+// partitions.
+
+#[test]
+fn random_programs_run_as_the_reference_runs_them() {
+    let (ended, standing) = compare(1000);
+    assert!(ended > 200 && standing > 100, "{ended} programs end and {standing} stand still: too few to compare");
+}
+
+#[test]
+#[ignore = "thousands of programs: make test-long"]
+fn thousands_of_random_programs_run_as_the_reference_runs_them() {
+    compare(20_000);
+}

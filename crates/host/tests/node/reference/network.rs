@@ -1,0 +1,61 @@
+//! The network of the reference: a link out of each node, which serves messages packet by packet in turn, and a delay of its own
+//! for each packet, so that packets overtake one another.
+
+/// Speeds and delays, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// The time of a byte on a link.
+    pub per_byte: u64,
+    /// The least delay,
+    pub delay: u64,
+    /// and how far above it a packet's may be.
+    pub jitter: u64,
+}
+
+impl Wire {
+    /// How long a packet takes the link of its node.
+    pub fn time(&self, bytes: u32) -> u64 {
+        self.per_byte * u64::from(bytes)
+    }
+
+    /// The delay of the n-th packet of a node.
+    pub fn delay(&self, node: u32, number: u64) -> u64 {
+        let word = (u64::from(node) + 1).wrapping_mul(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
+        self.delay + word % (self.jitter + 1)
+    }
+}
+
+/// A packet under way. Of one tick they arrive by node, by the node that has sent them, and in the order in which that has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flight<T> {
+    pub at: u64,
+    pub to: u32,
+    pub from: u32,
+    pub number: u64,
+    pub what: T,
+}
+
+/// The link of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Link {
+    /// When it is free, in ticks.
+    pub free_at: u64,
+    /// Packets that it has taken.
+    pub taken: u64,
+}
+
+impl Link {
+    /// Takes a packet at a tick.
+    pub fn take<T>(&mut self, wire: &Wire, now: u64, (from, to): (u32, u32), (bytes, what): (u32, T)) -> Flight<T> {
+        self.free_at = now + wire.time(bytes);
+        self.taken += 1;
+        Flight { at: self.free_at + wire.delay(from, self.taken), to, from, number: self.taken, what }
+    }
+}
+
+/// Takes out what arrives at a tick, in order.
+pub fn arrivals<T: Ord>(flights: &mut Vec<Flight<T>>, tick: u64) -> Vec<Flight<T>> {
+    flights.sort();
+    let rest = flights.split_off(flights.partition_point(|flight| flight.at <= tick));
+    std::mem::replace(flights, rest)
+}
