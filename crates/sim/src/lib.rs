@@ -47,8 +47,8 @@ pub use point::{PointError, analyze_point, check_point, run_point, validate_poin
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, Distribution, JobResult,
-    MappingFigures, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult, PointResult, QueueSeries,
-    SeriesResult, Warning, result_schema,
+    MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult,
+    PointResult, QueueSeries, SeriesResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;

@@ -22,5 +22,6 @@ mod seeds;
 mod series;
 mod table;
 mod theory;
+mod training;
 mod warnings;
 mod zero_load;
