@@ -20,6 +20,8 @@ pub enum Owner {
     Acknowledger(u32),
     /// A traffic pattern that is drawn once, before the run.
     Pattern,
+    /// Noise of a rank's processor.
+    Noise(u32),
 }
 
 /// A stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
@@ -35,6 +37,7 @@ impl Stream {
             Owner::Pattern => (3, 0),
             Owner::Injector(id) => (4, u64::from(id)),
             Owner::Acknowledger(id) => (5, u64::from(id)),
+            Owner::Noise(rank) => (6, u64::from(rank)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {

@@ -4,6 +4,28 @@ use crate::inbound::Envelope;
 use crate::nic::{PartParams, PerByte};
 use crate::processor::ProcessorParams;
 
+/// What searching the queues of receives and messages takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchingParams {
+    /// The time of each entry that is looked at, in picoseconds.
+    pub per_entry: u64,
+    /// Whether the interface searches, and handles requests and answers too, or the processor.
+    pub on_nic: bool,
+}
+
+/// What it takes to have memory known to the interface, of messages that go from memory to memory (rendezvous), at both ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegistrationParams {
+    /// The time of a registration, in picoseconds,
+    pub time: u64,
+    /// and of each page of it.
+    pub per_page: u64,
+    /// Bytes of a page; 0 if nothing has to be registered.
+    pub page: u64,
+    /// Of so many messages of a rank one is in memory that is not registered yet: the first, and so on.
+    pub one_of: u32,
+}
+
 /// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
@@ -27,6 +49,10 @@ pub struct NicParams {
     pub spares_first: bool,
     /// What the processors of ranks are like.
     pub processor: ProcessorParams,
+    /// What matching takes.
+    pub matching: MatchingParams,
+    /// What registration takes.
+    pub registration: RegistrationParams,
     /// The parts of the interface.
     pub parts: PartParams,
 }

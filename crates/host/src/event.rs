@@ -16,6 +16,10 @@ pub(crate) enum Event {
     Request(u32),
     /// The answer to a message's request is handed over.
     Answer(u32),
+    /// A send's data have been written to the interface.
+    Sent(u32),
+    /// A poll ends: its number in the program.
+    Polled(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver.

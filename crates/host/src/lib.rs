@@ -10,6 +10,7 @@ mod flow;
 mod inbound;
 mod matching;
 mod nic;
+mod noise;
 mod order;
 mod placed;
 mod processor;
@@ -20,12 +21,13 @@ mod table;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, NicParams, Outgoing};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, RegistrationParams};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
-pub use nic::{GapParams, PartParams, PerByte};
+pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
+pub use noise::NoiseParams;
 pub use placed::RankPlacement;
-pub use processor::{BusyTimes, ProcessorParams, ProgressMode};
+pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};

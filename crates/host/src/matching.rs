@@ -263,12 +263,25 @@ pub(crate) struct Matching {
     open: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub searches: [Searches; 2],
+    /// Entries that the last search has looked at.
+    pub looked_at: u32,
 }
 
 impl Matching {
     /// Empty queues of so many ranks.
     pub fn new(ranks: usize) -> Self {
-        Self { posted: Queue::new(ranks), unexpected: Queue::new(ranks), open: 0, searches: Default::default() }
+        Self {
+            posted: Queue::new(ranks),
+            unexpected: Queue::new(ranks),
+            open: 0,
+            searches: Default::default(),
+            looked_at: 0,
+        }
+    }
+
+    fn count(&mut self, queue: usize, depth: u32) {
+        self.looked_at = depth;
+        self.searches[queue].count(depth);
     }
 
     /// A message has come to a rank: the receive that it meets, or none; then it waits.
@@ -278,14 +291,14 @@ impl Matching {
         let Queue { entries, .. } = &self.posted;
         let firsts = labels.iter().filter_map(|&label| self.posted.first(rank, label));
         let Some(place) = firsts.min_by_key(|&place| entries[place as usize].position) else {
-            self.searches[0].count(self.posted.len(rank));
+            self.count(0, self.posted.len(rank));
             self.unexpected.push(rank, label, message);
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
         self.open -= u64::from(entries[place as usize].label.is_open());
         let (receive, depth) = self.posted.remove(place);
-        self.searches[0].count(depth);
+        self.count(0, depth);
         Some(receive)
     }
 
@@ -295,14 +308,14 @@ impl Matching {
             self.unexpected.use_all_lists();
         }
         let Some(place) = self.unexpected.first(rank, label) else {
-            self.searches[1].count(self.unexpected.len(rank));
+            self.count(1, self.unexpected.len(rank));
             self.posted.push(rank, label, receive);
             self.open += u64::from(label.is_open());
             self.searches[0].longest = self.searches[0].longest.max(self.posted.len(rank));
             return None;
         };
         let (message, depth) = self.unexpected.remove(place);
-        self.searches[1].count(depth);
+        self.count(1, depth);
         Some(message)
     }
 }

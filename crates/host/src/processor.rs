@@ -8,12 +8,17 @@
 //! - *reactions* to what arrives ([`Reaction`]): reading requests, receiving data, answering. When they may take place is a matter
 //!   of [`ProgressMode`].
 //!
+//! A processor may be faster or slower than another, which is of calculations, and have noise ([`crate::noise`]), which is of
+//! calculations and of library work that occupies it.
+//!
 //! The rank is inside the library when it makes a call and when it does not compute and has nothing to start: then it waits
 //! there. From the end of one calculation to the beginning of the next without a call in between it is not.
 
 use std::collections::VecDeque;
 
 use workload::program::Op;
+
+use crate::noise::NoiseParams;
 
 /// When a rank's library reacts to what arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +42,22 @@ pub struct ProcessorParams {
     pub occupied: bool,
     /// When the library reacts; `Independent` if overheads are latency.
     pub progress: ProgressMode,
+    /// What keeps processors from their work, on the nodes that have it.
+    pub noise: Option<NoiseParams>,
+}
+
+impl ProcessorParams {
+    /// Overheads that are latency, and no noise.
+    pub const LATENCY: Self = Self { occupied: false, progress: ProgressMode::Independent, noise: None };
+}
+
+/// What the processors of a node are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeParams {
+    /// How fast they compute: a calculation takes its time divided by this.
+    pub speed: f64,
+    /// Whether there is noise.
+    pub noisy: bool,
 }
 
 /// What the library has to do with what has arrived.
@@ -59,6 +80,8 @@ pub struct BusyTimes {
     pub computing: u64,
     /// With library work.
     pub library: u64,
+    /// With neither, since noise has lengthened what it did.
+    pub noise: u64,
 }
 
 /// The processor of a rank.
@@ -77,17 +100,57 @@ struct Processor {
     deferred: VecDeque<Reaction>,
 }
 
+/// What is a processor's own.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    node: NodeParams,
+    /// The rank, and the phase of its noise.
+    noise: (u32, u64),
+}
+
 /// The processors of an executor's ranks, by their numbers here.
 #[derive(Debug)]
 pub(crate) struct Processors {
     params: ProcessorParams,
     all: Vec<Processor>,
+    /// Empty if none differs.
+    own: Vec<Own>,
 }
 
 impl Processors {
     /// Processors that have nothing to do.
     pub fn new(params: ProcessorParams, ranks: usize) -> Self {
-        Self { params, all: vec![Processor::default(); ranks] }
+        Self { params, all: vec![Processor::default(); ranks], own: Vec::new() }
+    }
+
+    /// Has processors differ: given, by rank here, the rank and what its node's processors are like.
+    pub fn differ(&mut self, nodes: impl Iterator<Item = (u32, NodeParams)>) {
+        let noise = self.params.noise;
+        let phase = |rank| noise.map_or(0, |noise| noise.phase(rank));
+        self.own = nodes.map(|(rank, node)| Own { node, noise: (rank, phase(rank)) }).collect();
+    }
+
+    /// When work ends that a rank's processor begins at a time.
+    #[inline]
+    fn end(&mut self, rank: u32, begin: u64, work: u64) -> u64 {
+        let Some(own) = self.own.get(rank as usize) else { return begin.saturating_add(work) };
+        match self.params.noise {
+            Some(noise) if own.node.noisy => {
+                let end = noise.end(own.noise, begin, work);
+                self.all[rank as usize].busy.noise += end - begin - work;
+                end
+            }
+            _ => begin.saturating_add(work),
+        }
+    }
+
+    /// The time that a calculation takes a rank's processor.
+    #[inline]
+    fn scaled(&self, rank: u32, time: u64) -> u64 {
+        match self.own.get(rank as usize) {
+            Some(own) if own.node.speed != 1.0 => libm::round(time as f64 / own.node.speed) as u64,
+            _ => time,
+        }
     }
 
     /// Whether overheads occupy the processor.
@@ -134,12 +197,15 @@ impl Processors {
 
     /// A calculation is accepted: when it ends.
     pub fn calculate(&mut self, rank: u32, now: u64, time: u64) -> u64 {
+        let time = self.scaled(rank, time);
+        let Processor { library_until, computes_until, .. } = self.all[rank as usize];
+        let free_at = if self.params.occupied { library_until } else { computes_until };
+        let end = self.end(rank, free_at.max(now), time);
         let own = &mut self.all[rank as usize];
         own.busy.computing += time;
-        let free_at = if self.params.occupied { own.library_until } else { own.computes_until };
-        own.computes_until = free_at.max(now).saturating_add(time);
-        own.computing = self.params.occupied && own.computes_until > now;
-        own.computes_until
+        own.computes_until = end;
+        own.computing = self.params.occupied && end > now;
+        end
     }
 
     /// The time has come at which a calculation was to end: when it ends if that has moved since; otherwise it has ended.
@@ -158,10 +224,23 @@ impl Processors {
         if !self.params.occupied {
             return now.saturating_add(work);
         }
+        self.work(rank, now, work)
+    }
+
+    /// Library work on the processor, after what it has accepted before: when it ends.
+    #[inline]
+    fn work(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+        let begin = self.all[rank as usize].library_until.max(now);
+        let end = self.end(rank, begin, work);
         let own = &mut self.all[rank as usize];
         own.busy.library += work;
-        own.library_until = own.library_until.max(now).saturating_add(work);
-        own.library_until
+        own.library_until = end;
+        end
+    }
+
+    /// When the library work that a rank's processor has accepted ends.
+    pub fn returns(&self, rank: u32, now: u64) -> u64 {
+        if self.params.occupied { self.all[rank as usize].library_until.max(now) } else { now }
     }
 
     /// A rank's library does the work of a reaction that is not deferred: when that ends.
@@ -177,7 +256,7 @@ impl Processors {
                 own.beside_until
             }
             ProgressMode::Interrupt { cost } if self.all[rank as usize].computing => {
-                self.all[rank as usize].interrupt(now, work, cost)
+                self.interrupt(rank, now, (work, cost))
             }
             ProgressMode::Calls | ProgressMode::Interrupt { .. } => self.call(rank, now, work),
         }
@@ -187,16 +266,16 @@ impl Processors {
     pub fn busy(&self, rank: u32) -> BusyTimes {
         self.all[rank as usize].busy
     }
-}
 
-impl Processor {
-    /// Library work comes while a calculation is under way, or is accepted: when the work ends. An interrupt's work that comes while
-    /// another's is done follows it without a further interrupt.
-    fn interrupt(&mut self, now: u64, work: u64, cost: u64) -> u64 {
-        let taken = if self.library_until > now { work } else { work.saturating_add(cost) };
-        self.busy.library += taken;
-        self.library_until = self.library_until.max(now).saturating_add(taken);
-        self.computes_until = self.computes_until.saturating_add(taken);
-        self.library_until
+    /// Library work comes while a calculation is under way, or is accepted: when the work ends. What follows directly on other
+    /// library work needs no interrupt.
+    fn interrupt(&mut self, rank: u32, now: u64, (work, cost): (u64, u64)) -> u64 {
+        let follows = self.all[rank as usize].library_until >= now;
+        let taken = if follows { work } else { work.saturating_add(cost) };
+        let end = self.work(rank, now, taken);
+        // The calculation goes on later by as much work; the noise of that time is its own.
+        let computes_until = self.end(rank, self.all[rank as usize].computes_until, taken);
+        self.all[rank as usize].computes_until = computes_until;
+        end
     }
 }

@@ -1,5 +1,6 @@
 //! What network interfaces still have to send: for each node a ring of messages, served packet by packet in turn.
 
+use crate::nic::{Passage, Stream};
 use crate::slab::Slab;
 
 /// No entry.
@@ -31,11 +32,12 @@ struct Entry {
     behind: u32,
     /// Bytes that are not yet in packets.
     left: u64,
-    /// When it was handed over, in ticks, and in picoseconds.
+    /// When it was handed over, in ticks,
     since: u64,
-    handed_at: u64,
-    /// Whether a packet of it has been taken out.
-    begun: bool,
+    /// and how its bytes come to the interface.
+    stream: Stream,
+    /// Bytes that are in packets.
+    sent: u64,
 }
 
 /// The ring of a node.
@@ -54,8 +56,8 @@ pub(crate) struct Taken {
     pub message: Outgoing,
     pub bytes: u32,
     pub generated_at: u64,
-    /// When its message was handed over, in picoseconds.
-    pub handed_at: u64,
+    /// When it has come to the interface.
+    pub came: Passage,
     /// Whether it is the first and the last of its message.
     pub is_first: bool,
     pub is_last: bool,
@@ -79,10 +81,10 @@ impl Queues {
         self.entries.len() == 0
     }
 
-    /// Adds bytes of a message, at a tick and a time in picoseconds that is not after it.
+    /// Adds bytes of a message, at a tick, which come to the interface as a stream.
     #[inline]
-    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, (tick, handed_at): (u64, u64)) {
-        let entry = Entry { message, behind: NONE, left: bytes, since: tick, handed_at, begun: false };
+    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, (tick, stream): (u64, Stream)) {
+        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0 };
         let entry = self.entries.insert(entry);
         self.append(node, entry);
     }
@@ -110,7 +112,7 @@ impl Queues {
         if place == NONE {
             return None;
         }
-        let Entry { message, behind, left, since, handed_at, begun } = self.entries[place];
+        let Entry { message, behind, left, since, stream, sent } = self.entries[place];
         match before {
             NONE => self.rings[node].head = behind,
             before => self.entries[before].behind = behind,
@@ -121,7 +123,7 @@ impl Queues {
         let bytes = size(left);
         let is_last = u64::from(bytes) == left;
         self.entries[place].left -= u64::from(bytes);
-        self.entries[place].begun = true;
+        self.entries[place].sent += u64::from(bytes);
         match self.entries[place].left {
             0 => drop(self.entries.remove(place)),
             _ => self.append(node, place),
@@ -129,7 +131,8 @@ impl Queues {
         let ring = &mut self.rings[node];
         let generated_at = ring.generated_at.max(since);
         ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
-        Some(Taken { message, bytes, generated_at, handed_at, is_first: !begun, is_last })
+        let came = stream.passage(sent, u64::from(bytes));
+        Some(Taken { message, bytes, generated_at, came, is_first: sent == 0, is_last })
     }
 
     /// A packet that has been taken out of a node's ring is generated later, and so are those behind it.
@@ -150,9 +153,9 @@ mod tests {
     fn messages_take_turns_and_none_is_lost() {
         // Would catch a ring that drops its rest, or serves one message to its end.
         let mut queues = Queues::new(2);
-        queues.push(0, message(3), 250, (7, 0));
-        queues.push(0, message(1), 100, (9, 0));
-        queues.push(1, message(0), 1, (0, 0));
+        queues.push(0, message(3), 250, (7, Stream::whole(0)));
+        queues.push(0, message(1), 100, (9, Stream::whole(0)));
+        queues.push(1, message(0), 1, (0, Stream::whole(0)));
         let mut take = |node| {
             let taken = queues.take(node, 100, 10, |_, _| true)?;
             Some((taken.message.flow_id, taken.bytes, taken.generated_at))
@@ -161,7 +164,7 @@ mod tests {
         assert_eq!(taken, [(3, 100, 7), (1, 100, 17), (3, 100, 27), (3, 50, 37)]);
         assert_eq!(take(1), Some((0, 1, 0)));
         assert!(queues.is_empty());
-        queues.push(0, message(1), 5, (100, 0));
+        queues.push(0, message(1), 5, (100, Stream::whole(0)));
         assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.generated_at), Some(100));
         assert_eq!(queues.take(0, 100, 10, |_, _| true), None);
     }
@@ -170,7 +173,7 @@ mod tests {
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
         // Would catch a ring that loses what stands before, between or behind what is taken out of it.
         let mut queues = Queues::new(1);
-        (0..3).for_each(|number| queues.push(0, message(number), 150, (0, 0)));
+        (0..3).for_each(|number| queues.push(0, message(number), 150, (0, Stream::whole(0))));
         let mut take = |blocked: &[u32]| {
             let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
             taken.map(|taken| (taken.message.flow_id, taken.bytes))
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(take(&[2]), Some((0, 50)));
         assert_eq!(take(&[]), Some((2, 50)));
         assert_eq!(take(&[]), None);
-        queues.push(0, message(1), 1, (0, 0));
+        queues.push(0, message(1), 1, (0, Stream::whole(0)));
         assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.message.flow_id), Some(1));
     }
 }

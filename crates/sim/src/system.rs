@@ -282,8 +282,16 @@ impl Draft {
 fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
     let packet = fabric::packet_size(spec.link.of_class("injection").0);
     if let Some(workload) = &spec.workload {
-        let site =
-            Site { topology, place: &spec.placement, nodes: None, nic: &spec.nic, packet, seed: spec.seed, base };
+        let site = Site {
+            topology,
+            place: &spec.placement,
+            nodes: None,
+            nic: &spec.nic,
+            node: &spec.node,
+            packet,
+            seed: spec.seed,
+            base,
+        };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
         let (name, seed) = (String::new(), spec.seed);
@@ -302,7 +310,16 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site { topology, place: &place, nodes: nodes.as_deref(), nic: &spec.nic, packet, seed, base };
+        let site = Site {
+            topology,
+            place: &place,
+            nodes: nodes.as_deref(),
+            nic: &spec.nic,
+            node: &spec.node,
+            packet,
+            seed,
+            base,
+        };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

@@ -104,7 +104,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize) {
         let (rank, op) = open.remove(0);
         let mut ended = Vec::new();
         match op.action {
-            Action::Calc { .. } => ended.push((rank, op.id, None)),
+            Action::Calc { .. } | Action::Poll => ended.push((rank, op.id, None)),
             Action::Send { to, tag, context, .. } => {
                 *pairs.entry((rank, to)).or_default() += 1;
                 ended.push((rank, op.id, None));

@@ -41,7 +41,7 @@ use crate::inbound::{Arrivals, Envelope};
 use crate::matching::{Label, Matching};
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
-use crate::processor::Processors;
+use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
@@ -61,6 +61,8 @@ struct Sending {
     placed: u32,
     /// Its request has been handed over, and has not been answered.
     asks: bool,
+    /// When the processor has written its data to the interface, if it does.
+    written_at: u64,
 }
 
 /// A receive that has started.
@@ -89,6 +91,8 @@ struct Rank {
     open: u64,
     /// When its last operation ended.
     ended_at: u64,
+    /// Messages for which memory has been registered, or was already.
+    registered: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -128,7 +132,7 @@ impl Executor {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
-            interfaces: Interfaces::new(interface.parts, placed.nodes()),
+            interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
             arrivals: Arrivals::default(),
@@ -146,6 +150,14 @@ impl Executor {
             interface,
             placed,
         }
+    }
+
+    /// Has the processors of nodes differ: given, by node of the machine, what they are like.
+    #[must_use]
+    pub fn with_nodes(mut self, node: impl Fn(u32) -> NodeParams) -> Self {
+        let placed = &self.placed;
+        self.processors.differ(placed.ranks().iter().map(|&rank| (rank, node(placed.node(rank)))));
+        self
     }
 
     /// Begins the programs, at a tick.
@@ -280,6 +292,8 @@ impl Executor {
             Event::Received(place) => self.received(place, now),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
+            Event::Sent(place) => self.sent(place, now),
+            Event::Polled(id) => self.end(self.placed.number(op.rank), id, now, None),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Answered(place) => self.answer_arrived(place, now, around),

@@ -49,16 +49,23 @@ impl Executor {
             }
             Action::Send { to, bytes, tag, context } => {
                 let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending = Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks };
+                let sending =
+                    Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks, written_at: 0 };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag, context } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
                 let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
                 let place = self.receives.insert(receiving);
-                if let Some(message) = self.matching.receive(rank, label, place) {
-                    self.meet(message, place, now, around);
+                let met = self.matching.receive(rank, label, place);
+                let from = self.search(rank, now, true);
+                if let Some(message) = met {
+                    self.meet((message, place), (from, now), around);
                 }
+            }
+            Action::Poll => {
+                self.react_to_deferred(rank, now, around);
+                return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);
             }
         }
         self.react_to_deferred(rank, now, around);

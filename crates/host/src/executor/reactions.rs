@@ -1,41 +1,96 @@
 //! What the library does about what arrives, and when the processor lets it.
 
 use super::Executor;
-use crate::context::HostContext;
+use crate::context::{HostContext, MatchingParams, RegistrationParams};
 use crate::event::Event;
-use crate::inbound::Envelope;
+use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
 
 impl Executor {
-    /// A rank's library, by its number here, has something to do: at once, or when the rank is inside the library.
+    /// A rank's library, by its number here, has something to do from a time on, which may be later than now: then, or when the
+    /// rank is inside the library. What the interface does by itself does not wait for that.
     #[inline]
-    pub(super) fn react(&mut self, rank: u32, reaction: Reaction, now: u64, around: &mut impl HostContext) {
-        if self.processors.defers(rank) {
+    pub(super) fn react(
+        &mut self,
+        rank: u32,
+        reaction: Reaction,
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
+        let by_nic = self.interface.matching.on_nic && !matches!(reaction, Reaction::Complete(_));
+        if self.processors.defers(rank) && !by_nic {
             return self.processors.defer(rank, reaction);
         }
-        self.handle(rank, reaction, now, around);
+        self.handle(rank, reaction, (from, now), around);
     }
 
-    fn handle(&mut self, rank: u32, reaction: Reaction, now: u64, around: &mut impl HostContext) {
+    fn handle(&mut self, rank: u32, reaction: Reaction, (from, now): (u64, u64), around: &mut impl HostContext) {
         match reaction {
             Reaction::Admit(message) => self.admit(message, now, around),
             Reaction::Complete(receive) => {
                 let Envelope { bytes, .. } = self.arrivals[self.receives[receive].message].envelope;
-                let at = self.processors.react(rank, now, self.interface.receiving(bytes));
+                let at = self.processors.react(rank, from, self.interface.receiving(bytes));
                 self.later(at, self.receives[receive].op, Event::Received(receive), now, around);
             }
             Reaction::Answer(message) => {
-                // A processor that is occupied has read the request before it goes on to this.
-                let read_at = if self.processors.occupied() { now } else { self.arrivals[message].read_at };
-                let from = read_at.max(now);
-                let at = self.processors.react(rank, from, self.interface.send_overhead);
+                let at = self.answering(rank, message, from);
                 self.later(at, self.arrivals[message].send(), Event::Answer(message), now, around);
             }
             Reaction::Data(send) => {
-                let work = self.interface.receive_overhead + self.interface.sending(self.sends[send].bytes);
-                let at = self.processors.react(rank, now, work);
+                let at = self.sending_data(rank, send, from);
                 self.later(at, self.sends[send].op, Event::Data(send), now, around);
             }
+        }
+    }
+
+    /// When a message's request has been answered that has met its receive at a time.
+    fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
+        let Inbound { envelope, read_at, .. } = self.arrivals[message];
+        if self.interface.matching.on_nic {
+            return from;
+        }
+        let work = self.interface.send_overhead + self.registration(rank, envelope.bytes);
+        // A processor that is occupied has read the request before it goes on to this.
+        self.processors.react(rank, if self.processors.occupied() { from } else { read_at.max(from) }, work)
+    }
+
+    /// When a send's data are handed over whose request has been answered at a time.
+    fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
+        if self.interface.matching.on_nic {
+            return from;
+        }
+        let bytes = self.sends[send].bytes;
+        let at = self.processors.react(rank, from, self.interface.receive_overhead + self.interface.sending(bytes));
+        if let Some(time) = self.interface.parts.written(bytes) {
+            self.sends[send].written_at = self.processors.react(rank, at, time);
+        }
+        at
+    }
+
+    /// The time that registering the memory of a rank's message takes its processor.
+    pub(super) fn registration(&mut self, rank: u32, bytes: u64) -> u64 {
+        let RegistrationParams { time, per_page, page, one_of } = self.interface.registration;
+        if page == 0 {
+            return 0;
+        }
+        let registered = &mut self.ranks[rank as usize].registered;
+        let is_new = registered.is_multiple_of(one_of.max(1));
+        *registered = registered.wrapping_add(1);
+        if is_new { time.saturating_add(bytes.div_ceil(page).saturating_mul(per_page)) } else { 0 }
+    }
+
+    /// A queue of a rank has been searched: when the search has ended, in a call or as a reaction.
+    pub(super) fn search(&mut self, rank: u32, now: u64, in_call: bool) -> u64 {
+        let MatchingParams { per_entry, on_nic } = self.interface.matching;
+        let time = per_entry.saturating_mul(u64::from(self.matching.looked_at));
+        match (time, on_nic) {
+            (0, _) => now,
+            (_, true) => {
+                let node = self.placed.number_of[self.placed.node(self.rank(rank)) as usize];
+                self.interfaces.search(node as usize, now, time)
+            }
+            (_, false) if in_call => self.processors.call(rank, now, time),
+            (_, false) => self.processors.react(rank, now, time),
         }
     }
 
@@ -43,7 +98,7 @@ impl Executor {
     #[inline]
     pub(super) fn react_to_deferred(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
         while let Some(reaction) = self.processors.next_deferred(rank) {
-            self.handle(rank, reaction, now, around);
+            self.handle(rank, reaction, (now, now), around);
         }
     }
 
@@ -55,7 +110,7 @@ impl Executor {
             if let Some(op) = self.processors.next_postponed(rank) {
                 self.start(rank, op, now, around);
             } else if let Some(reaction) = self.processors.next_deferred(rank) {
-                self.handle(rank, reaction, now, around);
+                self.handle(rank, reaction, (now, now), around);
             } else {
                 return;
             }

@@ -5,8 +5,14 @@
 //!
 //! | part | serves | takes |
 //! |---|---|---|
+//! | PIO | the data of messages that the processor writes to the interface | the processor, for a time a byte |
+//! | DMA engines ([`dma`]) | the data of messages that the interface reads from memory | a setup, then a time a byte |
+//! | bus ([`bus`]) | packets to the interface and from it, in one server or in one each | a time a packet and a byte |
 //! | gap, sending ([`gap`]) | packets that leave | a time a byte; after the last packet of a message a time a message |
 //! | gap, receiving ([`gap`]) | packets that arrive | the same |
+//! | matching | searches of queues, if the interface does them | a time an entry that is looked at |
+//!
+//! What leaves comes by PIO or DMA, crosses the bus, and passes the gap; what arrives passes the gap and crosses the bus.
 //!
 //! A part takes the bytes of a packet as they come (cut-through): it begins with the first byte, and has ended neither before its
 //! own time has passed nor before the last byte has come ([`Passage`]). So a part that is as fast as what is before it adds
@@ -16,17 +22,32 @@
 //! What is left out: the interface has room for all that waits in it, on both sides; the network is pushed back by
 //! `node.receive_buffer` alone.
 
+mod bus;
+mod dma;
 mod gap;
 mod server;
 
-pub(crate) use gap::Gap;
+pub use bus::BusParams;
+pub use dma::DmaParams;
 pub use gap::GapParams;
 pub use server::PerByte;
-pub(crate) use server::{Fragment, Passage};
+pub(crate) use server::{Fragment, Passage, Stream};
 
-/// The parts of every network interface; by default none.
+use bus::Bus;
+use dma::Engines;
+use gap::Gap;
+
+/// The parts of every network interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartParams {
+    /// The time of a byte that the processor writes to the interface; none if it writes nothing.
+    pub pio: Option<PerByte>,
+    /// Messages of more bytes are fetched by DMA engines.
+    pub pio_limit: u64,
+    /// Engines that fetch what the processor does not write.
+    pub dma: DmaParams,
+    /// The bus between host and interface.
+    pub bus: BusParams,
     /// Gap per message and per byte of what leaves.
     pub send_gap: GapParams,
     /// The same of what arrives.
@@ -35,14 +56,30 @@ pub struct PartParams {
 
 impl PartParams {
     /// No parts.
-    pub const NONE: Self = Self { send_gap: GapParams::NONE, receive_gap: GapParams::NONE };
+    pub const NONE: Self = Self {
+        pio: None,
+        pio_limit: 0,
+        dma: DmaParams::NONE,
+        bus: BusParams::NONE,
+        send_gap: GapParams::NONE,
+        receive_gap: GapParams::NONE,
+    };
+
+    /// The time that the processor takes to write so many bytes to the interface, if it does.
+    #[inline]
+    pub(crate) fn written(&self, bytes: u64) -> Option<u64> {
+        self.pio.filter(|_| bytes <= self.pio_limit).map(|pio| pio.time(bytes))
+    }
 }
 
 /// The parts of one interface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interface {
+    bus: Bus,
     send_gap: Gap,
     receive_gap: Gap,
+    /// When what searches queues is free, in picoseconds.
+    matcher_free_at: u64,
 }
 
 /// The interfaces of an executor's nodes, by their numbers here; none where there are no parts.
@@ -50,26 +87,49 @@ struct Interface {
 pub(crate) struct Interfaces {
     parts: PartParams,
     all: Vec<Interface>,
+    engines: Engines,
     /// Whether what leaves has parts to pass, and what arrives.
     pub sending: bool,
     pub receiving: bool,
 }
 
 impl Interfaces {
-    /// Interfaces that nothing has passed.
-    pub fn new(parts: PartParams, nodes: usize) -> Self {
-        let (sending, receiving) = (!parts.send_gap.is_free(), !parts.receive_gap.is_free());
-        let nodes = if sending || receiving { nodes } else { 0 };
-        Self { parts, all: vec![Interface::default(); nodes], sending, receiving }
+    /// Interfaces that nothing has passed; `matching` if they search queues.
+    pub fn new(parts: PartParams, matching: bool, nodes: usize) -> Self {
+        let bus = !parts.bus.is_free();
+        let sources = parts.pio.is_some() || parts.dma.engines > 0;
+        let (sending, receiving) = (bus || sources || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
+        let nodes = if sending || receiving || matching { nodes } else { 0 };
+        let engines = Engines::new(&parts.dma, nodes);
+        Self { parts, all: vec![Interface::default(); nodes], engines, sending, receiving }
+    }
+
+    /// The interface of a node takes over a message of so many bytes at a time, which the processor does not write: as which its bytes come.
+    pub fn fetch(&mut self, node: usize, bytes: u64, at: u64) -> Stream {
+        match self.parts.dma.engines {
+            0 => Stream::whole(at),
+            _ => self.engines.fetch(&self.parts.dma, node, (bytes, at)),
+        }
     }
 
     /// A packet leaves: when its head and its tail have passed the parts, in picoseconds.
     pub fn send(&mut self, node: usize, packet: &Fragment, at: Passage) -> Passage {
-        self.all[node].send_gap.pass(&self.parts.send_gap, packet, at)
+        let own = &mut self.all[node];
+        let at = own.bus.pass(&self.parts.bus, packet, (false, at));
+        own.send_gap.pass(&self.parts.send_gap, packet, at)
     }
 
     /// A packet arrives: when it has passed the parts.
     pub fn receive(&mut self, node: usize, packet: &Fragment, at: Passage) -> Passage {
-        self.all[node].receive_gap.pass(&self.parts.receive_gap, packet, at)
+        let own = &mut self.all[node];
+        let at = own.receive_gap.pass(&self.parts.receive_gap, packet, at);
+        own.bus.pass(&self.parts.bus, packet, (true, at))
+    }
+
+    /// The interface of a node searches for a time: when it has ended.
+    pub fn search(&mut self, node: usize, now: u64, time: u64) -> u64 {
+        let free_at = &mut self.all[node].matcher_free_at;
+        *free_at = (*free_at).max(now).saturating_add(time);
+        *free_at
     }
 }

@@ -19,6 +19,12 @@ impl PerByte {
     /// No time.
     pub const FREE: Self = Self { time: 0, bytes: 1 };
 
+    /// A time in picoseconds for so many bytes; at least one.
+    pub fn ratio(time: u64, bytes: u64) -> Self {
+        let divisor = gcd(time, bytes.max(1));
+        Self { time: time / divisor, bytes: bytes.max(1) / divisor }
+    }
+
     /// A time in picoseconds for one byte.
     pub const fn of(time: u64) -> Self {
         Self { time, bytes: 1 }
@@ -36,6 +42,32 @@ impl PerByte {
             1 => self.time.saturating_mul(bytes),
             own => (u128::from(self.time) * u128::from(bytes)).div_ceil(u128::from(own)) as u64,
         }
+    }
+}
+
+/// The greatest common divisor of two numbers that are not both 0.
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
+/// The bytes of a message as they come to the interface, from a time on, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stream {
+    pub from: u64,
+    pub per_byte: PerByte,
+}
+
+impl Stream {
+    /// All bytes at once.
+    pub fn whole(from: u64) -> Self {
+        Self { from, per_byte: PerByte::FREE }
+    }
+
+    /// When bytes come that have so many before them.
+    #[inline]
+    pub fn passage(&self, before: u64, bytes: u64) -> Passage {
+        let at = |bytes| self.from.saturating_add(self.per_byte.time(bytes));
+        Passage { head: at(before), tail: at(before + bytes) }
     }
 }
 
@@ -58,6 +90,7 @@ pub(crate) struct Passage {
 
 impl Passage {
     /// A packet that is there as a whole.
+    #[cfg(test)]
     pub fn whole(at: u64) -> Self {
         Self { head: at, tail: at }
     }
@@ -102,5 +135,7 @@ mod tests {
         assert_eq!(PerByte { time: 8, bytes: 3 }.time(4), 11);
         assert_eq!(PerByte { time: 8_000_000_000_000, bytes: 3 }.time(3 << 40), 8_000_000_000_000 << 40);
         assert_eq!(PerByte::of(6).time(1023), 6138);
+        assert_eq!(PerByte::ratio(8000, 1000), PerByte::of(8));
+        assert_eq!(PerByte::ratio(0, 1000), PerByte::FREE);
     }
 }

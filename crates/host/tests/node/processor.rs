@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
+use host::{
+    BusParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams, PartParams, PerByte,
+    ProcessorParams, ProgressMode, RegistrationParams,
+};
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
 use crate::world::{TRANSIT, World};
@@ -18,7 +21,9 @@ const LOGGP: NicParams = NicParams {
     tick: 1,
     overhead_per_byte: PerByte::FREE,
     spares_first: true,
-    processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls },
+    processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
+    matching: MatchingParams { per_entry: 0, on_nic: false },
+    registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
     parts: PartParams::NONE,
 };
 
@@ -90,7 +95,7 @@ fn a_round_trip_takes_twice_overheads_gap_and_latency() {
     let bytes = 80;
     let per_byte = NicParams { overhead_per_byte: PerByte::of(3), ..LOGGP };
     for (interface, other) in [(LOGGP, 0), (per_byte, 2 * 3 * (bytes - 1))] {
-        let parts = PartParams { send_gap: gap(1000, 6), receive_gap: GapParams::NONE };
+        let parts = PartParams { send_gap: gap(1000, 6), ..PartParams::NONE };
         let interface = NicParams { parts, ..interface };
         let one_way = TRANSIT + 60 + 14 + (bytes - 1) * 6 + other;
         let ping = vec![send(1, bytes), recv(1, bytes), Step::WaitAll];
@@ -115,7 +120,7 @@ fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
     // (n - 1) max(o, g + (s - 1) G) + o + (s - 1) G + L + o.
     let bytes = 11;
     for (g, per_byte) in [(40, 0), (200, 0), (40, 6), (0, 6), (0, 5)] {
-        let parts = PartParams { send_gap: gap(g, per_byte), receive_gap: GapParams::NONE };
+        let parts = PartParams { send_gap: gap(g, per_byte), ..PartParams::NONE };
         let long = per_byte * (bytes - 1);
         let expected = 63 * (g + long).max(60) + 60 + long + TRANSIT + 14;
         let receiver = [vec![recv(0, bytes); 64], vec![Step::WaitAll]].concat();
@@ -132,7 +137,7 @@ fn an_incast_is_limited_by_its_receiver() {
     let senders = || (0..n).map(|_| vec![send(n as u32, 50)]);
     let receiver = || [(0..n as u32).map(|rank| recv(rank, 50)).collect(), vec![Step::WaitAll]].concat();
     let run = |receive_gap| {
-        let interface = NicParams { parts: PartParams { send_gap: GapParams::NONE, receive_gap }, ..LOGGP };
+        let interface = NicParams { parts: PartParams { receive_gap, ..PartParams::NONE }, ..LOGGP };
         *ends(interface, senders().chain([receiver()]).collect()).last().unwrap()
     };
     let arrival = 60 + TRANSIT;
@@ -145,7 +150,7 @@ fn an_incast_is_limited_by_its_receiver() {
 #[test]
 fn gaps_of_long_messages_are_of_all_their_packets() {
     // Would catch a gap per message that is charged for every packet, and a first byte that is free in each: 950 bytes are 10 packets.
-    let parts = PartParams { send_gap: gap(500, 6), receive_gap: gap(500, 6) };
+    let parts = PartParams { send_gap: gap(500, 6), receive_gap: gap(500, 6), ..PartParams::NONE };
     let two = vec![send(1, 950), send(1, 950)];
     let receiver = vec![recv(0, 950), recv(0, 950), Step::WaitAll];
     let end = ends(NicParams { parts, ..LOGGP }, vec![two, receiver])[1];
@@ -156,7 +161,7 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
 /// A calculation of 5000 ps at a receiver whose message of the rendezvous arrives meanwhile, and another behind it: when the sender's
 /// send has ended, when the calculations have, and the receive.
 fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
-    let processor = ProcessorParams { occupied: true, progress };
+    let processor = ProcessorParams { progress, ..LOGGP.processor };
     let interface = NicParams { eager_limit: Some(500), processor, ..LOGGP };
     let sender = vec![send(1, 600), Step::WaitAll];
     let receiver = vec![recv(0, 600), calc(5000), calc(second), Step::WaitAll];
@@ -196,4 +201,143 @@ fn a_call_lets_the_library_react() {
     let sent = 5000 + 60 + 14 + 60 + TRANSIT + 14 + 60;
     assert_eq!(asked[0][3], sent);
     assert_eq!(asked[1][5], sent + TRANSIT + 14);
+}
+
+/// The noise of one rank's processor, and how fast it is: when each of its steps has been asked for.
+fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
+    let asked: Asked = Arc::new(Mutex::new(vec![Vec::new()]));
+    let own = Arc::clone(&asked);
+    let make = move |rank| Timed { rank, steps: steps.clone().into_iter(), asked: Arc::clone(&own) };
+    let programs: Arc<dyn Programs> = Arc::new(Scripts::new(1, make));
+    let mut world = World::new(&programs, interface, &[0], 1);
+    world.equip(|_| node);
+    world.run();
+    let asked = asked.lock().unwrap()[0].clone();
+    asked
+}
+
+#[test]
+fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
+    // Would catch a speed that divides the wrong way or is of overheads, and noise that is lost on one of them or on latencies.
+    let noise = NoiseParams { period: 1000, duration: 100, drawn: false, aligned: true, seed: 1 };
+    let noisy = NicParams { processor: ProcessorParams { noise: Some(noise), ..LOGGP.processor }, ..LOGGP };
+    let steps = vec![calc(1500), send(0, 8), recv(0, 8), Step::WaitAll];
+    let slow = NodeParams { speed: 0.5, noisy: false };
+    let quick = NodeParams { speed: 2.0, noisy: true };
+    // 1500 take 3000; then 60 and 14.
+    assert_eq!(alone(noisy, slow, steps.clone())[4], 3000 + 74);
+    // 750 from 100 on.
+    assert_eq!(alone(noisy, quick, steps.clone())[1..], [850, 850, 850, 924]);
+    let long = vec![calc(1780), send(0, 8), recv(0, 8), Step::WaitAll];
+    // 890 from 100 on end at 990: the send goes on after the detour.
+    assert_eq!(alone(noisy, quick, long.clone())[1..], [990, 990, 990, 990 + 100 + 74]);
+    let latency = NicParams { processor: ProcessorParams { noise: Some(noise), ..ProcessorParams::LATENCY }, ..LOGGP };
+    assert_eq!(alone(latency, quick, long)[4], 990 + 74);
+}
+
+#[test]
+fn a_poll_lets_the_library_react() {
+    // Would catch a test that does not enter the library: a rank that computes and tests sees nothing for ever. The message has come at
+    // 1060; the third test, at 1200, receives it.
+    let polls = [calc(400), Step::Test, calc(400), Step::Test, calc(400), Step::Test, Step::End];
+    let receiver = [&[recv(0, 8)], &polls[..]].concat();
+    let asked = run(LOGGP, vec![vec![send(1, 8)], receiver]);
+    assert_eq!(asked[1][1..], [0, 400, 400, 800, 800, 1200, 1214]);
+}
+
+#[test]
+fn searches_take_the_processor_or_the_interface() {
+    // Would catch a search that is not charged, charged for the wrong entries, or to both: the message is behind 9 others that nobody
+    // expects, and the other way round behind 9 receives.
+    let tagged = |tag| Step::Do(Action::send(1, 8, tag));
+    let wanted = |tag| Step::Do(Action::recv(Some(0), 8, Some(tag)));
+    for on_nic in [false, true] {
+        let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
+        let sender = || (0..10).map(tagged).collect::<Vec<_>>();
+        let receiver = vec![calc(9000), wanted(9), Step::Wait(0), calc(1), Step::End];
+        // All arrive during the calculation. On the host they are looked at when the rank waits, after its receive has been posted: all but
+        // the last look at one receive.
+        let asked = run(interface, vec![sender(), receiver]);
+        let searched = 10 * 7;
+        assert_eq!(asked[1][3], 9000 + searched + 14, "on the interface: {on_nic}");
+        // Ten receives; the first message is for the last of them.
+        let receiver = [(0..10).rev().map(wanted).collect(), vec![Step::Wait(9)]].concat();
+        let asked = run(interface, vec![sender(), receiver]);
+        assert_eq!(asked[1][11], 60 + TRANSIT + searched + 14, "on the interface: {on_nic}");
+    }
+}
+
+#[test]
+fn an_interface_that_matches_answers_by_itself() {
+    // Would catch a rendezvous that waits for the processor although the interface matches: the data are there before the calculation
+    // has ended, and only the receive overhead is left.
+    let matching = MatchingParams { per_entry: 0, on_nic: true };
+    let interface = NicParams { eager_limit: Some(500), matching, ..LOGGP };
+    let receiver = vec![recv(0, 600), calc(9000), Step::WaitAll];
+    let asked = run(interface, vec![vec![send(1, 600), Step::WaitAll], receiver]);
+    assert_eq!((asked[0][2], asked[1][3]), (60 + 2 * TRANSIT, 9000 + 14));
+}
+
+#[test]
+fn the_processor_writes_while_the_interface_sends() {
+    // Would catch PIO that comes before the sending or after it, and a processor that is free meanwhile: 950 bytes at 3 ps a byte, on a
+    // gap of 2 ps a byte that is hidden, or of 6 ps that is not.
+    for per_byte in [0, 2, 6] {
+        let send_gap = GapParams { spares_first: false, ..gap(0, per_byte) };
+        let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, send_gap, ..PartParams::NONE };
+        let sender = vec![send(1, 950), calc(10), Step::Wait(0)];
+        let asked = run(NicParams { parts, ..LOGGP }, vec![sender, vec![recv(0, 950), Step::WaitAll]]);
+        assert_eq!(asked[0][2..], [60 + 950 * 3 + 10; 2]);
+        assert_eq!(asked[1][2], 60 + 950 * per_byte.max(3) + TRANSIT + 14, "G {per_byte}");
+    }
+}
+
+#[test]
+fn engines_read_what_the_processor_does_not_write() {
+    // Would catch a setup that is not paid, or by the processor, and a limit that is off by one: two engines take two messages at a time.
+    let dma = DmaParams { engines: 2, setup: 1000, per_byte: PerByte::of(5) };
+    let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: 90, dma, ..PartParams::NONE };
+    let run = |bytes| run(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], vec![recv(0, bytes); 3]]);
+    // What is written occupies the processor; what is read does not.
+    let last = |bytes| {
+        let receiver = [vec![recv(0, bytes); 3], vec![Step::WaitAll]].concat();
+        ends(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], receiver])
+    };
+    assert_eq!(last(90)[1], 3 * (60 + 90 * 3) + TRANSIT + 14);
+    // The third waits for the first to have been read.
+    assert_eq!(last(91)[1], 60 + 2 * (1000 + 91 * 5) + TRANSIT + 14);
+    assert_eq!(run(91)[0].len(), 4);
+}
+
+#[test]
+fn a_bus_of_one_direction_is_shared_by_both() {
+    // Would catch a bus that serves both directions at a time: two nodes send each other 20 messages of a packet, which take 2 ps a byte
+    // and 10 ps each on each bus.
+    let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared };
+    let end = |bus| {
+        let own = |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![Step::WaitAll]].concat();
+        let free = NicParams { send_overhead: 0, receive_overhead: 0, ..LOGGP };
+        ends(NicParams { parts: PartParams { bus, ..PartParams::NONE }, ..free }, vec![own(1), own(0)])[0]
+    };
+    // Packets come when the bus is free of what leaves.
+    assert_eq!(end(bus(false)), 210 + TRANSIT + 20 * 210);
+    assert_eq!(end(bus(true)), 20 * 210 + 20 * 210);
+}
+
+#[test]
+fn memory_is_registered_at_both_ends_unless_it_is_known() {
+    // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3 messages one is new.
+    let registration = RegistrationParams { time: 300, per_page: 20, page: 256, one_of: 2 };
+    let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
+    let run = |bytes| {
+        let sender = vec![send(1, bytes), Step::WaitAll, send(1, bytes), Step::WaitAll];
+        let receiver = vec![recv(0, bytes), Step::WaitAll, recv(0, bytes), Step::WaitAll];
+        run(interface, vec![sender, receiver])[1].clone()
+    };
+    let trip = 60 + TRANSIT + 14 + 60 + TRANSIT + 14 + 60 + TRANSIT + 14;
+    let cost = 300 + 3 * 20;
+    assert_eq!(run(600)[2], trip + 2 * cost);
+    assert_eq!(run(500)[2], 60 + TRANSIT + 14);
+    // The second begins when the sender has handed over the first.
+    assert_eq!(run(600)[4], 2 * trip + 2 * cost - TRANSIT - 14);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::world::{Noted, TRANSIT, World};
-use host::{NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
+use host::{MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, RegistrationParams};
 use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
@@ -18,7 +18,9 @@ pub const INTERFACE: NicParams = NicParams {
     tick: 2,
     overhead_per_byte: PerByte::FREE,
     spares_first: false,
-    processor: ProcessorParams { occupied: false, progress: ProgressMode::Independent },
+    processor: ProcessorParams::LATENCY,
+    matching: MatchingParams { per_entry: 0, on_nic: false },
+    registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
     parts: PartParams::NONE,
 };
 

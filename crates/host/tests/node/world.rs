@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Envelope, Executor, HostContext, NicParams, RankPlacement};
+use host::{Envelope, Executor, HostContext, NicParams, NodeParams, RankPlacement};
 use workload::program::{Ended, Matched, Messages, Op, ProgramError, Programs, RankProgram};
 
 pub const TRANSIT: u64 = 1000;
@@ -71,6 +71,12 @@ impl World {
             waits_for_release: false,
             now: 0,
         }
+    }
+
+    /// Has the processors of nodes differ.
+    pub fn equip(&mut self, node: impl Fn(u32) -> NodeParams) {
+        let executors = std::mem::take(&mut self.executors).into_iter();
+        self.executors = executors.map(|executor| executor.with_nodes(&node)).collect();
     }
 
     /// Runs until nothing happens any more.

@@ -28,10 +28,14 @@ pub use error::{Diagnosis, ExperimentError, Position};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
-pub use nic::{ChargedBytes, HostSpec, IdealNicSpec, LoggpNicSpec, NicSpec, ProgressSpec};
+pub use nic::{
+    ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
+};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;
-pub use spec::{ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, Search, WarmUp};
+pub use spec::{
+    Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
+};
 pub use workload::{ApplicationSpec, ExchangeSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bandwidth, Bytes, Time};
 
 /// The interface between a node and the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum NicSpec {
     /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
-    Ideal(IdealNicSpec),
+    Ideal(HostSpec),
     /// LogGP: overheads that occupy the processor, and gaps per message and per byte that occupy the interface, at the sender and at
     /// the receiver. Of ranks that send and receive only.
     Loggp(LoggpNicSpec),
@@ -17,7 +17,7 @@ pub enum NicSpec {
 
 impl Default for NicSpec {
     fn default() -> Self {
-        Self::Ideal(IdealNicSpec::default())
+        Self::Ideal(HostSpec::default())
     }
 }
 
@@ -25,7 +25,7 @@ impl NicSpec {
     /// What all kinds have.
     pub fn host(&self) -> &HostSpec {
         match self {
-            Self::Ideal(nic) => &nic.host,
+            Self::Ideal(host) => host,
             Self::Loggp(nic) => &nic.host,
         }
     }
@@ -78,7 +78,7 @@ impl NicSpec {
             () if interrupt_cost.is_some() && self.progress() != ProgressSpec::Interrupt => {
                 ("interrupt_cost", "`nic.interrupt_cost` goes with `nic.progress = \"interrupt\"`")
             }
-            () => return None,
+            () => return self.parts().and_then(LoggpNicSpec::contradiction),
         };
         Some((format!("nic.{key}"), message.into()))
     }
@@ -93,17 +93,15 @@ impl NicSpec {
             times.push(("overhead_per_byte", nic.overhead_per_byte));
             times.extend(nic.receive_gap.map(|gap| ("receive_gap", gap)));
             times.extend(nic.receive_gap_per_byte.map(|gap| ("receive_gap_per_byte", gap)));
+            times.extend(nic.matching.iter().map(|part| ("matching.per_entry", part.per_entry)));
+            times.extend(nic.dma.iter().map(|part| ("dma.setup", part.setup)));
+            times.extend(nic.bus.iter().map(|part| ("bus.per_packet", part.per_packet)));
+            let of =
+                |part: &RegistrationSpec| [("registration.time", part.time), ("registration.per_page", part.per_page)];
+            times.extend(nic.registration.iter().flat_map(of));
         }
         times
     }
-}
-
-/// A network interface that adds latency and nothing else.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct IdealNicSpec {
-    /// What all kinds have.
-    #[serde(flatten)]
-    pub host: HostSpec,
 }
 
 /// Sending and receiving on a node's processors.
@@ -175,6 +173,156 @@ pub struct LoggpNicSpec {
     pub overhead_per_byte: Time,
     /// Which bytes of a message the times per byte are of.
     pub charged_bytes: ChargedBytes,
+    /// What searching the queues of posted receives and unexpected messages takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matching: Option<MatchingSpec>,
+    /// Data that the processor writes to the interface (programmed input and output).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pio: Option<PioSpec>,
+    /// Engines of the interface that read data from memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dma: Option<DmaSpec>,
+    /// The bus between host and interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bus: Option<BusSpec>,
+    /// Memory that has to be known to the interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration: Option<RegistrationSpec>,
+}
+
+/// What searching the queues of posted receives and unexpected messages takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[nic.matching]\nper_entry = \"20 ns\"\non = \"host\""))]
+pub struct MatchingSpec {
+    /// Time of each entry that a search from the front of a queue looks at.
+    pub per_entry: Time,
+    /// Who searches.
+    pub on: Matcher,
+}
+
+/// Who matches messages and receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matcher {
+    /// The processor, as library work.
+    #[default]
+    Host,
+    /// The interface, one search after the other; it also handles the requests and answers of the rendezvous, which then take no
+    /// overhead of a processor and do not wait for one.
+    Nic,
+}
+
+/// Data that the processor writes to the interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[nic.pio]\nbandwidth = \"12 Gb/s\"\nlimit = \"16 KiB\""))]
+pub struct PioSpec {
+    /// Rate at which the processor writes, and is occupied. The interface sends what has been written meanwhile.
+    #[schemars(extend("minimum" = 1))]
+    pub bandwidth: Bandwidth,
+    /// Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Bytes>,
+}
+
+/// Engines of the interface that read data from memory, each one message after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[nic.dma]\nbandwidth = \"16 Gb/s\"\nsetup = \"500 ns\"\nengines = 2"))]
+pub struct DmaSpec {
+    /// Rate at which an engine reads.
+    #[schemars(extend("minimum" = 1))]
+    pub bandwidth: Bandwidth,
+    /// Time from when an engine takes a message to its first byte.
+    #[serde(default)]
+    pub setup: Time,
+    /// How many engines there are.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub engines: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The bus between host and interface: packets that leave and packets that arrive cross it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[nic.bus]\nbandwidth = \"8 Gb/s\"\ndirections = \"one\""))]
+pub struct BusSpec {
+    /// Bandwidth, of each direction if there are two.
+    #[schemars(extend("minimum" = 1))]
+    pub bandwidth: Bandwidth,
+    /// Whether what leaves and what arrives share the bus.
+    #[serde(default)]
+    pub directions: Directions,
+    /// Time of each packet beyond that of its bytes.
+    #[serde(default)]
+    pub per_packet: Time,
+}
+
+/// The directions of a bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Directions {
+    /// What leaves and what arrives take turns (half duplex), as on PCI-X.
+    One,
+    /// Each has the bandwidth to itself (full duplex), as on PCI Express.
+    #[default]
+    Both,
+}
+
+/// Memory that processors have to register with the interface, of messages that wait for their receivers, at both ends: their data
+/// go from memory to memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[nic.registration]\ntime = \"10 us\"\nper_page = \"100 ns\"\none_of = 8"))]
+pub struct RegistrationSpec {
+    /// Time of a registration,
+    pub time: Time,
+    /// and of each page of it.
+    pub per_page: Time,
+    /// Size of a page.
+    #[schemars(extend("minimum" = 1))]
+    pub page_size: Bytes,
+    /// Of so many messages of a rank in a row, one is in memory that is not in the cache of registrations: the first. 1 means that there
+    /// is no cache.
+    #[schemars(range(min = 1))]
+    pub one_of: u32,
+}
+
+impl Default for RegistrationSpec {
+    fn default() -> Self {
+        Self { time: Time(0), per_page: Time(0), page_size: Bytes(4096), one_of: 1 }
+    }
+}
+
+impl LoggpNicSpec {
+    /// Parts that contradict one another: the path of the key to show, and what is wrong.
+    fn contradiction(&self) -> Option<(String, String)> {
+        let searches = self.matching.as_ref().is_some_and(|matching| matching.on == Matcher::Nic);
+        let limit = self.pio.as_ref().and_then(|pio| pio.limit);
+        let (key, message) = match () {
+            () if limit.is_some() && self.dma.is_none() => {
+                ("pio.limit", "`nic.pio.limit` leaves larger messages to DMA engines: write [nic.dma]")
+            }
+            () if self.pio.is_some() && self.dma.is_some() && limit.is_none() => {
+                ("pio", "[nic.pio] writes all messages, and [nic.dma] has none to read: set `nic.pio.limit`")
+            }
+            () if self.registration.is_some() && self.host.eager_limit.is_none() => (
+                "registration",
+                "[nic.registration] is of messages that wait for their receivers; it goes with `nic.eager_limit`",
+            ),
+            () if self.registration.is_some() && searches => (
+                "registration",
+                "[nic.registration] takes processors, and an interface that matches handles the rendezvous without them",
+            ),
+            () => return None,
+        };
+        Some((format!("nic.{key}"), message.into()))
+    }
 }
 
 /// The bytes of a message that take time.

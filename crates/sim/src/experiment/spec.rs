@@ -18,6 +18,13 @@ use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 
+/// What is wrong with the processors of nodes that compute nothing.
+const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
+                        \"program\" have them";
+
+/// The longest period of noise: 1000 s.
+const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
+
 /// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,16 +118,34 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain } = &self.node;
-        let message =
-            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
-        (drain.is_some() && receive_buffer.is_none()).then(|| ("node.drain".into(), message.into()))
+        let NodeSpec { receive_buffer, drain, speeds, noise } = &self.node;
+        let (key, message) = match noise {
+            _ if drain.is_some() && receive_buffer.is_none() => (
+                "drain",
+                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
+            ),
+            _ if !speeds.is_empty() && !self.has_ranks() => ("speeds", NO_RANKS),
+            Some(_) if !self.has_ranks() => ("noise", NO_RANKS),
+            Some(noise) if noise.duration >= noise.period => {
+                ("noise.duration", "`node.noise.duration` leaves no time to compute: it has to be less than `period`")
+            }
+            Some(noise) if noise.period > LONGEST_PERIOD => {
+                ("noise.period", "`node.noise.period` is too long: at most 1000 s")
+            }
+            _ => return None,
+        };
+        Some((format!("node.{key}"), message.into()))
+    }
+
+    /// Whether there are ranks that send and receive.
+    fn has_ranks(&self) -> bool {
+        let has_ranks =
+            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
+        self.workloads().any(|(_, workload)| has_ranks(workload))
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        self.nic.contradiction(self.workloads().any(|(_, workload)| has_ranks(workload)))
+        self.nic.contradiction(self.has_ranks())
     }
 }
 
@@ -206,6 +231,59 @@ pub struct NodeSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
+    /// How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their time divided by this, and
+    /// overheads their time; 1 of all without it. Of ranks only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
+    pub speeds: Vec<f64>,
+    /// Noise of the operating system. Of ranks only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseSpec>,
+}
+
+/// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
+pub struct NoiseSpec {
+    /// Time from one detour to the next, or that has one detour.
+    #[schemars(extend("minimum" = 1))]
+    pub period: Time,
+    /// How long a detour takes, or does on average; less than the period.
+    #[schemars(extend("minimum" = 1))]
+    pub duration: Time,
+    /// Whether detours come a period apart and take a duration each, or are drawn.
+    #[serde(default)]
+    pub detours: Detours,
+    /// Whether the detours of a rank have anything to do with those of others.
+    #[serde(default)]
+    pub phase: NoisePhase,
+    /// The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"0-35,40\""))]
+    pub nodes: Option<String>,
+}
+
+/// How detours come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detours {
+    /// A period apart, of the same duration.
+    #[default]
+    Fixed,
+    /// Anywhere in their periods, of durations that are exponentially distributed and cut at the period.
+    Drawn,
+}
+
+/// The detours of one rank and another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoisePhase {
+    /// Each rank has its own.
+    #[default]
+    Random,
+    /// All ranks have theirs at the same times.
+    Aligned,
 }
 
 impl NodeSpec {

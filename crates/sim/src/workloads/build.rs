@@ -13,7 +13,7 @@ use workload::{Pattern, PatternSpec, PlacedPattern};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
@@ -150,7 +150,15 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let node = |rank| placement.node(TaskId(rank));
     let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
-    Ok(Arc::new(Ranks { programs, measured, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -163,7 +171,15 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     check_programs(&*programs, nic)?;
     let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    Ok(Arc::new(Ranks { programs, measured: Measured::Program, placement, pattern, packet, nic: nic.clone() }))
+    Ok(Arc::new(Ranks {
+        programs,
+        measured: Measured::Program,
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 /// The network interface of ranks whose packets have so many bytes.

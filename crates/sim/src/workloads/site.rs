@@ -11,7 +11,7 @@ use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
-use crate::experiment::{MappedSpec, NicSpec, Place, PlaceSpec};
+use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Place, PlaceSpec};
 
 /// What a workload is built for.
 pub(crate) struct Site<'a> {
@@ -20,6 +20,7 @@ pub(crate) struct Site<'a> {
     /// The nodes that the job has, in order; none if it has all of them.
     pub nodes: Option<&'a [u32]>,
     pub nic: &'a NicSpec,
+    pub node: &'a NodeSpec,
     /// Size of the packets of a workload that gives none.
     pub packet: Bytes,
     /// The seed of what is drawn before the run.

@@ -19,6 +19,14 @@ impl Case {
             let ranks = Table::from_iter([("kind".to_owned(), Value::from(kind))]);
             case.file.insert("workload".to_owned(), ranks.into());
         }
+        let of_ranks =
+            case.section.section == "nic" && case.section.kind.as_ref().is_some_and(|(_, kind)| kind != "ideal");
+        if of_ranks || case.section.section.starts_with("nic.") {
+            let ranks = Table::from_iter([("kind".to_owned(), Value::from("benchmark"))]);
+            case.file.insert("workload".to_owned(), ranks.into());
+            let nic = Table::from_iter([("kind".to_owned(), Value::from("loggp"))]);
+            case.file.insert("nic".to_owned(), nic.into());
+        }
         let mut table = Table::new();
         if case.section.section == "job" {
             case.file.remove("placement");

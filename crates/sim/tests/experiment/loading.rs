@@ -17,7 +17,7 @@ fn what_is_not_written_has_its_default() {
     // What follows from the links is not written, but worked out when the system is built.
     assert_eq!((traffic.packet_size, traffic.message_size), (None, None));
     let NicSpec::Ideal(nic) = &point.spec.nic else { panic!("the default") };
-    assert_eq!((nic.host.send_overhead, nic.host.receive_overhead), (Time(0), Time(0)));
+    assert_eq!((nic.send_overhead, nic.receive_overhead), (Time(0), Time(0)));
     let measure = &point.spec.measure;
     assert_eq!((measure.warm_up, measure.confidence, measure.precision), (WarmUp::Auto, 0.95, 0.02));
     assert_eq!(point.spec.routing, None);

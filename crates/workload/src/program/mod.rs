@@ -45,6 +45,8 @@ pub enum Action {
         /// Of which communicator it is.
         context: Context,
     },
+    /// Enters the library, which handles what has arrived, and ends when it returns.
+    Poll,
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
@@ -70,7 +72,7 @@ impl Action {
         match self {
             Self::Send { to, bytes, tag, .. } => Self::Send { to, bytes, tag, context },
             Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
-            Self::Calc { .. } => self,
+            Self::Poll | Self::Calc { .. } => self,
         }
     }
 }

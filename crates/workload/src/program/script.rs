@@ -121,8 +121,9 @@ impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Programs for Scripts<F>
     }
 }
 
-/// The operation number of a calculation, which is no request.
+/// The operation numbers of a calculation and of a test, which are no requests.
 const CALCULATION: u32 = u32::MAX;
+const TEST: u32 = u32::MAX - 1;
 
 /// The most tests of a rank at one instant that find nothing.
 const MOST_TESTS: u32 = 1 << 16;
@@ -132,7 +133,10 @@ const MOST_TESTS: u32 = 1 << 16;
 enum Blocked {
     /// Nothing: it has not begun, or goes on.
     No,
+    /// What ends by itself: a calculation, or a call that enters the library.
     Calculation,
+    /// A test, to see what has ended.
+    Test,
     On(Request),
     OnAll,
     OnAny,
@@ -199,6 +203,10 @@ impl<S: Script> ScriptedRank<S> {
                     starts.push(Op { id: CALCULATION, action: Action::Calc { time } });
                     self.blocked = Blocked::Calculation;
                 }
+                Step::Do(Action::Poll) => {
+                    starts.push(Op { id: CALCULATION, action: Action::Poll });
+                    self.blocked = Blocked::Calculation;
+                }
                 Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
                 Step::Burst(burst) => self.request(burst, starts)?,
                 Step::StartCollective(call) => drop(self.begin_collective(call, starts)?),
@@ -213,7 +221,10 @@ impl<S: Script> ScriptedRank<S> {
                 Step::WaitAll => self.wait(Blocked::OnAll),
                 Step::WaitAny if self.done.is_empty() && self.open == 0 => return Err(ProgramError::NothingToWaitFor),
                 Step::WaitAny => self.wait(Blocked::OnAny),
-                Step::Test => self.test()?,
+                Step::Test => {
+                    starts.push(Op { id: TEST, action: Action::Poll });
+                    self.blocked = Blocked::Test;
+                }
                 Step::End => self.blocked = Blocked::Over,
             }
         }
@@ -227,7 +238,7 @@ impl<S: Script> ScriptedRank<S> {
 
     /// Makes a request.
     fn request(&mut self, burst: Burst, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
-        if burst.count == 0 || matches!(burst.first, Action::Calc { .. }) {
+        if burst.count == 0 || matches!(burst.first, Action::Calc { .. } | Action::Poll) {
             return Err(ProgramError::EmptyBurst);
         }
         post(self.made(), burst, self.ranks, starts);
@@ -362,7 +373,7 @@ fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
     match first {
         Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
         Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-        Action::Calc { .. } => first,
+        Action::Calc { .. } | Action::Poll => first,
     }
 }
 
@@ -380,6 +391,12 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
         if ended.id == CALCULATION {
             self.blocked = Blocked::No;
             self.see(None);
+        } else if ended.id == TEST {
+            self.blocked = Blocked::No;
+            if let Err(error) = self.test() {
+                self.blocked = Blocked::Over;
+                return Err(error);
+            }
         } else {
             self.operation_ended(ended.id, ended.matched, starts);
             self.wake();

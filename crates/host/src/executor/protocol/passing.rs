@@ -10,7 +10,7 @@ impl Executor {
     /// it has passed them.
     pub(in super::super) fn pass_sending(&mut self, node: usize, packet: &mut Taken) {
         let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
-        let Passage { head, tail } = self.interfaces.send(node, &fragment, Passage::whole(packet.handed_at));
+        let Passage { head, tail } = self.interfaces.send(node, &fragment, packet.came);
         let at = head.max(tail.saturating_sub(self.on_link(fragment.bytes))).div_ceil(self.interface.tick);
         if at > packet.generated_at {
             self.queues.delay(node, at - packet.generated_at);

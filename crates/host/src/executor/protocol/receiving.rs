@@ -17,22 +17,23 @@ impl Executor {
         let is_first = !message.is_here;
         if asks && is_first {
             // Where overheads take no processor, a request is read whether or not its turn has come.
-            message.read_at = now + self.interface.receive_overhead;
+            let by_nic = self.interface.matching.on_nic;
+            message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
                 let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
                 self.note_completed(&envelope);
                 if let Some(receive) = receive {
-                    self.react(rank, Reaction::Complete(receive), now, around);
+                    self.react(rank, Reaction::Complete(receive), (now, now), around);
                 }
             }
         }
         if is_first && self.arrivals.come(place) {
-            self.react(self.arrivals[place].rank, Reaction::Admit(place), now, around);
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
             let mut last = place;
             while let Some(next) = self.arrivals.next_of_pair(last) {
-                self.react(self.arrivals[next].rank, Reaction::Admit(next), now, around);
+                self.react(self.arrivals[next].rank, Reaction::Admit(next), (now, now), around);
                 last = next;
             }
         }
@@ -40,7 +41,7 @@ impl Executor {
 
     /// The answer to a send's request has arrived.
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
-        self.react(self.sends[send].rank, Reaction::Data(send), now, around);
+        self.react(self.sends[send].rank, Reaction::Data(send), (now, now), around);
     }
 
     /// A message between ranks of one node is there at once.
@@ -48,7 +49,7 @@ impl Executor {
         let rank = self.placed.number(envelope.to);
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
-        self.react(rank, Reaction::Admit(message), now, around);
+        self.react(rank, Reaction::Admit(message), (now, now), around);
     }
 
     fn note_completed(&mut self, envelope: &Envelope) {
@@ -61,17 +62,26 @@ impl Executor {
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         let asks = self.arrivals[place].missing > 0 && self.waits_for_receiver(envelope.bytes);
-        if asks && self.processors.occupied() {
-            self.arrivals[place].read_at = self.processors.react(rank, now, self.interface.receive_overhead);
+        let mut from = now;
+        if asks && self.processors.occupied() && !self.interface.matching.on_nic {
+            from = self.processors.react(rank, now, self.interface.receive_overhead);
+            self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        if let Some(receive) = self.matching.message(rank, label, place) {
-            self.meet(place, receive, now, around);
+        let met = self.matching.message(rank, label, place);
+        let from = self.search(rank, from, false);
+        if let Some(receive) = met {
+            self.meet((place, receive), (from, now), around);
         }
     }
 
-    /// A message has met its receive.
-    pub(in super::super) fn meet(&mut self, place: u32, receive: u32, now: u64, around: &mut impl HostContext) {
+    /// A message has met its receive, from a time on, which may be later than now.
+    pub(in super::super) fn meet(
+        &mut self,
+        (place, receive): (u32, u32),
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
         self.receives[receive].message = place;
         self.arrivals[place].receive = receive;
         let message = self.arrivals[place];
@@ -81,9 +91,9 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(receive), now, around);
+            self.react(message.rank, Reaction::Complete(receive), (from, now), around);
         } else if self.waits_for_receiver(sent) {
-            self.react(message.rank, Reaction::Answer(place), now, around);
+            self.react(message.rank, Reaction::Answer(place), (from, now), around);
         }
     }
 

@@ -5,26 +5,33 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
+use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
     pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, bytes, asks, .. } = sending;
+        let Sending { op, rank, to, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
-        let (work, event) = match asks {
-            true => (self.interface.send_overhead, Event::Request(place)),
-            false => (self.interface.sending(bytes), Event::Data(place)),
-        };
-        let at = self.processors.call(rank, now, work);
-        self.later(at, op, event, now, around);
+        if asks {
+            let work = self.interface.send_overhead + self.registration(rank, bytes);
+            let at = self.processors.call(rank, now, work);
+            return self.later(at, op, Event::Request(place), now, around);
+        }
+        let at = self.processors.call(rank, now, self.interface.sending(bytes));
+        if let (Some(time), false) =
+            (self.interface.parts.written(bytes), self.placed.node(to) == self.placed.node(op.rank))
+        {
+            self.sends[place].written_at = self.processors.call(rank, at, time);
+        }
+        self.later(at, op, Event::Data(place), now, around);
     }
 
     /// Hands the request of a send over.
     pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        self.hand_over(place, u64::from(self.interface.control), now, around);
+        self.hand_over(place, (u64::from(self.interface.control), false), now, around);
     }
 
     /// Answers the request of a message that has met a receive.
@@ -32,15 +39,16 @@ impl Executor {
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
-        self.queue(to, answer, (u64::from(self.interface.control), now), around);
+        self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
-    /// Hands the data of a send over, which ends.
+    /// Hands the data of a send over, which ends, unless its processor still writes them.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let sending = self.sends[place];
-        self.end(sending.rank, sending.id, now, None);
-        let OpId { rank: source, number } = sending.op;
-        let Sending { to, tag, context, bytes, .. } = sending;
+        let Sending { rank, id, to, tag, context, bytes, written_at, .. } = self.sends[place];
+        let OpId { rank: source, number } = self.sends[place].op;
+        if written_at <= now {
+            self.end(rank, id, now, None);
+        }
         if self.placed.node(to) == self.placed.node(source) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
@@ -48,12 +56,23 @@ impl Executor {
             if !self.waits_for_receiver(bytes) {
                 self.announce(place, around);
             }
-            self.hand_over(place, bytes.max(1), now, around);
+            self.hand_over(place, (bytes.max(1), true), now, around);
             if let Some((released, _)) = &mut self.notes {
                 released.push(Released { source, number, at: self.tick, to, bytes });
             }
         }
-        self.sends.remove(place);
+        if written_at <= now {
+            self.sends.remove(place);
+        } else {
+            self.sends[place].asks = false;
+            self.later(written_at, self.sends[place].op, Event::Sent(place), now, around);
+        }
+    }
+
+    /// The processor has written the data of a send, which ends.
+    pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
+        let Sending { rank, id, .. } = self.sends.remove(place);
+        self.end(rank, id, now, None);
     }
 
     /// Announces the message of a send.
@@ -68,17 +87,33 @@ impl Executor {
     }
 
     /// Queues bytes of a send at its node's interface; they are released to the network at the present tick at the earliest.
-    fn hand_over(&mut self, place: u32, bytes: u64, now: u64, around: &mut impl HostContext) {
-        let Sending { op, to, placed, .. } = self.sends[place];
+    fn hand_over(&mut self, place: u32, (bytes, is_data): (u64, bool), now: u64, around: &mut impl HostContext) {
+        let Sending { op, to, placed, written_at, .. } = self.sends[place];
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.queue(op.rank, message, (bytes, now), around);
+        let stream = match () {
+            () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
+            () if is_data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
+            () => Stream::whole(now),
+        };
+        self.queue(op.rank, message, (bytes, stream), around);
+    }
+
+    /// The node of a rank, by its number here.
+    fn local_node(&self, rank: u32) -> usize {
+        self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 
     /// Queues bytes of a rank's message that are handed over now.
-    fn queue(&mut self, rank: u32, message: queues::Outgoing, (bytes, now): (u64, u64), around: &mut impl HostContext) {
-        let node = self.placed.number_of[self.placed.node(rank) as usize];
-        self.queues.push(node as usize, message, bytes, (self.tick, now));
-        around.wake(node);
+    fn queue(
+        &mut self,
+        rank: u32,
+        message: queues::Outgoing,
+        (bytes, stream): (u64, Stream),
+        around: &mut impl HostContext,
+    ) {
+        let node = self.local_node(rank);
+        self.queues.push(node, message, bytes, (self.tick, stream));
+        around.wake(node as u32);
     }
 }

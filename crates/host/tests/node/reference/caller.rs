@@ -5,10 +5,14 @@ use workload::program::{Action, Burst, Matched, Script, Seen, Step};
 /// What the program of a calculation knows it by.
 pub const CALCULATION: u32 = u32::MAX;
 
+/// What it knows a test by.
+const TEST: u32 = u32::MAX - 1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     ForNothing,
     ForCalculation,
+    ForTest,
     For(u32),
     ForAll,
     ForAny,
@@ -56,8 +60,8 @@ impl Caller {
                 Step::WaitAll => self.waits = Waits::ForAll,
                 Step::WaitAny => self.waits = Waits::ForAny,
                 Step::Test => {
-                    let first = self.ended.first().copied();
-                    self.see(first);
+                    starts.push((TEST, Action::Poll));
+                    self.waits = Waits::ForTest;
                 }
                 // Collective operations are made of these, and have tests of their own.
                 Step::Collective(_) | Step::StartCollective(_) => unreachable!("random ranks call no collectives"),
@@ -72,6 +76,9 @@ impl Caller {
         if id == CALCULATION {
             self.waits = Waits::ForNothing;
             self.see(None);
+        } else if id == TEST {
+            self.waits = Waits::ForNothing;
+            self.see(self.ended.first().copied());
         } else {
             let request = &mut self.requests[id as usize];
             request.left -= 1;
@@ -93,7 +100,7 @@ impl Caller {
                 Action::Recv { from, bytes, tag, context } => {
                     Action::Recv { from: from.map(other), bytes, tag, context }
                 }
-                calc @ Action::Calc { .. } => calc,
+                other @ (Action::Calc { .. } | Action::Poll) => other,
             };
             starts.push((id, action));
         }

@@ -215,6 +215,7 @@ impl Naive {
                 self.at(self.now + self.nic.send_overhead, op, what);
             }
             Action::Recv { .. } => self.post(op),
+            Action::Poll => self.end(op, None),
         }
     }
 

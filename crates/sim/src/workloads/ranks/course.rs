@@ -153,6 +153,9 @@ impl Course for RanksCourse {
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
         let mut executor =
             Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
+        if self.ranks.processors.differ() {
+            executor = executor.with_nodes(|node| self.ranks.processors.node(node));
+        }
         if self.setting.measure.messages {
             executor.note_messages();
         }

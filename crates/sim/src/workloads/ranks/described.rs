@@ -6,6 +6,7 @@ use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
+use super::processors::NodeProcessors;
 use crate::experiment::NicSpec;
 
 /// Ranks that run programs, and what is measured of them.
@@ -18,4 +19,5 @@ pub(crate) struct Ranks {
     /// Bytes of a packet.
     pub packet: u32,
     pub nic: NicSpec,
+    pub processors: NodeProcessors,
 }

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use host::{GapParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode};
-use units::Time;
+use host::{
+    BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
+    RegistrationParams,
+};
+use units::{Bandwidth, Time};
 use workload::program::Messages;
 
 use super::described::Ranks;
-use crate::experiment::{ChargedBytes, LoggpNicSpec, NicSpec, ProgressSpec};
+use crate::experiment::{
+    ChargedBytes, Directions, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
+};
 use crate::network::Network;
 use crate::workloads::Workload;
 
@@ -26,8 +31,10 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         tick: network.plan.tick().0,
         overhead_per_byte: parts.map_or(PerByte::FREE, |nic| PerByte::of(nic.overhead_per_byte.0)),
         spares_first: parts.is_some_and(spares_first),
-        processor: processor(nic),
-        parts: parts.map_or(PartParams::NONE, gaps),
+        processor: ProcessorParams { noise: ranks.processors.noise(), ..processor(nic) },
+        matching: parts.map_or_else(MatchingParams::default, matching),
+        registration: parts.map_or_else(RegistrationParams::default, registration),
+        parts: parts.map_or(PartParams::NONE, parts_of),
     }
 }
 
@@ -41,16 +48,50 @@ fn processor(nic: &NicSpec) -> ProcessorParams {
         ProgressSpec::Calls => ProgressMode::Calls,
         ProgressSpec::Interrupt => ProgressMode::Interrupt { cost: nic.host().interrupt_cost.map_or(0, |cost| cost.0) },
     };
-    ProcessorParams { occupied: nic.occupies(), progress }
+    ProcessorParams { occupied: nic.occupies(), progress, noise: None }
 }
 
-fn gaps(nic: &LoggpNicSpec) -> PartParams {
+fn matching(nic: &LoggpNicSpec) -> MatchingParams {
+    let of = |part: &MatchingSpec| MatchingParams { per_entry: part.per_entry.0, on_nic: part.on == Matcher::Nic };
+    nic.matching.as_ref().map_or_else(MatchingParams::default, of)
+}
+
+fn registration(nic: &LoggpNicSpec) -> RegistrationParams {
+    let of = |part: &RegistrationSpec| RegistrationParams {
+        time: part.time.0,
+        per_page: part.per_page.0,
+        page: part.page_size.0,
+        one_of: part.one_of,
+    };
+    nic.registration.as_ref().map_or_else(RegistrationParams::default, of)
+}
+
+/// The time of a byte at a bandwidth: 8 bits at so many bits a second.
+fn per_byte(bandwidth: Bandwidth) -> PerByte {
+    PerByte::ratio(8_000_000_000_000, bandwidth.0)
+}
+
+fn parts_of(nic: &LoggpNicSpec) -> PartParams {
     let gap = |per_message: Time, per_byte: Time| GapParams {
         per_message: per_message.0,
         per_byte: PerByte::of(per_byte.0),
         spares_first: spares_first(nic),
     };
+    let dma = nic.dma.as_ref().map_or(DmaParams::NONE, |part| DmaParams {
+        engines: part.engines,
+        setup: part.setup.0,
+        per_byte: per_byte(part.bandwidth),
+    });
+    let bus = nic.bus.as_ref().map_or(BusParams::NONE, |part| BusParams {
+        per_byte: per_byte(part.bandwidth),
+        per_packet: part.per_packet.0,
+        shared: part.directions == Directions::One,
+    });
     PartParams {
+        pio: nic.pio.as_ref().map(|part| per_byte(part.bandwidth)),
+        pio_limit: nic.pio.as_ref().and_then(|part| part.limit).map_or(u64::MAX, |limit| limit.0),
+        dma,
+        bus,
         send_gap: gap(nic.gap, nic.gap_per_byte),
         receive_gap: gap(nic.receive_gap.unwrap_or(nic.gap), nic.receive_gap_per_byte.unwrap_or(nic.gap_per_byte)),
     }

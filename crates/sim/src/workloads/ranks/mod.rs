@@ -4,6 +4,7 @@ mod course;
 mod described;
 mod interface;
 mod measured;
+mod processors;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use course::RanksCourse;
 
 pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, Measured};
+pub(crate) use processors::NodeProcessors;
 
 impl Workload for Ranks {
     fn pattern(&self) -> &Arc<PlacedPattern> {

@@ -1,0 +1,58 @@
+//! The host bus: packets cross it on their way from memory or processor to the interface, and from there to memory.
+
+use super::server::{Fragment, Passage, PerByte, Server};
+
+/// The host bus of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusParams {
+    /// The time of a byte.
+    pub per_byte: PerByte,
+    /// The time of each packet beyond that of its bytes, in picoseconds.
+    pub per_packet: u64,
+    /// Whether both directions share it (PCI-X), or each has it to itself (HyperTransport, PCI Express).
+    pub shared: bool,
+}
+
+impl BusParams {
+    /// No bus.
+    pub const NONE: Self = Self { per_byte: PerByte::FREE, per_packet: 0, shared: false };
+
+    /// Whether it takes no time.
+    pub const fn is_free(&self) -> bool {
+        self.per_byte.is_free() && self.per_packet == 0
+    }
+}
+
+/// The servers of a bus: of what leaves and of what arrives; the first only if it is shared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bus([Server; 2]);
+
+impl Bus {
+    /// A packet crosses the bus: to the interface, or from it.
+    #[inline]
+    pub fn pass(&mut self, bus: &BusParams, packet: &Fragment, (arrives, at): (bool, Passage)) -> Passage {
+        if bus.is_free() {
+            return at;
+        }
+        let time = bus.per_byte.time(packet.bytes).saturating_add(bus.per_packet);
+        self.0[usize::from(arrives && !bus.shared)].pass(at, time, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_share_the_bus_or_not() {
+        // Would catch a bus of one direction that is as good as two, and two that wait for each other.
+        let run = |shared| {
+            let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared };
+            let packet = Fragment { bytes: 100, is_first: true, is_last: true };
+            let mut server = Bus::default();
+            [false, true, false].map(|arrives| server.pass(&bus, &packet, (arrives, Passage::whole(10))).tail)
+        };
+        assert_eq!(run(false), [260, 260, 510]);
+        assert_eq!(run(true), [260, 510, 760]);
+    }
+}

@@ -1,0 +1,66 @@
+//! The processors of nodes: how fast they are, and their noise.
+
+use std::sync::Arc;
+
+use host::{NodeParams, NoiseParams};
+
+use crate::error::SystemError;
+use crate::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
+use crate::workloads::site::Site;
+
+/// The processors of all nodes of a machine.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeProcessors {
+    /// Of nodes 0, 1, 2 and so on, over and over; none if all are alike.
+    speeds: Arc<[f64]>,
+    noise: Option<NoiseParams>,
+    /// By node, whether there is noise; empty if all nodes have it.
+    noisy: Arc<[bool]>,
+}
+
+impl NodeProcessors {
+    /// As the experiment has them.
+    ///
+    /// # Errors
+    /// If noise is of nodes that do not exist.
+    pub fn new(site: &Site<'_>) -> Result<Self, SystemError> {
+        let NodeSpec { speeds, noise, .. } = site.node;
+        let noisy = match noise {
+            Some(NoiseSpec { nodes: Some(nodes), .. }) => {
+                let nodes = mapping::parse_allocation(nodes, &**site.topology);
+                let nodes = nodes.map_err(|error| SystemError::new("node.noise.nodes", error.message))?;
+                let mut noisy = vec![false; site.topology.nodes() as usize];
+                nodes.iter().for_each(|node| noisy[node.0 as usize] = true);
+                noisy
+            }
+            _ => Vec::new(),
+        };
+        let params = |noise: &NoiseSpec| NoiseParams {
+            period: noise.period.0,
+            duration: noise.duration.0,
+            drawn: noise.detours == Detours::Drawn,
+            aligned: noise.phase == NoisePhase::Aligned,
+            seed: site.seed,
+        };
+        Ok(Self { speeds: speeds.clone().into(), noise: noise.as_ref().map(params), noisy: noisy.into() })
+    }
+
+    /// Whether a processor is anything but quiet and of speed 1.
+    pub fn differ(&self) -> bool {
+        !self.speeds.is_empty() || self.noise.is_some()
+    }
+
+    /// The noise of nodes that have it.
+    pub fn noise(&self) -> Option<NoiseParams> {
+        self.noise
+    }
+
+    /// The processors of a node.
+    pub fn node(&self, node: u32) -> NodeParams {
+        let node = node as usize;
+        NodeParams {
+            speed: self.speeds.get(node % self.speeds.len().max(1)).copied().unwrap_or(1.0),
+            noisy: self.noise.is_some() && self.noisy.get(node).copied().unwrap_or(self.noisy.is_empty()),
+        }
+    }
+}
