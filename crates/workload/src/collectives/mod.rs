@@ -17,12 +17,14 @@ mod recursive;
 mod ring;
 mod selection;
 mod selection_file;
+mod stages;
 mod table;
 mod tree;
 
 pub use bounds::{Fastest, bound};
-pub use call::{Collective, CollectiveError, Stage, stage, stages};
+pub use call::{Collective, CollectiveError, Stage};
 pub use data::Data;
 pub use member::{Member, Move, Phase, Way};
 pub use selection::{Rule, Selection};
+pub use stages::{stage, stages};
 pub use table::{Algorithm, Operation, algorithms, phases};

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::selection_file;
 use super::table::{Algorithm, Operation, algorithms};
 
 /// A rule: an algorithm from a number of members and a size on.
@@ -66,14 +65,6 @@ impl Selection {
     /// These rules.
     pub fn of(rules: Vec<Rule>) -> Self {
         Self(Cow::Owned(rules))
-    }
-
-    /// The rules of a file, a table `operation, min_ranks, min_bytes, algorithm`.
-    ///
-    /// # Errors
-    /// What is wrong with the file, with the line.
-    pub fn read(path: &std::path::Path) -> Result<Self, String> {
-        selection_file::read(path).map(Self::of)
     }
 
     /// Its rules.

@@ -3,15 +3,25 @@
 use std::fs;
 use std::path::Path;
 
-use super::selection::Rule;
+use super::selection::{Rule, Selection};
 use super::table::{Algorithm, Operation, algorithms};
 use crate::rows::{rows, words};
 
 /// Larger files are refused before they are read.
 const LARGEST_FILE: u64 = 1 << 20;
 
+impl Selection {
+    /// The rules of a file, a table `operation, min_ranks, min_bytes, algorithm`.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with the line.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        read(path).map(Self::of)
+    }
+}
+
 /// Reads a file; errors begin with its name and the line.
-pub(super) fn read(path: &Path) -> Result<Vec<Rule>, String> {
+fn read(path: &Path) -> Result<Vec<Rule>, String> {
     let name = path.display();
     let cannot = |error: std::io::Error| format!("{name}: it cannot be read: {error}");
     let about = fs::metadata(path).map_err(cannot)?;

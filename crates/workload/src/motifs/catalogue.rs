@@ -11,6 +11,7 @@ use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
+use super::limits::check_time;
 use super::sweep::{Sweep, SweepSpec};
 use super::training::{Training, TrainingSpec};
 use super::{Motif, MotifPrograms};
@@ -63,9 +64,6 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The largest message of a motif in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// The longest calculation in picoseconds: a thousand seconds.
-const LONGEST: u64 = 1_000_000_000_000_000;
-
 impl ProgramSpec {
     /// The program of so many ranks, each on a node of its own; of a file, as many as it has, and at most these. Paths start from
     /// `base`.
@@ -110,14 +108,6 @@ impl ProgramSpec {
             return Err(PatternError::new("message_size", format!("{size} is out of range: 1 B to 1 GiB are allowed")));
         }
         check_time("compute", units::Time(time))
-    }
-}
-
-/// Refuses a calculation that is too long.
-pub(super) fn check_time(key: &'static str, time: units::Time) -> Result<(), PatternError> {
-    match time.0 > LONGEST {
-        true => Err(PatternError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
-        false => Ok(()),
     }
 }
 

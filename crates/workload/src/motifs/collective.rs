@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
-use super::catalogue::check_time;
+use super::limits::{check_reduction, check_time};
 use super::ranks::{Grouping, Groups};
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, Selection, bound};
@@ -77,9 +77,6 @@ impl Default for CollectiveSpec {
 /// The largest size: sums over all ranks are counted in 64 bits.
 const LARGEST: u64 = 1 << 40;
 
-/// The longest time for a byte, in picoseconds: a microsecond.
-const LONGEST_BYTE: u64 = 1_000_000;
-
 /// The most operations of all ranks together: of each, its begin and end are kept.
 const MOST_INTERVALS: u64 = 1 << 26;
 
@@ -121,10 +118,7 @@ impl CollectiveSpec {
             let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
             return Err(wrong("selection", message));
         }
-        if self.reduction_time.0 > LONGEST_BYTE {
-            let message = format!("{} a byte is too long: at most 1 us is allowed", self.reduction_time);
-            return Err(wrong("reduction_time", message));
-        }
+        check_reduction(self.reduction_time)?;
         if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
             let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
             return Err(wrong("iterations", message));

@@ -7,6 +7,7 @@ mod fft;
 mod grid;
 mod halo;
 mod incast;
+mod limits;
 mod ranks;
 mod sweep;
 mod training;

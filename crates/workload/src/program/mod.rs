@@ -7,6 +7,7 @@
 //! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
 //! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them.
 
+mod burst;
 mod running;
 mod script;
 
@@ -17,7 +18,8 @@ use crate::collectives::{CollectiveError, Fastest};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
-pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
+pub use burst::Burst;
+pub use script::{Request, Script, ScriptedRank, Scripts, Seen, Step};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

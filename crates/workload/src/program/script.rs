@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::burst::Burst;
 use super::running::Running;
 use super::{Action, Ended, Interval, Matched, Messages, Op, ProgramError, Programs, RankProgram};
 use crate::collectives::{Collective, CollectiveError};
@@ -34,17 +35,6 @@ pub enum Step {
     Test,
     /// The rank calls nothing any more. What is outstanding goes on.
     End,
-}
-
-/// Sends or receives of one shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// The first of them.
-    pub first: Action,
-    /// How many there are.
-    pub count: u32,
-    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
-    pub stride: u32,
 }
 
 /// What a rank sees when it is asked for its next call.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::TrainingSpec;
+use super::spec::TrainingSpec;
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, Fastest, Operation, Selection, bound};
 use crate::motifs::ranks::{Grouping, Groups};

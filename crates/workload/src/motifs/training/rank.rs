@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::Training;
 use super::plan::{Kind, Plan};
 use crate::collectives::Collective;
 use crate::communicator::Communicator;
@@ -42,7 +41,7 @@ enum Task {
 /// A rank in training.
 #[derive(Debug)]
 pub(super) struct TrainingRank {
-    training: Arc<Training>,
+    plan: Arc<Plan>,
     rank: u32,
     /// Steps that have begun.
     steps: u32,
@@ -63,9 +62,9 @@ pub(super) struct TrainingRank {
 
 impl TrainingRank {
     /// A rank that has not begun.
-    pub fn new(training: Arc<Training>, rank: u32) -> Self {
+    pub fn new(plan: Arc<Plan>, rank: u32) -> Self {
         Self {
-            training,
+            plan,
             rank,
             steps: 0,
             passes: None,
@@ -81,8 +80,7 @@ impl TrainingRank {
 
     /// Adds what comes behind so many passes: a micro-batch in one direction, or the end of the step.
     fn plan_next(&mut self, passes: u32) {
-        let training = Arc::clone(&self.training);
-        let plan = &training.plan;
+        let plan = &*Arc::clone(&self.plan);
         let all = 2 * plan.micro_batches;
         self.passes = Some(passes + 1);
         // One forward, one backward, after as many forwards as there are stages behind this one.
@@ -156,8 +154,7 @@ impl TrainingRank {
 
     /// The call of a task; none of one that is done by others, or takes no call.
     fn call(&mut self, task: Task, now: u64) -> Option<Step> {
-        let training = Arc::clone(&self.training);
-        let plan = &training.plan;
+        let plan = &*Arc::clone(&self.plan);
         match task {
             Task::Calculate(time) => {
                 self.doing = Some((Kind::Compute, now));
@@ -214,7 +211,7 @@ impl Script for TrainingRank {
                 }
             }
             let Some(passes) = self.passes else {
-                if self.steps == self.training.plan.steps {
+                if self.steps == self.plan.steps {
                     return Step::End;
                 }
                 (self.steps, self.passes, self.begin) = (self.steps + 1, Some(0), seen.now);
@@ -225,7 +222,7 @@ impl Script for TrainingRank {
     }
 
     fn communicator(&self, number: u32) -> Option<Communicator> {
-        Some(self.training.plan.groups(number).communicator(self.rank))
+        Some(self.plan.groups(number).communicator(self.rank))
     }
 
     fn intervals(&self) -> &[Interval] {
