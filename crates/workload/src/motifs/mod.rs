@@ -23,7 +23,7 @@ pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use sweep::SweepSpec;
-pub use training::TrainingSpec;
+pub use training::spec::TrainingSpec;
 
 /// What ranks do, round after round, whatever they see.
 trait Motif: Debug + Send + Sync {

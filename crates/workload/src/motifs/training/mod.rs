@@ -12,7 +12,7 @@
 
 mod plan;
 mod rank;
-mod spec;
+pub(super) mod spec;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use crate::collectives::Fastest;
 use crate::program::{Measure, Messages, Programs, RankProgram, ScriptedRank};
 use plan::Plan;
 use rank::TrainingRank;
-
-pub use spec::TrainingSpec;
+use spec::TrainingSpec;
 
 /// The training of so many ranks.
 #[derive(Debug)]
