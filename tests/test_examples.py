@@ -53,6 +53,17 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     assert any(name.startswith("channels-") for name in names)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example_programs_run_and_are_those_of_the_page(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a program of ranks that no longer runs, and one that the page shows differently."""
+    text = path.read_text(encoding="utf-8")
+    assert f"python examples/{path.name}" in text
+    exec(compile(text, str(path), "exec"), {})  # noqa: S102  (our own example)
+    assert re.match(r"[\d.]+ ns", capsys.readouterr().out)
+    _, function, _ = text.split("\n\n\n")
+    assert function in (ROOT / "docs" / "concepts" / "python-programs.md").read_text(encoding="utf-8")
+
+
 def test_examples_say_how_to_run_them() -> None:
     """Catches an example without its command."""
     for path in EXAMPLES:

@@ -31,6 +31,7 @@ SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "boo
 STAND_INS = {
     "topology": ("cutthrough.topologies", "Topology"),
     "routing": ("cutthrough.routing_tables", "RoutingTable"),
+    "program": ("cutthrough.programs.written", "WrittenProgram"),
 }
 #: What results are called in Python.
 RESULTS = {"Warning": "PointWarning", "PointResult": "Quantities"}

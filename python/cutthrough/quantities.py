@@ -724,19 +724,20 @@ class Quantities(dict[str, Any]):
         """By task, when it has received all that its node has to receive, computation included: the sum over phases, in
         nanoseconds.
 
-        Of ranks, when each has done its last operation. Null for what the run did not see end.
+        Of ranks, when each has done its last operation; the nodes with tasks are the ranks of a message-driven
+        application. Null for what the run did not see end.
         """
         value: list[float | None] | None = self.get("per_rank")
         return value
 
     @property
     def phases(self) -> list[PhaseResult]:
-        """The phases, in order; none of ranks that send and receive."""
+        """The phases, in order; none of ranks that send and receive, and of message-driven applications."""
         return [PhaseResult(each) for each in self.get("phases") or ()]
 
     @property
     def compute_ns(self) -> float | None:
-        """Computation before the first phase: that of the node with most of it."""
+        """Computation of the node with most of it; bulk-synchronous, before the first phase."""
         value: float | None = self.get("compute_ns")
         return value
 
@@ -768,6 +769,27 @@ class Quantities(dict[str, Any]):
     def imbalance(self) -> float | None:
         """The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task."""
         value: float | None = self.get("imbalance")
+        return value
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that have ended."""
+        value: int | None = self.get("steps")
+        return value
+
+    @property
+    def step_time_ns(self) -> float | None:
+        """The time of a step: that of all over their number; null if the run ended before.
+
+        While a step ends, others have begun.
+        """
+        value: float | None = self.get("step_time_ns")
+        return value
+
+    @property
+    def first_step_ns(self) -> float | None:
+        """The time until all objects have ended the first step; null if the run ended before."""
+        value: float | None = self.get("first_step_ns")
         return value
 
     @property
@@ -810,6 +832,14 @@ class Quantities(dict[str, Any]):
     def pairs(self) -> list[PairResult]:
         """The pairs."""
         return [PairResult(each) for each in self.get("pairs") or ()]
+
+    @property
+    def program_called_back(self) -> bool | None:
+        """Whether the program was called back while it ran, on one thread, since what it did depended on what it had
+        received.
+        """
+        value: bool | None = self.get("program_called_back")
+        return value
 
     @property
     def program_messages(self) -> int | None:

@@ -80,7 +80,11 @@ SHOWN_JOB = (
 #: Quantities with a column for the confidence interval over several seeds, besides that of the latency.
 BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
 #: What an application's step has besides.
-SHOWN_APPLICATION = (("compute_ns", "compute ns", "{:,.0f}"), ("hops_per_byte", "hops/byte", "{:.3f}"))
+SHOWN_APPLICATION = (
+    ("step_time_ns", "step ns", "{:,.1f}"),
+    ("compute_ns", "compute ns", "{:,.0f}"),
+    ("hops_per_byte", "hops/byte", "{:.3f}"),
+)
 #: What a program has besides that measures its times: a collective operation, a training step.
 SHOWN_TIMES = (
     ("operation_time_mean_ns", "mean ns", "{:,.1f}"),
@@ -155,11 +159,11 @@ SEEDS_RANK = 4
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
 
-def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Fitted:
-    """One line a mapping: its strategy and its measures."""
+def mapping_table(mappings: Sequence[Mapping[str, Any]], simulated: str = "step") -> Fitted:
+    """One line a mapping: its strategy, its measures, and the time of what was simulated, by its name."""
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
-        shown.append(("step_time_ns", "step ns", "{:,.0f}"))
+        shown.append(("step_time_ns", f"{simulated} ns", "{:,.0f}"))
     columns = [Column("strategy", [mapping["strategy"] for mapping in mappings], is_text=True)]
     for key, heading, form in shown:
         columns.append(Column(heading, [form.format(mapping[key]) for mapping in mappings], _rank(key)))

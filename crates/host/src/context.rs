@@ -1,8 +1,35 @@
 //! What an executor is told of its network interface, and what it asks of the owner of the network.
 
 use crate::inbound::Envelope;
+use crate::memory::MemoryParams;
 use crate::nic::{PartParams, PerByte};
 use crate::processor::ProcessorParams;
+
+/// Who moves the data of a message that has waited for its receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// The sender writes them when the receiver has answered.
+    #[default]
+    Write,
+    /// The receiver reads them, and then tells the sender that it has.
+    Read,
+}
+
+/// How messages go from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtocolParams {
+    /// Who moves the data of a message that has waited for its receiver.
+    pub rendezvous: Rendezvous,
+    /// Eager messages that a rank may send to another on another node before that has received some of them; none: any number.
+    pub eager_credits: Option<u32>,
+    /// The memory by way of which ranks of a node exchange messages; none: it takes no time.
+    pub memory: Option<MemoryParams>,
+}
+
+impl ProtocolParams {
+    /// Rendezvous by write, no credits, memory that takes no time.
+    pub const PLAIN: Self = Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None };
+}
 
 /// What searching the queues of receives and messages takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +82,8 @@ pub struct NicParams {
     pub registration: RegistrationParams,
     /// The parts of the interface.
     pub parts: PartParams,
+    /// How messages go from rank to rank.
+    pub protocol: ProtocolParams,
 }
 
 impl NicParams {

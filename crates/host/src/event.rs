@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
+    /// The first of the copies of a node, by its number here, ends: before all else of its time.
+    Memory(u32),
     /// A calculation ends: its number in the program.
     Calculated(u32),
     /// A receive ends.
@@ -22,8 +24,22 @@ pub(crate) enum Event {
     Polled(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
-    /// The answer to a send's request has passed the interface of its receiver.
+    /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.
     Answered(u32),
+    /// A credit has come back to a rank, by its number here, from another rank.
+    Credit {
+        rank: u32,
+        from: u32,
+    },
+    /// The notice is handed over that the data of a message have been read.
+    Finish(u32),
+    /// A send ends whose data the receiver has fetched.
+    Fetched(u32),
+    /// Between ranks of a node: the sender's copy ends; the message can be read; the receiver's copy begins, and ends.
+    CopiedIn(u32),
+    Readable(u32),
+    CopyOut(u32),
+    Copied(u32),
 }
 
 /// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.
@@ -31,6 +47,11 @@ pub(crate) enum Event {
 pub(crate) struct OpId {
     pub rank: u32,
     pub number: u32,
+}
+
+impl OpId {
+    /// What comes before all operations.
+    pub const FIRST: Self = Self { rank: 0, number: 0 };
 }
 
 /// Events to come, in the order of their times in picoseconds.

@@ -10,8 +10,10 @@ pub(crate) enum Part {
     Placed,
     /// The same of a message that the receiver knows by its source and number: the mark is the number.
     Numbered,
-    /// The answer to a request: the mark is the place of the message at its sender.
+    /// The answer to a request, or the notice that the data have been read: the mark is the place of the message at its sender.
     Answer,
+    /// A credit: the mark is the rank that it is for.
+    Credit,
 }
 
 /// The most ranks: a packet carries its rank and what it is part of in so many bits.
@@ -31,7 +33,8 @@ pub(crate) fn part_of(flow_id: u32) -> (u32, Part) {
     let part = match flow_id & ((1 << PART_BITS) - 1) {
         0 => Part::Placed,
         1 => Part::Numbered,
-        _ => Part::Answer,
+        2 => Part::Answer,
+        _ => Part::Credit,
     };
     (flow_id >> PART_BITS, part)
 }

@@ -4,11 +4,13 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod context;
+mod credits;
 mod event;
 mod executor;
 mod flow;
 mod inbound;
 mod matching;
+mod memory;
 mod nic;
 mod noise;
 mod order;
@@ -18,14 +20,16 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod unexpected;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, MatchingParams, NicParams, Outgoing, RegistrationParams};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, RegistrationParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
 pub use matching::Searches;
+pub use memory::MemoryParams;
 pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
 pub use noise::NoiseParams;
 pub use placed::RankPlacement;

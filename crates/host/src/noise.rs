@@ -101,7 +101,7 @@ impl NoiseParams {
 
 /// A number below a limit that is not 0. The bias of so many bits is beyond notice.
 fn below(stream: &mut Stream, limit: u64) -> u64 {
-    (u128::from(stream.bits()) * u128::from(limit) >> 64) as u64
+    ((u128::from(stream.bits()) * u128::from(limit)) >> 64) as u64
 }
 
 #[cfg(test)]

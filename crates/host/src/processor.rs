@@ -71,6 +71,10 @@ pub(crate) enum Reaction {
     Answer(u32),
     /// A send's request has been answered.
     Data(u32),
+    /// A message between ranks of a node has met a receive: it is to be copied.
+    Copy(u32),
+    /// The receiver has fetched a send's data.
+    Fetched(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.
@@ -82,6 +86,15 @@ pub struct BusyTimes {
     pub library: u64,
     /// With neither, since noise has lengthened what it did.
     pub noise: u64,
+}
+
+impl BusyTimes {
+    /// Adds those of another processor.
+    pub fn add(&mut self, other: Self) {
+        self.computing += other.computing;
+        self.library += other.library;
+        self.noise += other.noise;
+    }
 }
 
 /// The processor of a rank.

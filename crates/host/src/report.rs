@@ -74,6 +74,15 @@ pub enum Wait {
         /// Its communicator.
         context: Context,
     },
+    /// A credit for an eager message, or for one before it.
+    Credit {
+        /// The rank that it is for.
+        to: u32,
+        /// Its tag.
+        tag: u32,
+        /// Its communicator.
+        context: Context,
+    },
 }
 
 /// Which communicator a tag is of, unless it is that of all ranks.
@@ -87,6 +96,7 @@ impl std::fmt::Display for Wait {
             Self::Message { from: Some(rank), tag, context } => (format!("a message from rank {rank}"), *tag, context),
             Self::Message { from: None, tag, context } => ("a message from any rank".to_owned(), *tag, context),
             Self::Answer { to, tag, context } => (format!("rank {to} to receive its message"), Some(*tag), context),
+            Self::Credit { to, tag, context } => (format!("credits of rank {to} for its message"), Some(*tag), context),
         };
         match tag {
             Some(tag) => write!(f, "{rank} under tag {tag}{}", of(*context)),

@@ -43,12 +43,13 @@ pub use loads::loads;
 pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};
-pub use point::{PointError, analyze_point, check_point, run_point, validate_point};
+pub use parts::GivenPrograms;
+pub use point::{PointError, analyze_point, check_point, program_of, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, Distribution, JobResult,
     MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult,
-    PointResult, QueueSeries, SeriesResult, Warning, result_schema,
+    PointResult, QueueSeries, SeriesResult, StepsResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;

@@ -1,6 +1,11 @@
 //! Points of an experiment, with errors at the lines of its file.
 
-use crate::analysis::{self, Analysis, Check};
+use std::sync::Arc;
+
+use units::TaskId;
+use workload::program::Programs;
+
+use crate::analysis::{self, Analysis, CALLED_BACK, Check};
 use crate::error::SystemError;
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
 use crate::progress::Phase;
@@ -52,6 +57,25 @@ pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, Expe
     let cycle = experiment.proofs().dependency_cycle(&system);
     let described = cycle.and_then(|cycle| analysis::describe(&system, cycle));
     described.map_err(|error| located(experiment, point, &error))
+}
+
+/// What the ranks of a point do, and the node of each.
+///
+/// # Errors
+/// What is wrong with the experiment; a workload that is no program, and several jobs.
+pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Programs>, Vec<u32>), ExperimentError> {
+    let system = build(experiment, point)?;
+    let refused = |key: &str, message: &str| experiment.error_in(point, key, message);
+    let [job] = &system.jobs[..] else {
+        return Err(refused("job", "there are several jobs: what ranks send is asked of one program"));
+    };
+    let no_ranks = || refused("workload.kind", "the workload has no ranks: `program` and `benchmark` have");
+    let programs = job.workload.programs().ok_or_else(no_ranks)?;
+    if programs.is_called_back() {
+        return Err(refused("workload.program", CALLED_BACK));
+    }
+    let nodes = (0..programs.ranks()).map(|rank| job.workload.placement().node(TaskId(rank)).0).collect();
+    Ok((Arc::clone(programs), nodes))
 }
 
 /// Exact channel loads of a point.

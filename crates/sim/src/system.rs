@@ -69,7 +69,7 @@ impl System {
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let routing = parts.routing(spec, &*topology, base)?;
-        let jobs = draft_jobs(spec, &topology, base)?;
+        let jobs = draft_jobs(spec, &topology, (base, parts))?;
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
@@ -279,7 +279,12 @@ impl Draft {
 }
 
 /// The jobs of a point.
-fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+fn draft_jobs(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    (base, parts): (&Path, &Parts),
+) -> Result<Vec<Draft>, SystemError> {
+    let programs = &*parts.programs;
     let packet = fabric::packet_size(spec.link.of_class("injection").0);
     if let Some(workload) = &spec.workload {
         let site = Site {
@@ -291,6 +296,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
             packet,
             seed: spec.seed,
             base,
+            programs,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -310,16 +316,8 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let site = Site {
-            topology,
-            place: &place,
-            nodes: nodes.as_deref(),
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed,
-            base,
-        };
+        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
@@ -361,7 +359,11 @@ fn fabric_spec(
         other_times: jobs.iter().flat_map(times).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
-            drain: spec.node.drain.unwrap_or_else(|| spec.link.of_class("ejection").0),
+            drain: spec.node.drain.unwrap_or_else(|| {
+                let link = spec.link.of_class("ejection").0;
+                // Into memory, by what of the interface is slowest; matching drains nothing.
+                spec.nic.drain().map_or(link, |nic| nic.min(link))
+            }),
         }),
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,

@@ -8,6 +8,7 @@ mod catalogue;
 pub mod collectives;
 pub mod communicator;
 mod injection;
+pub mod message_driven;
 pub mod motifs;
 mod pattern;
 pub mod patterns;

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use units::Bytes;
 use workload::collectives::{Algorithm, Operation, Selection, algorithms};
+use workload::message_driven::{DrivenSpec, MessageDriven};
 use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
 use workload::program::{Action, Context, Ended, Matched, Programs};
 use workload::schedule::{ScheduleBuilder, goal};
+use workload::tasks::{ArcList, Group, GroupKind, Phase, TaskGraph};
 
 #[test]
 fn a_goal_text_is_read_as_it_is_meant() {
@@ -88,8 +90,9 @@ fn said(programs: &dyn Programs) -> BTreeMap<(u32, u32), u64> {
     pairs
 }
 
-/// The same as its ranks send them, where a message is there as soon as it is sent; and operations that never end.
-fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize) {
+/// The same as its ranks send them, where a message is there as soon as it is sent; operations that never end; and
+/// the time of all calculations.
+fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64) {
     let mut ranks: Vec<_> = (0..programs.ranks()).map(|rank| Arc::clone(programs).rank(rank)).collect();
     let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
     // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
@@ -99,12 +102,16 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize) {
         program.begin(0, &mut starts).unwrap();
         open.extend(starts.drain(..).map(|op| (rank, op)));
     }
-    let mut left = 0;
+    let (mut left, mut computed) = (0, 0);
     while !open.is_empty() {
         let (rank, op) = open.remove(0);
         let mut ended = Vec::new();
         match op.action {
-            Action::Calc { .. } | Action::Poll => ended.push((rank, op.id, None)),
+            Action::Calc { time } => {
+                computed += time;
+                ended.push((rank, op.id, None));
+            }
+            Action::Poll => ended.push((rank, op.id, None)),
             Action::Send { to, tag, context, .. } => {
                 *pairs.entry((rank, to)).or_default() += 1;
                 ended.push((rank, op.id, None));
@@ -132,7 +139,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize) {
             open.extend(starts.drain(..).map(|op| (rank, op)));
         }
     }
-    (pairs, left + receives.len())
+    (pairs, left + receives.len(), computed)
 }
 
 #[test]
@@ -176,7 +183,7 @@ fn motifs_send_what_they_say_and_end() {
     ];
     for (spec, ranks) in cases.into_iter().chain(more) {
         let programs = build(&spec, ranks);
-        let (pairs, left) = sent(&programs);
+        let (pairs, left, _) = sent(&programs);
         assert_eq!((pairs, left), (said(&*programs), 0), "{spec:?}");
     }
 }
@@ -271,5 +278,52 @@ fn the_built_in_table_has_algorithms_that_serve() {
             let chosen = Selection::built_in().choose(operation, ranks, bytes);
             assert!(chosen != Algorithm::Auto && algorithms(operation).any(|one| one == chosen), "{operation:?}");
         }
+    }
+}
+
+/// A phase of a task graph: arcs (from, to, bytes, messages), and groups (whether it is a reduction, root, members).
+type DrawnPhase = (Vec<(u32, u32, u64, u32)>, Vec<(bool, u32, Vec<u32>)>);
+
+fn drawn_graph(tasks: u32, loads: &[u32], phases: &[DrawnPhase]) -> TaskGraph {
+    let mut graph = TaskGraph::new("drawn", ArcList::new(tasks).build());
+    graph.loads = loads.iter().take(tasks as usize).map(|&load| f64::from(load)).collect();
+    graph.phases.clear();
+    for (arcs, groups) in phases {
+        let mut list = ArcList::new(tasks);
+        arcs.iter().for_each(|&(from, to, bytes, messages)| list.add(from % tasks, to % tasks, bytes, messages));
+        let mut phase = Phase::of("drawn", list.build());
+        for (reduces, root, members) in groups {
+            let mut members: Vec<u32> =
+                members.iter().map(|member| member % tasks).filter(|member| member != &(root % tasks)).collect();
+            members.sort_unstable();
+            members.dedup();
+            let kind = if *reduces { GroupKind::Reduction } else { GroupKind::Multicast };
+            phase.groups.push(Group { kind, root: root % tasks, members, bytes: 7 });
+        }
+        graph.phases.push(phase);
+    }
+    graph
+}
+
+proptest! {
+    #[test]
+    fn message_driven_graphs_end_and_compute_what_they_have(
+        loads in prop::collection::vec(0_u32..5, 9),
+        phases in prop::collection::vec((
+            prop::collection::vec((0_u32..9, 0_u32..9, 0_u64..20, 1_u32..4), 0..20),
+            prop::collection::vec((any::<bool>(), 0_u32..9, prop::collection::vec(0_u32..9, 0..6)), 0..4),
+        ), 1..5),
+        (tasks, ranks, iterations) in (1_u32..9, 1_u32..4, 1_u32..5),
+    ) {
+        // Would catch a message that is lost, sent twice, or counted for another iteration; an entry method that never runs or runs
+        // twice; a reduction that waits for itself; and a load that is spent more or less often than once an iteration.
+        let graph = drawn_graph(tasks, &loads, &phases);
+        let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
+        let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations };
+        let driven = Arc::new(MessageDriven::new(&graph, &spec).unwrap());
+        let programs: Arc<dyn Programs> = driven;
+        let (pairs, left, computed) = sent(&programs);
+        prop_assert_eq!((pairs, left), (said(&*programs), 0));
+        prop_assert_eq!(computed, u64::from(iterations) * graph.loads.iter().map(|load| (load * 11.0) as u64).sum::<u64>());
     }
 }

@@ -37,10 +37,17 @@ def completion(results: PointTable) -> Figure:
     """
     figure = Figure()
     axes = figure.add_subplot()
-    unit, scale = unit_of(sum(time or 0.0 for time in phase_times(point)) for point in results)
-    bottom = [scale * (point.get("compute_ns") or 0.0) for point in results]
+    unit, scale = unit_of(
+        sum(time or 0.0 for time in phase_times(point)) or ("steps" in point and point.get("time_ns")) or 0.0
+        for point in results
+    )
+    # Where objects are driven by messages, computation is not before them.
+    bottom = [0.0 if "steps" in point else scale * (point.get("compute_ns") or 0.0) for point in results]
     if any(bottom):
         axes.bar(range(len(results)), bottom, color="#bbbbbb", width=WIDTH, label="computation")
+    both = [scale * (point.get("time_ns") or 0.0) if "steps" in point else 0.0 for point in results]
+    if any(both):
+        axes.bar(range(len(results)), both, color="#777777", width=WIDTH, label="computation and messages together")
     times = [[scale * (time or 0.0) for time in phase_times(point)] for point in results]
     if max(map(len, times), default=0) > MANY_PHASES:
         _many_phases(axes, times, bottom)

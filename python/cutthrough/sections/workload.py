@@ -17,6 +17,7 @@ from cutthrough.sections.program import CHOICE as PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.programs.written import WrittenProgram
     from cutthrough.sections.base import Open, Size, Time
     from cutthrough.sections.benchmark import Kind as BenchmarkKind
     from cutthrough.sections.pacer import Kind as PacerKind
@@ -82,14 +83,17 @@ class Exchange(Section):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Application(Section):
-    """An application's task graph: one step, phase by phase.
+    """An application's task graph: a step phase by phase, or steps whose tasks compute when messages come.
 
     Attributes:
         graph: The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file
             (METIS, Matrix Market, edges, matrix) (required, or swept).
         next_graphs: Further graphs of the same tasks, whose phases follow those of the first; loads add up.
-        time_per_load: Time that a node takes for a unit of its tasks' loads. All compute before the first phase
-            (default `0 ps`).
+        time_per_load: Time that a node takes for a unit of its tasks' loads. Bulk-synchronous, all compute before
+            the first phase (default `0 ps`).
+        execution: How tasks compute and communicate; without it, "bulk-synchronous".
+        iterations: Of a message-driven execution: steps, one after the other without a barrier; without it, one
+            (from 1 to 10000).
         shuffle: Number the tasks at random first, by this seed (at least 0).
         packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
             injection channels have 100 Gb/s or more, else 256 B (greater than 0).
@@ -102,6 +106,8 @@ class Application(Section):
     graph: str | None = None
     next_graphs: Sequence[str] | None = None
     time_per_load: Time | None = None
+    execution: Literal["bulk-synchronous", "message-driven"] | None = None
+    iterations: int | None = None
     shuffle: int | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
@@ -140,7 +146,7 @@ class Program(Section):
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "program")
     TABLES: ClassVar[Mapping[str, Choice]] = {"program": PROGRAM, "pacer": PACER}
 
-    program: ProgramKind | Open | None = None
+    program: ProgramKind | WrittenProgram | Open | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
 

@@ -2,7 +2,8 @@
 
 use workload::program::Interval;
 
-use super::{Executor, NONE, Rank};
+use super::{Executor, NONE, Rank, Sending};
+use crate::credits::Credits;
 use crate::matching::{ANY_SOURCE, Label, Searches};
 use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
@@ -40,6 +41,21 @@ impl Executor {
         self.matching.searches
     }
 
+    /// The most bytes of messages that nobody expected that a rank has held at a time.
+    pub fn most_unexpected_bytes(&self) -> u64 {
+        self.unexpected.most()
+    }
+
+    /// Bytes that have been copied in the memories of nodes.
+    pub fn copied_bytes(&self) -> u64 {
+        self.memories.copied()
+    }
+
+    /// Sends that have waited for a credit.
+    pub fn credit_waits(&self) -> u64 {
+        self.credits.as_ref().map_or(0, Credits::waited)
+    }
+
     /// Operations and messages that are held at present.
     pub fn outstanding(&self) -> usize {
         self.sends.len() + self.receives.len() + self.arrivals.len()
@@ -57,12 +73,12 @@ impl Executor {
             let Label { source, tag, context } = receive.label;
             (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
-        let asking = self.sends.iter().filter(|send| send.asks);
-        let mut all: Vec<_> = receives
-            .chain(
-                asking.map(|send| (send.op.rank, Wait::Answer { to: send.to, tag: send.tag, context: send.context })),
-            )
-            .collect();
+        let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
+            () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
+            () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
+            () => None,
+        });
+        let mut all: Vec<_> = receives.chain(sends).collect();
         all.sort_unstable();
         all
     }

@@ -35,16 +35,19 @@ use std::sync::Arc;
 use workload::program::{Context, Op, Programs, RankProgram};
 
 use crate::context::{HostContext, NicParams, Outgoing};
+use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
 use crate::matching::{Label, Matching};
+use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
+use crate::unexpected::UnexpectedBytes;
 
 /// A send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +62,12 @@ struct Sending {
     bytes: u64,
     /// Where the receiver's executor keeps the message, if that is this one.
     placed: u32,
-    /// Its request has been handed over, and has not been answered.
+    /// It waits for its receiver before its data go.
     asks: bool,
+    /// The receiver fetches its data, or has: what comes next from it ends the send.
+    fetched: bool,
+    /// It waits for a credit, or behind a send that does.
+    stalled: bool,
     /// When the processor has written its data to the interface, if it does.
     written_at: u64,
 }
@@ -108,6 +115,9 @@ pub struct Executor {
     receives: Slab<Receiving>,
     arrivals: Arrivals,
     matching: Matching,
+    unexpected: UnexpectedBytes,
+    credits: Option<Credits>,
+    memories: Memories,
     pending: Pending,
     queues: Queues,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
@@ -137,6 +147,9 @@ impl Executor {
             receives: Slab::default(),
             arrivals: Arrivals::default(),
             matching: Matching::new(ranks),
+            unexpected: UnexpectedBytes::new(ranks),
+            credits: interface.protocol.eager_credits.map(Credits::new),
+            memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
             ready: VecDeque::new(),
@@ -209,6 +222,7 @@ impl Executor {
         let (source, part) = part_of(flow_id);
         let arrived = match part {
             Part::Answer => Some(Event::Answered(mark)),
+            Part::Credit => Some(Event::Credit { rank: self.placed.number(mark), from: source }),
             Part::Placed => Some(Event::Packet(mark)),
             Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
@@ -250,6 +264,19 @@ impl Executor {
         self.interface.eager_limit.is_some_and(|limit| bytes > limit)
     }
 
+    /// Whether two ranks share a node.
+    #[inline]
+    fn is_within(&self, one: u32, other: u32) -> bool {
+        self.placed.node(one) == self.placed.node(other)
+    }
+
+    /// Whether a message of one rank to another waits for that before its data go. One of a rank to itself never does.
+    #[inline]
+    fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
+        let single_copy = || self.interface.protocol.memory.is_some_and(|memory| memory.single_copy);
+        self.waits_for_receiver(bytes) && (!self.is_within(from, to) || (from != to && single_copy()))
+    }
+
     /// Goes on to a tick of the network; returns its time.
     #[inline]
     fn come_to(&mut self, tick: u64) -> u64 {
@@ -289,7 +316,7 @@ impl Executor {
     fn act(&mut self, op: OpId, event: Event, now: u64, around: &mut impl HostContext) {
         match event {
             Event::Calculated(id) => self.calculated(op, id, now, around),
-            Event::Received(place) => self.received(place, now),
+            Event::Received(place) => self.received(place, now, around),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
             Event::Sent(place) => self.sent(place, now),
@@ -297,6 +324,14 @@ impl Executor {
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Answered(place) => self.answer_arrived(place, now, around),
+            Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
+            Event::Finish(place) => self.finish(place, now, around),
+            Event::Fetched(place) => self.fetched(place, now),
+            Event::CopiedIn(place) => self.copied_in(place, now, around),
+            Event::Readable(place) => self.come_in_turn(place, now, around),
+            Event::CopyOut(place) => self.copy_out(place, now, around),
+            Event::Copied(place) => self.copied(place, now, around),
+            Event::Memory(node) => self.copies_end(node, now, around),
         }
     }
 }

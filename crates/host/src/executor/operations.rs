@@ -48,9 +48,20 @@ impl Executor {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
             Action::Send { to, bytes, tag, context } => {
-                let asks = self.waits_for_receiver(bytes) && self.placed.node(to) != self.placed.node(id.rank);
-                let sending =
-                    Sending { op: id, rank, id: op.id, to, tag, context, bytes, placed: NONE, asks, written_at: 0 };
+                let sending = Sending {
+                    op: id,
+                    rank,
+                    id: op.id,
+                    to,
+                    tag,
+                    context,
+                    bytes,
+                    placed: NONE,
+                    asks: self.asks(id.rank, to, bytes),
+                    fetched: false,
+                    stalled: false,
+                    written_at: 0,
+                };
                 self.start_send(sending, now, around);
             }
             Action::Recv { from, bytes, tag, context } => {
@@ -60,6 +71,7 @@ impl Executor {
                 let met = self.matching.receive(rank, label, place);
                 let from = self.search(rank, now, true);
                 if let Some(message) = met {
+                    self.unexpected.take(rank, self.buffered(message));
                     self.meet((message, place), (from, now), around);
                 }
             }

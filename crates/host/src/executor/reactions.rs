@@ -1,6 +1,6 @@
 //! What the library does about what arrives, and when the processor lets it.
 
-use super::Executor;
+use super::{Executor, Sending};
 use crate::context::{HostContext, MatchingParams, RegistrationParams};
 use crate::event::Event;
 use crate::inbound::{Envelope, Inbound};
@@ -17,7 +17,7 @@ impl Executor {
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        let by_nic = self.interface.matching.on_nic && !matches!(reaction, Reaction::Complete(_));
+        let by_nic = self.interface.matching.on_nic && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_));
         if self.processors.defers(rank) && !by_nic {
             return self.processors.defer(rank, reaction);
         }
@@ -36,6 +36,18 @@ impl Executor {
                 let at = self.answering(rank, message, from);
                 self.later(at, self.arrivals[message].send(), Event::Answer(message), now, around);
             }
+            Reaction::Copy(message) => {
+                let at = self.copying(rank, message, from);
+                let op = self.receives[self.arrivals[message].receive].op;
+                self.later(at, op, Event::CopyOut(message), now, around);
+            }
+            Reaction::Fetched(send) => {
+                let Sending { op, to, .. } = self.sends[send];
+                // Within a node the sender reads a word of memory; otherwise a message.
+                let is_read = !self.is_within(op.rank, to) && !self.interface.matching.on_nic;
+                let at = self.processors.react(rank, from, if is_read { self.interface.receive_overhead } else { 0 });
+                self.later(at, op, Event::Fetched(send), now, around);
+            }
             Reaction::Data(send) => {
                 let at = self.sending_data(rank, send, from);
                 self.later(at, self.sends[send].op, Event::Data(send), now, around);
@@ -52,6 +64,12 @@ impl Executor {
         let work = self.interface.send_overhead + self.registration(rank, envelope.bytes);
         // A processor that is occupied has read the request before it goes on to this.
         self.processors.react(rank, if self.processors.occupied() { from } else { read_at.max(from) }, work)
+    }
+
+    /// When the copy of a message begins that has met its receive at a time, within a node.
+    fn copying(&mut self, rank: u32, message: u32, from: u64) -> u64 {
+        let alone = self.alone(self.arrivals[message].envelope.bytes);
+        self.processors.react(rank, from, alone).saturating_sub(alone).max(from)
     }
 
     /// When a send's data are handed over whose request has been answered at a time.

@@ -4,6 +4,7 @@
 mod collectives;
 mod matching;
 mod processor;
+mod protocols;
 mod reference;
 mod times;
 mod world;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use host::{
     BusParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams, PartParams, PerByte,
-    ProcessorParams, ProgressMode, RegistrationParams,
+    ProcessorParams, ProgressMode, ProtocolParams, RegistrationParams,
 };
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
@@ -25,6 +25,7 @@ const LOGGP: NicParams = NicParams {
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
     parts: PartParams::NONE,
+    protocol: ProtocolParams::PLAIN,
 };
 
 const fn gap(per_message: u64, per_byte: u64) -> GapParams {
@@ -63,8 +64,7 @@ fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     world.run();
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     assert_eq!(world.executors[0].error(), None);
-    let asked = asked.lock().unwrap().clone();
-    asked
+    asked.lock().unwrap().clone()
 }
 
 /// When the last step of each rank has ended.
@@ -212,8 +212,7 @@ fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
     let mut world = World::new(&programs, interface, &[0], 1);
     world.equip(|_| node);
     world.run();
-    let asked = asked.lock().unwrap()[0].clone();
-    asked
+    asked.lock().unwrap()[0].clone()
 }
 
 #[test]

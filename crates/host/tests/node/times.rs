@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::world::{Noted, TRANSIT, World};
-use host::{MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, RegistrationParams};
+use host::{MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams, RegistrationParams};
 use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
@@ -22,6 +22,7 @@ pub const INTERFACE: NicParams = NicParams {
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
     parts: PartParams::NONE,
+    protocol: ProtocolParams::PLAIN,
 };
 
 /// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.

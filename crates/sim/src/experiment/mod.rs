@@ -10,6 +10,7 @@ mod jobs;
 mod kinds;
 mod load;
 mod locate;
+mod memory;
 mod nic;
 mod place;
 mod range;
@@ -28,8 +29,10 @@ pub use error::{Diagnosis, ExperimentError, Position};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
+pub use memory::MemorySpec;
 pub use nic::{
     ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
+    RendezvousSpec,
 };
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use range::MAX_POINTS;
@@ -38,4 +41,4 @@ pub use schema::schema;
 pub use spec::{
     Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
 };
-pub use workload::{ApplicationSpec, ExchangeSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+pub use workload::{ApplicationSpec, ExchangeSpec, Execution, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};

@@ -49,26 +49,43 @@ impl NicSpec {
         }
     }
 
+    /// The rate at which the interface brings what has arrived into memory, if that takes time.
+    pub fn drain(&self) -> Option<Bandwidth> {
+        let nic = self.parts()?;
+        let bus = nic.bus.as_ref().map(|bus| bus.bandwidth);
+        let per_byte = nic.receive_gap_per_byte.unwrap_or(nic.gap_per_byte).0;
+        // A byte is 8 bits, and a second 10^12 ps.
+        let gap = (per_byte > 0).then(|| Bandwidth((8_000_000_000_000 / per_byte).max(1)));
+        [bus, gap].into_iter().flatten().min()
+    }
+
     /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
     /// ranks that send and receive.
     pub(super) fn contradiction(&self, ranks: bool) -> Option<(String, String)> {
-        let HostSpec { occupies, progress, interrupt_cost, eager_limit, control_size, .. } = self.host();
+        let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, .. } = self.host();
         let of_ranks = [
             ("kind", matches!(self, Self::Loggp(_))),
             ("eager_limit", eager_limit.is_some()),
+            ("eager_credits", eager_credits.is_some()),
             ("occupies", *occupies == Some(true)),
         ];
         if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
             let what = if key == "kind" { "`nic.kind` = \"loggp\"".to_owned() } else { format!("`nic.{key}`") };
             let message = format!(
-                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\" have them"
+                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\", and \
+                 message-driven applications, have them"
             );
             return Some((format!("nic.{key}"), message));
         }
         let progress_alone = progress.is_some_and(|progress| progress != ProgressSpec::Independent) && !self.occupies();
         let (key, message) = match () {
-            () if control_size.is_some() && eager_limit.is_none() => {
-                ("control_size", "`nic.control_size` is of messages that ask first; it goes with `nic.eager_limit`")
+            () if self.host().control_size.is_some() && !self.host().has_control() => (
+                "control_size",
+                "`nic.control_size` is of messages that ask first, and of credits; it goes with `nic.eager_limit` or \
+                 `nic.eager_credits`",
+            ),
+            () if self.host().rendezvous.is_some() && eager_limit.is_none() => {
+                ("rendezvous", "`nic.rendezvous` is of messages that ask first; it goes with `nic.eager_limit`")
             }
             () if progress_alone => (
                 "progress",
@@ -127,7 +144,16 @@ pub struct HostSpec {
     /// it, none does. Of ranks that send and receive only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<Bytes>,
-    /// Size of a control message of the rendezvous; without it, 32 bytes, or a packet if that is less.
+    /// Who moves the data of messages that ask their receivers first; goes with `eager_limit`. Without it, "write".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendezvous: Option<RendezvousSpec>,
+    /// Messages that do not ask first that a rank may have sent to another, on another node, before that has received them; those
+    /// beyond them wait at their sender. A control message brings a credit back. Without it, any number. Of ranks that send and
+    /// receive only.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_credits: Option<u32>,
+    /// Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a packet if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
     pub control_size: Option<Bytes>,
@@ -138,6 +164,30 @@ impl HostSpec {
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))
     }
+
+    /// Whether there are control messages at all.
+    pub fn has_control(&self) -> bool {
+        self.eager_limit.is_some() || self.eager_credits.is_some()
+    }
+
+    /// Control messages that a message of so many bytes takes beside its data.
+    pub fn controls(&self, bytes: u64) -> u64 {
+        match self.eager_limit.is_some_and(|limit| bytes > limit.0) {
+            true if self.rendezvous == Some(RendezvousSpec::Read) => 3,
+            true => 2,
+            false => u64::from(self.eager_credits.is_some()),
+        }
+    }
+}
+
+/// Who moves the data of a message that asks its receiver first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RendezvousSpec {
+    /// The sender writes them when the receiver has answered its request.
+    Write,
+    /// The receiver reads them from the sender's interface, and then sends a notice that ends the send.
+    Read,
 }
 
 /// When the library of a rank reacts to what arrives.

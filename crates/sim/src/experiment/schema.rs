@@ -319,7 +319,7 @@ impl Converter<'_> {
         TableShape { doc: doc(schema), example: text(schema.get(EXAMPLE)), keys, others }
     }
 
-    /// A reference replaced by what it refers to, which the keys beside it override.
+    /// A reference replaced by what it refers to, which the keys beside it override; properties of both are together.
     fn without_reference(&self, schema: &Json) -> Json {
         let mut schema = schema.clone();
         for _ in 0..Self::DEEPEST {
@@ -328,7 +328,14 @@ impl Converter<'_> {
             let pointer = reference.as_str().map(|reference| reference.trim_start_matches('#')).unwrap_or_default();
             let target = self.root.pointer(pointer).and_then(Json::as_object).cloned().unwrap_or_default();
             for (key, value) in target {
-                beside.entry(key).or_insert(value);
+                match (key.as_str(), beside.get_mut(&key), value) {
+                    ("properties", Some(Json::Object(own)), Json::Object(others)) => {
+                        others.into_iter().for_each(|(name, other)| _ = own.entry(name).or_insert(other));
+                    }
+                    ("required", Some(Json::Array(own)), Json::Array(others)) => own.extend(others),
+                    (_, Some(_), _) => {}
+                    (_, None, value) => _ = beside.insert(key, value),
+                }
             }
         }
         schema

@@ -14,13 +14,14 @@ use topology::TopologySpec;
 use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
+use super::memory::MemorySpec;
 use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 
 /// What is wrong with the processors of nodes that compute nothing.
 const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                        \"program\" have them";
+                        \"program\", and message-driven applications, have them";
 
 /// The longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
@@ -48,7 +49,7 @@ pub struct ExperimentSpec {
     /// The interface between a node and the network.
     #[serde(default)]
     pub nic: NicSpec,
-    /// What a node does with packets that arrive.
+    /// What a node does with packets that arrive, and with messages between its ranks.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// Who sends what, and when.
@@ -118,7 +119,9 @@ impl ExperimentSpec {
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain, speeds, noise } = &self.node;
+        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
+        let of_memory =
+            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
         let (key, message) = match noise {
             _ if drain.is_some() && receive_buffer.is_none() => (
                 "drain",
@@ -132,16 +135,14 @@ impl ExperimentSpec {
             Some(noise) if noise.period > LONGEST_PERIOD => {
                 ("noise.period", "`node.noise.period` is too long: at most 1000 s")
             }
-            _ => return None,
+            _ => memory.as_ref().and_then(of_memory)?,
         };
         Some((format!("node.{key}"), message.into()))
     }
 
     /// Whether there are ranks that send and receive.
     fn has_ranks(&self) -> bool {
-        let has_ranks =
-            |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Benchmark(_) | WorkloadSpec::Program(_));
-        self.workloads().any(|(_, workload)| has_ranks(workload))
+        self.workloads().any(|(_, workload)| workload.has_ranks())
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
@@ -227,7 +228,8 @@ pub struct NodeSpec {
     /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel.
+    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel, or of
+    /// `[nic.bus]` or `nic.receive_gap_per_byte` if that is less.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
@@ -239,6 +241,9 @@ pub struct NodeSpec {
     /// Noise of the operating system. Of ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseSpec>,
+    /// The memory by way of which ranks of a node exchange messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
 }
 
 /// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.

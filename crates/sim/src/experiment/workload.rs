@@ -18,7 +18,7 @@ pub enum WorkloadSpec {
     /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
     /// dimension.
     Exchange(ExchangeSpec),
-    /// An application's task graph: one step, phase by phase.
+    /// An application's task graph: a step phase by phase, or steps whose tasks compute when messages come.
     Application(ApplicationSpec),
     /// A benchmark of message latency: ranks send and receive.
     Benchmark(RanksSpec),
@@ -35,6 +35,15 @@ impl WorkloadSpec {
             Self::Application(spec) => &spec.pacer,
             Self::Benchmark(spec) => &spec.pacer,
             Self::Program(spec) => &spec.pacer,
+        }
+    }
+
+    /// Whether ranks send and receive messages, through a network interface.
+    pub fn has_ranks(&self) -> bool {
+        match self {
+            Self::Benchmark(_) | Self::Program(_) => true,
+            Self::Application(spec) => spec.execution == Execution::MessageDriven,
+            Self::Traffic(_) | Self::Exchange(_) => false,
         }
     }
 }
@@ -98,7 +107,24 @@ impl Default for ExchangeSpec {
     }
 }
 
-/// One step of an application.
+/// How the tasks of an application compute and communicate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Execution {
+    /// All nodes compute, then the phases follow one another, each when the one before has ended everywhere.
+    #[default]
+    BulkSynchronous,
+    /// Tasks are objects, several on a node: each computes when the messages that it needs have come, while others wait.
+    MessageDriven,
+}
+
+impl Execution {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An application: one step, or several of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplicationSpec {
@@ -108,9 +134,16 @@ pub struct ApplicationSpec {
     /// Further graphs of the same tasks, whose phases follow those of the first; loads add up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_graphs: Vec<String>,
-    /// Time that a node takes for a unit of its tasks' loads. All compute before the first phase.
+    /// Time that a node takes for a unit of its tasks' loads. Bulk-synchronous, all compute before the first phase.
     #[serde(default)]
     pub time_per_load: Time,
+    /// How tasks compute and communicate; without it, "bulk-synchronous".
+    #[serde(default, skip_serializing_if = "Execution::is_default")]
+    pub execution: Execution,
+    /// Of a message-driven execution: steps, one after the other without a barrier; without it, one.
+    #[schemars(range(min = 1, max = 10_000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,

@@ -30,13 +30,17 @@ pub struct ClosedResult {
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
-    /// nanoseconds. Of ranks, when each has done its last operation. Null for what the run did not see end.
+    /// nanoseconds. Of ranks, when each has done its last operation; the nodes with
+    /// tasks are the ranks of a message-driven application. Null for what the run did not see end.
     pub per_rank: Vec<Option<f64>>,
-    /// The phases, in order; none of ranks that send and receive.
+    /// The phases, in order; none of ranks that send and receive, and of message-driven applications.
     pub phases: Vec<PhaseResult>,
     /// What an application has besides.
     #[serde(flatten)]
     pub application: Option<ApplicationResult>,
+    /// What a message-driven application has besides.
+    #[serde(flatten)]
+    pub steps: Option<StepsResult>,
     /// What a benchmark has besides.
     #[serde(flatten)]
     pub benchmark: Option<BenchmarkResult>,
@@ -48,11 +52,22 @@ pub struct ClosedResult {
 /// What an application has besides, of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ApplicationResult {
-    /// Computation before the first phase: that of the node with most of it.
+    /// Computation of the node with most of it; bulk-synchronous, before the first phase.
     pub compute_ns: f64,
     /// How far its bytes travel.
     #[serde(flatten)]
     pub mapping: Option<MappingFigures>,
+}
+
+/// What a message-driven application has besides. A step ends when its last object has.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StepsResult {
+    /// Steps that have ended.
+    pub steps: u32,
+    /// The time of a step: that of all over their number; null if the run ended before. While a step ends, others have begun.
+    pub step_time_ns: Option<f64>,
+    /// The time until all objects have ended the first step; null if the run ended before.
+    pub first_step_ns: Option<f64>,
 }
 
 /// The figures of a mapping. None where the machine has too many routers for a table of hops.

@@ -10,7 +10,7 @@ mod series;
 mod warning;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
-pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult};
+pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, StepsResult};
 pub(crate) use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};

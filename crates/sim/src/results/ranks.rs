@@ -25,19 +25,35 @@ pub struct BenchmarkResult {
 }
 
 /// What a program of ranks measures: its messages and how they have been matched. A search of a queue looks at its entries from the
-/// front to the one that it finds, or at all; searches are counted, and take no time.
+/// front to the one that it finds, or at all; searches are counted, and take the time of `nic.matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramResult {
+    /// Whether the program was called back while it ran, on one thread, since what it did depended on what it had received.
+    pub program_called_back: bool,
     /// Messages that have come to their ranks.
     pub program_messages: u64,
     /// The most messages that a rank had before it was ready for them.
     pub unexpected_max: u32,
+    /// The most bytes of such messages that a rank held at a time; of those that asked first, none.
+    #[serde(rename = "unexpected_max_B")]
+    pub unexpected_max_bytes: u64,
     /// Entries that a search for a posted receive looks at, on average; null without messages.
     pub posted_search_mean: Option<f64>,
     /// Entries that a search for an unexpected message looks at, on average; null without receives.
     pub unexpected_search_mean: Option<f64>,
     /// The most entries that a search has looked at.
     pub search_max: u32,
+    /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory`.
+    #[serde(rename = "copied_B")]
+    pub copied_bytes: u64,
+    /// Sends that have waited for `nic.eager_credits`.
+    pub credit_waits: u64,
+    /// Share of the time that a rank's processor computes, on average; null if the ranks have not ended. Time lost to noise apart.
+    pub computing_share: Option<f64>,
+    /// The same of library work that occupies the processor: overheads, copies, searches, registrations, interrupts.
+    pub library_share: Option<f64>,
+    /// The same of noise that has lengthened either.
+    pub noise_share: Option<f64>,
     /// What a program has besides that measures times itself.
     #[serde(flatten)]
     pub times: Option<MeasuredTimes>,

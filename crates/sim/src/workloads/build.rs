@@ -5,21 +5,24 @@ use std::sync::Arc;
 use mapping::NodeHops;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::Benchmark;
+use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
+use workload::motifs::{CalledBackSpec, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::program::{Messages, Programs};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Pattern, PatternSpec, PlacedPattern};
+use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, NodeProcessors};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -34,6 +37,9 @@ const LONGEST_TIME: Time = Time(1_000_000_000_000);
 
 /// The most ranks: a packet carries its rank beside the number of its job.
 const MOST_RANKS: u64 = host::most_ranks(fabric::FLOW_BITS);
+
+/// The most steps of a message-driven application.
+const MOST_ITERATIONS: u32 = 10_000;
 
 /// The longest computation of a step, in picoseconds: a thousand seconds.
 const LONGEST_COMPUTATION: f64 = 1e15;
@@ -123,12 +129,67 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
         return Err(wrong("workload.time_per_load", message));
     }
     let packet = packet_size(spec.packet_size, site)?;
-    // What an application does on one node is a step too.
-    let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
     let compute = computation(&graph, &placement, spec.time_per_load);
     let nodes = allocation(site, &placement);
+    match (spec.execution, spec.iterations) {
+        (Execution::MessageDriven, iterations) => {
+            let topology = Arc::clone(site.topology);
+            let steps = Steps { graph, placement, topology, nodes, compute };
+            let time = (spec.time_per_load, iterations.unwrap_or(1));
+            return message_driven(steps, time, packet, site);
+        }
+        (Execution::BulkSynchronous, None) => {}
+        (Execution::BulkSynchronous, Some(_)) => {
+            let message =
+                "a bulk-synchronous execution is one step; `iterations` are of `execution = \"message-driven\"`";
+            return Err(wrong("workload.iterations", message));
+        }
+    }
+    // What an application does on one node is a step too.
+    let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
     let (phases, topology) = (Phases::Application(graph), Arc::clone(site.topology));
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes }))
+}
+
+/// An application whose tasks compute when messages come: a rank on each node that has tasks.
+fn message_driven(
+    steps: Steps,
+    (time_per_load, iterations): (Time, u32),
+    packet: u32,
+    site: &Site<'_>,
+) -> Result<Arc<dyn Workload>, SystemError> {
+    if !(1..=MOST_ITERATIONS).contains(&iterations) {
+        let message = format!("{iterations} is out of range: 1 to {MOST_ITERATIONS} are allowed");
+        return Err(wrong("workload.iterations", message));
+    }
+    let nic = interface(site, packet)?;
+    let tasks = (0..steps.graph.tasks()).map(|task| steps.placement.node(TaskId(task)));
+    let mut used: Vec<NodeId> = tasks.clone().collect();
+    used.sort_unstable();
+    used.dedup();
+    let rank = |node: NodeId| used.binary_search(&node).unwrap_or(0) as u32;
+    let rank_of: Vec<u32> = tasks.map(rank).collect();
+    let (ranks, time_per_load) = (used.len() as u32, time_per_load.0 as f64);
+    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations };
+    let programs = MessageDriven::new(&steps.graph, &spec);
+    let programs = programs.map_err(|error| match error {
+        DrivenError::TooLarge => wrong("workload.graph", error),
+        DrivenError::Tags { .. } => wrong("workload.iterations", error),
+    })?;
+    check_programs(&programs, nic)?;
+    let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), site.topology.nodes()));
+    let pattern = program_pattern(&programs, ranks, "workload.graph")?;
+    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    Ok(Arc::new(Ranks {
+        programs: Arc::new(programs),
+        measured: Measured::Steps(Arc::new(steps)),
+        placement,
+        pattern,
+        packet,
+        nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        processors: NodeProcessors::new(site)?,
+    }))
 }
 
 fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -157,6 +218,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         pattern,
         packet,
         nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -166,10 +228,18 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
     let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
-    let programs = spec.program.build_on(&nodes, site.base);
+    let programs = match &spec.program {
+        ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
+        other => other.build_on(&nodes, site.base),
+    };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
+    let pattern = match programs.is_called_back() {
+        true => {
+            PatternSpec::default().build(&shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
+        }
+        false => program_pattern(&*programs, shape.tasks, "workload.program")?,
+    };
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
     Ok(Arc::new(Ranks {
         programs,
@@ -178,8 +248,16 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         pattern,
         packet,
         nic: nic.clone(),
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
+}
+
+/// A program that is called back, of the names that the process has given.
+fn called_back(spec: &CalledBackSpec, ranks: u32, site: &Site<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    let programs = site.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
+    check_room(programs.ranks(), ranks).map_err(|message| PatternError::new("name", message))?;
+    Ok(Arc::clone(programs))
 }
 
 /// The network interface of ranks whose packets have so many bytes.
@@ -192,6 +270,9 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     }
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+    }
+    if let Some(memory) = site.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
+        return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
 }

@@ -366,6 +366,7 @@ impl Course for VolumesCourse {
                 .collect(),
             phases: done.iter().enumerate().map(of_phase).collect(),
             application: volumes.application(ns(compute)),
+            steps: None,
             benchmark: None,
             program: None,
         };

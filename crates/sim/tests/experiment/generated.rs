@@ -21,10 +21,12 @@ impl Case {
         }
         let of_ranks =
             case.section.section == "nic" && case.section.kind.as_ref().is_some_and(|(_, kind)| kind != "ideal");
-        if of_ranks || case.section.section.starts_with("nic.") {
+        if of_ranks || case.section.section.starts_with("nic.") || case.section.section.starts_with("node.") {
             let ranks = Table::from_iter([("kind".to_owned(), Value::from("benchmark"))]);
             case.file.insert("workload".to_owned(), ranks.into());
-            let nic = Table::from_iter([("kind".to_owned(), Value::from("loggp"))]);
+            // Some parts go with messages that wait for their receivers.
+            let keys = [("kind", "loggp"), ("eager_limit", "16 KiB")];
+            let nic = Table::from_iter(keys.map(|(key, value)| (key.to_owned(), Value::from(value))));
             case.file.insert("nic".to_owned(), nic.into());
         }
         let mut table = Table::new();
@@ -93,6 +95,8 @@ fn right_value(key: &KeyDoc) -> Value {
     let range = key.range.as_deref().map(bounds).unwrap_or_default();
     let number = range.first().map_or(4, |&min| min as i64);
     match key.value.as_str() {
+        // What happens in a period takes less than one.
+        "time" if key.key == "period" => "1 us".into(),
         "time" => "20 ns".into(),
         "size" => "256 B".into(),
         "bandwidth" => "10 Gb/s".into(),
@@ -103,6 +107,7 @@ fn right_value(key: &KeyDoc) -> Value {
         "number" => 0.5.into(),
         "true or false" => true.into(),
         "list of whole number" => vec![Value::from(number); 2].into(),
+        "list of number" => vec![Value::from(0.5); 2].into(),
         "list of string" => vec![Value::from("name"); 2].into(),
         "list of table" => Value::Array(Vec::new()),
         other => panic!("add a right value of {other} for {}", key.key),
@@ -176,17 +181,20 @@ fn every_value_out_of_range_is_refused() {
     assert!(ranges > 10, "the words of ranges have changed");
 }
 
+fn numbers(range: &str, min: Option<f64>, max: Option<f64>) -> impl Iterator<Item = f64> {
+    let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
+    let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
+    below.into_iter().chain(above)
+}
+
 fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
     let bounds = bounds(range);
     let (min, max) = (bounds.first().copied(), bounds.get(1).copied());
     match key.value.as_str() {
         "whole number" => whole_numbers(min, max),
         "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
-        "number" => {
-            let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
-            let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
-            below.into_iter().chain(above).map(Value::from).collect()
-        }
+        "number" => numbers(range, min, max).map(Value::from).collect(),
+        "list of number" => numbers(range, min, max).map(|value| vec![Value::from(value)].into()).collect(),
         "time" => vec!["0 ns".into()],
         "size" | "depth" => vec!["0 B".into()],
         "bandwidth" => vec!["0 b/s".into()],

@@ -4,10 +4,10 @@ use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
 use sim::{PointResult, RunError, RunOptions, run};
 
-const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
+pub const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
 
 /// Delays of nodes, channels, routers and overheads are different primes; 100 bytes at 4 Gb/s are 200 ns.
-fn experiment(topology: &str, program: &str, rest: &str) -> String {
+pub fn experiment(topology: &str, program: &str, rest: &str) -> String {
     format!(
         r#"
         topology = {topology}
@@ -25,16 +25,16 @@ fn experiment(topology: &str, program: &str, rest: &str) -> String {
 }
 
 /// A file in the temporary folder that is there as long as this.
-struct Goal(std::path::PathBuf);
+pub struct Goal(std::path::PathBuf);
 
 impl Goal {
-    fn new(name: &str, text: &str) -> Self {
+    pub fn new(name: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.goal", std::process::id()));
         std::fs::write(&path, text).unwrap();
         Self(path)
     }
 
-    fn program(&self) -> String {
+    pub fn program(&self) -> String {
         format!("{{ kind = \"goal\", file = '{}' }}", self.0.display())
     }
 }
@@ -46,7 +46,7 @@ impl Drop for Goal {
     }
 }
 
-fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
+pub fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
     point.closed.as_ref().unwrap().per_rank.clone()
 }
 

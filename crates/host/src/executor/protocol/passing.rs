@@ -26,6 +26,11 @@ impl Executor {
                 let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
                 (to, op, self.next_fragment(place))
             }
+            Event::Credit { rank, from } => {
+                let to = self.placed.ranks()[rank as usize];
+                // Credits of one instant differ by where they come from.
+                (to, OpId { rank: to, number: u32::MAX - from }, self.control())
+            }
             Event::Answered(send) => (self.sends[send].op.rank, self.sends[send].op, self.control()),
             // No other event is of a packet.
             _ => return (now, OpId { rank: 0, number: 0 }),

@@ -29,19 +29,21 @@ impl Executor {
                 }
             }
         }
-        if is_first && self.arrivals.come(place) {
-            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
-            let mut last = place;
-            while let Some(next) = self.arrivals.next_of_pair(last) {
-                self.react(self.arrivals[next].rank, Reaction::Admit(next), (now, now), around);
-                last = next;
-            }
+        if is_first {
+            self.come_in_turn(place, now, around);
         }
     }
 
-    /// The answer to a send's request has arrived.
-    pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
-        self.react(self.sends[send].rank, Reaction::Data(send), (now, now), around);
+    /// A message is here. It comes to its rank if those of its pair before it have, and so do those behind it that are here.
+    pub(in super::super) fn come_in_turn(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        if !self.arrivals.come(place) {
+            return;
+        }
+        let mut last = Some(place);
+        while let Some(place) = last {
+            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
+            last = self.arrivals.next_of_pair(place);
+        }
     }
 
     /// A message between ranks of one node is there at once.
@@ -61,7 +63,7 @@ impl Executor {
     /// The library learns of a message that has come to its rank, in its turn.
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
-        let asks = self.arrivals[place].missing > 0 && self.waits_for_receiver(envelope.bytes);
+        let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
         let mut from = now;
         if asks && self.processors.occupied() && !self.interface.matching.on_nic {
             from = self.processors.react(rank, now, self.interface.receive_overhead);
@@ -70,9 +72,16 @@ impl Executor {
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         let met = self.matching.message(rank, label, place);
         let from = self.search(rank, from, false);
-        if let Some(receive) = met {
-            self.meet((place, receive), (from, now), around);
+        match met {
+            Some(receive) => self.meet((place, receive), (from, now), around),
+            None => self.unexpected.hold(rank, self.buffered(place)),
         }
+    }
+
+    /// Bytes of memory that a message takes while nobody expects it: none if its data have not been sent.
+    pub(in super::super) fn buffered(&self, place: u32) -> u64 {
+        let Envelope { source, to, bytes, .. } = self.arrivals[place].envelope;
+        if self.asks(source, to, bytes) { 0 } else { bytes }
     }
 
     /// A message has met its receive, from a time on, which may be later than now.
@@ -92,16 +101,29 @@ impl Executor {
         }
         if message.missing == 0 {
             self.react(message.rank, Reaction::Complete(receive), (from, now), around);
+        } else if self.is_within(source, op.rank) {
+            self.react(message.rank, Reaction::Copy(place), (from, now), around);
         } else if self.waits_for_receiver(sent) {
             self.react(message.rank, Reaction::Answer(place), (from, now), around);
         }
     }
 
     /// A receive ends.
-    pub(in super::super) fn received(&mut self, place: u32, now: u64) {
+    pub(in super::super) fn received(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Receiving { rank, id, message, .. } = self.receives.remove(place);
-        let Envelope { source, tag, bytes, .. } = self.arrivals[message].envelope;
-        self.arrivals.remove(message, !self.placed.is_here(source));
+        let envelope = self.arrivals[message].envelope;
+        let Envelope { source, to, tag, bytes, .. } = envelope;
         self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+        if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
+            return self.finish_read(message, now, around);
+        }
+        self.give_back(&envelope, now, around);
+        self.forget(message);
+    }
+
+    /// A message is done with.
+    pub(super) fn forget(&mut self, message: u32) {
+        let source = self.arrivals[message].envelope.source;
+        self.arrivals.remove(message, !self.placed.is_here(source));
     }
 }

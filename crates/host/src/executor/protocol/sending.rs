@@ -14,27 +14,41 @@ impl Executor {
     pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
         let Sending { op, rank, to, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
+        let within = self.is_within(op.rank, to);
         if asks {
-            let work = self.interface.send_overhead + self.registration(rank, bytes);
+            // Nothing has to be registered with an interface that the data do not pass.
+            let registration = if within { 0 } else { self.registration(rank, bytes) };
+            let work = self.interface.send_overhead + registration;
             let at = self.processors.call(rank, now, work);
             return self.later(at, op, Event::Request(place), now, around);
         }
         let at = self.processors.call(rank, now, self.interface.sending(bytes));
-        if let (Some(time), false) =
-            (self.interface.parts.written(bytes), self.placed.node(to) == self.placed.node(op.rank))
-        {
+        if within {
+            // The copy is part of the call.
+            self.processors.call(rank, at, self.alone(bytes));
+        } else if let Some(time) = self.interface.parts.written(bytes) {
             self.sends[place].written_at = self.processors.call(rank, at, time);
         }
         self.later(at, op, Event::Data(place), now, around);
     }
 
-    /// Hands the request of a send over.
+    /// The request of a send is ready to be handed over.
     pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Sending { op, to, .. } = self.sends[place];
+        if self.is_within(op.rank, to) {
+            self.ask_within(place, now, around);
+        } else if self.may_go(place) {
+            self.put_request(place, now, around);
+        }
+    }
+
+    /// Hands the request of a send over.
+    pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.hand_over(place, (u64::from(self.interface.control), false), now, around);
     }
 
-    /// Answers the request of a message that has met a receive.
+    /// Answers the request of a message that has met a receive, or the data of one that has been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
@@ -42,24 +56,30 @@ impl Executor {
         self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
-    /// Hands the data of a send over, which ends, unless its processor still writes them.
+    /// The data of a send are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { rank, id, to, tag, context, bytes, written_at, .. } = self.sends[place];
+        if self.is_copied_in(place) {
+            self.send_within(place, now, around);
+        } else if self.sends[place].asks || self.may_go(place) {
+            self.put_data(place, now, around);
+        }
+    }
+
+    /// Hands the data of a send over, which ends, unless its processor still writes them.
+    pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
         let OpId { rank: source, number } = self.sends[place].op;
         if written_at <= now {
             self.end(rank, id, now, None);
         }
-        if self.placed.node(to) == self.placed.node(source) {
+        if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
             self.deliver_within(envelope, now, around);
         } else {
-            if !self.waits_for_receiver(bytes) {
+            if !asks {
                 self.announce(place, around);
             }
-            self.hand_over(place, (bytes.max(1), true), now, around);
-            if let Some((released, _)) = &mut self.notes {
-                released.push(Released { source, number, at: self.tick, to, bytes });
-            }
+            self.put_on_network(place, now, around);
         }
         if written_at <= now {
             self.sends.remove(place);
@@ -75,8 +95,17 @@ impl Executor {
         self.end(rank, id, now, None);
     }
 
+    /// The data of a send enter the network.
+    pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
+        self.hand_over(place, (bytes.max(1), true), now, around);
+        if let Some((released, _)) = &mut self.notes {
+            released.push(Released { source, number, at: self.tick, to, bytes });
+        }
+    }
+
     /// Announces the message of a send.
-    fn announce(&mut self, place: u32, around: &mut impl HostContext) {
+    pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
         let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
         let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
@@ -105,7 +134,7 @@ impl Executor {
     }
 
     /// Queues bytes of a rank's message that are handed over now.
-    fn queue(
+    pub(super) fn queue(
         &mut self,
         rank: u32,
         message: queues::Outgoing,

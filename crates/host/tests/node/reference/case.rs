@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use host::NicParams;
+use host::{MemoryParams, NicParams, ProtocolParams, Rendezvous};
 use proptest::prelude::*;
 use workload::program::{Action, Burst, Context, Script, Seen, Step};
 
@@ -179,16 +179,25 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
     })
 }
 
+fn protocol() -> impl Strategy<Value = ProtocolParams> {
+    let rendezvous = prop::sample::select(vec![Rendezvous::Write, Rendezvous::Read]);
+    let credits = prop::sample::select(vec![None, Some(1), Some(2)]);
+    let bandwidth = prop::sample::select(vec![800_000_000_000, 240_000_000_000]);
+    let memory = (bandwidth, prop::sample::select(vec![0, 50]), any::<bool>());
+    let memory = memory.prop_map(|(bandwidth, latency, single_copy)| MemoryParams { bandwidth, latency, single_copy });
+    (rendezvous, credits, prop::option::of(memory)).prop_map(|(rendezvous, eager_credits, memory)| ProtocolParams {
+        rendezvous,
+        eager_credits,
+        memory,
+    })
+}
+
 fn nic() -> impl Strategy<Value = NicParams> {
     let overheads = prop::sample::select(vec![(60, 14), (0, 0), (0, 35), (41, 0)]);
     let limit = prop::sample::select(vec![None, Some(500), Some(0)]);
     let tick = prop::sample::select(vec![1, 2, 7, 100]);
-    (overheads, limit, tick).prop_map(|((send_overhead, receive_overhead), eager_limit, tick)| NicParams {
-        send_overhead,
-        receive_overhead,
-        eager_limit,
-        tick,
-        ..INTERFACE
+    (overheads, limit, tick, protocol()).prop_map(|((send_overhead, receive_overhead), eager_limit, tick, protocol)| {
+        NicParams { send_overhead, receive_overhead, eager_limit, tick, protocol, ..INTERFACE }
     })
 }
 

@@ -3,6 +3,7 @@
 mod caller;
 mod case;
 mod machine;
+mod memory;
 mod naive;
 mod network;
 
@@ -31,6 +32,8 @@ struct Run {
     waits: Vec<(u32, Wait)>,
     /// The lowest rank that gets a message that is too large for its receive.
     truncated: Option<u32>,
+    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for credits.
+    amounts: [u64; 3],
 }
 
 fn sights(case: &Case) -> Sights {
@@ -45,8 +48,8 @@ fn expected(case: &Case) -> (Run, bool) {
     naive.run();
     let (waits, ends) = (naive.waits(), naive.has_ended());
     let sights = std::mem::take(&mut *seen.lock().unwrap());
-    let Naive { log, searches, truncated, .. } = naive;
-    (Run { log, sights, searches, waits, truncated: truncated.into_iter().min() }, ends)
+    let Naive { log, searches, truncated, amounts, .. } = naive;
+    (Run { log, sights, searches, waits, truncated: truncated.into_iter().min(), amounts }, ends)
 }
 
 fn found(case: &Case, parts: u32) -> Run {
@@ -64,6 +67,9 @@ fn found(case: &Case, parts: u32) -> Run {
     }
     let mut waits: Vec<_> = machine.executors.iter().flat_map(Executor::waits).collect();
     waits.sort_unstable();
+    let sum = |of: fn(&Executor) -> u64| machine.executors.iter().map(of).sum::<u64>();
+    let unexpected = machine.executors.iter().map(Executor::most_unexpected_bytes).max();
+    let amounts = [unexpected.unwrap(), sum(Executor::copied_bytes), sum(Executor::credit_waits)];
     let errors = machine.executors.iter().filter_map(Executor::error);
     Run {
         log: (0..ranks).map(|rank| notes.remove(&rank).unwrap_or_default()).collect(),
@@ -71,23 +77,35 @@ fn found(case: &Case, parts: u32) -> Run {
         searches,
         waits,
         truncated: errors.map(HostError::rank).min(),
+        amounts,
     }
 }
 
-/// Compares so many random programs; returns how many of them have ended, and how many stand still.
-fn compare(cases_compared: u32) -> (u32, u32) {
-    let (ended, standing) = (Cell::new(0), Cell::new(0));
-    let config = Config { cases: cases_compared, failure_persistence: None, ..Config::default() };
+/// What random programs have come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seldom {
+    ended: u32,
+    standing: u32,
+    /// As in `Run`, of all of them.
+    amounts: [u64; 3],
+}
+
+/// Compares so many random programs.
+fn compare(programs: u32) -> Seldom {
+    let seldom = Cell::new(Seldom::default());
+    let config = Config { cases: programs, failure_persistence: None, ..Config::default() };
     let compared = TestRunner::new(config).run(&cases(), |case| {
         let (expected, ends) = expected(&case);
-        let counter = if ends { &ended } else { &standing };
-        counter.set(counter.get() + 1);
+        let mut counted = seldom.get();
+        *if ends { &mut counted.ended } else { &mut counted.standing } += 1;
+        counted.amounts.iter_mut().zip(expected.amounts).for_each(|(all, own)| *all += own);
+        seldom.set(counted);
         prop_assert_eq!(&found(&case, 1), &expected);
         prop_assert_eq!(&found(&case, case.parts), &expected, "in {} parts", case.parts);
         Ok(())
     });
     match compared {
-        Ok(()) => (ended.get(), standing.get()),
+        Ok(()) => seldom.get(),
         Err(TestError::Fail(reason, case)) => panic!("{reason}\n{case:?}"),
         Err(other) => panic!("{other}"),
     }
@@ -100,8 +118,9 @@ fn compare(cases_compared: u32) -> (u32, u32) {
 
 #[test]
 fn random_programs_run_as_the_reference_runs_them() {
-    let (ended, standing) = compare(1000);
-    assert!(ended > 200 && standing > 100, "{ended} programs end and {standing} stand still: too few to compare");
+    let seldom = compare(1000);
+    assert!(seldom.ended > 200 && seldom.standing > 100, "too few to compare: {seldom:?}");
+    assert!(seldom.amounts.iter().all(|&amount| amount > 100), "too little to compare: {seldom:?}");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
-use host::{NicParams, Searches, Wait};
+use host::{NicParams, Rendezvous, Searches, Wait};
 use workload::program::{Action, Context, Matched};
 
 use super::caller::Caller;
+use super::memory::Memory;
 use super::network::{Flight, Link, Wire, arrivals};
 use crate::world::Happened;
 
@@ -38,13 +39,15 @@ struct Message {
     /// It has come to its rank, in its turn.
     has_come: bool,
     asks: bool,
+    /// The receiver fetches its data, or has.
+    fetched: bool,
     /// When its request has been read.
     read_at: u64,
     receive: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+pub enum What {
     CalculationEnds(usize),
     ReceiveEnds(usize),
     /// A message, its request, the answer to it or its data are handed over.
@@ -52,6 +55,13 @@ enum What {
     Request(usize),
     Answer(usize),
     Data(usize),
+    /// The notice that data have been read is handed over; the send of a message ends whose data have been fetched.
+    Notice(usize),
+    Fetched(usize),
+    /// Within a node: the copies of sender and receiver end, and the message can be read.
+    CopiedIn(usize),
+    Readable(usize),
+    CopiedOut(usize),
 }
 
 /// What a packet is of.
@@ -59,7 +69,12 @@ enum What {
 enum Part {
     Request(usize),
     Answer(usize),
-    Data { message: usize, bytes: u32 },
+    Data {
+        message: usize,
+        bytes: u32,
+    },
+    /// Of a message that has been received.
+    Credit(usize),
 }
 
 /// What waits for the link of a node: for which node, what it is part of, and bytes.
@@ -82,13 +97,19 @@ pub struct Naive {
     events: Vec<(u64, u32, u32, What)>,
     /// Operations that start now.
     ready: VecDeque<(u32, u32, Action)>,
+    /// Sends that wait for a credit, and pairs of ranks by credit that is taken.
+    stalled: Vec<usize>,
+    credits_taken: Vec<(u32, u32)>,
     links: Vec<(Link, Vec<Outgoing>)>,
+    memory: Memory,
     flights: Vec<Flight<Part>>,
     now: u64,
     pub log: Vec<Vec<Happened>>,
     pub searches: [Searches; 2],
     /// Messages that were larger than their receives, by the ranks that receive them.
     pub truncated: Vec<u32>,
+    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for credits.
+    pub amounts: [u64; 3],
 }
 
 impl Naive {
@@ -107,12 +128,16 @@ impl Naive {
             unexpected: vec![Vec::new(); ranks],
             events: Vec::new(),
             ready: VecDeque::new(),
+            stalled: Vec::new(),
+            credits_taken: Vec::new(),
             links: vec![Default::default(); nodes],
+            memory: Memory::new(nic.protocol.memory),
             flights: Vec::new(),
             now: 0,
             log: vec![Vec::new(); ranks],
             searches: Default::default(),
             truncated: Vec::new(),
+            amounts: [0; 3],
         }
     }
 
@@ -125,6 +150,7 @@ impl Naive {
         }
         let mut next = Some(0);
         while let Some(now) = next {
+            self.memory.go_on(now - self.now);
             self.now = now;
             if now.is_multiple_of(self.nic.tick) {
                 for flight in arrivals(&mut self.flights, now / self.nic.tick) {
@@ -132,6 +158,7 @@ impl Naive {
                     self.start_ready();
                 }
             }
+            self.copies_end();
             while let Some(first) = self.events.iter().filter(|event| event.0 == now).min().copied() {
                 self.events.retain(|event| *event != first);
                 self.happen(first.3);
@@ -151,7 +178,8 @@ impl Naive {
         let flights = self.flights.iter().map(|flight| flight.at * tick);
         let waiting = self.links.iter().filter(|(_, queue)| !queue.is_empty());
         let links = waiting.map(|(link, _)| link.free_at.max(self.now.div_ceil(tick)) * tick);
-        events.chain(flights).chain(links).min()
+        let copies = self.memory.next().map(|time| self.now + time);
+        events.chain(flights).chain(links).chain(copies).min()
     }
 
     /// What each rank waits for.
@@ -165,7 +193,13 @@ impl Naive {
         let asks = |message: &&Message| message.asks && !self.operations[message.send].has_ended;
         let asking = self.messages.iter().filter(asks);
         let answers = asking.map(|&Message { from, to, tag, context, .. }| (from, Wait::Answer { to, tag, context }));
-        let mut all: Vec<_> = receives.chain(answers).collect();
+        let stalled = self.stalled.iter().filter_map(|&send| {
+            let Operation { rank, action: Action::Send { to, tag, context, .. }, .. } = self.operations[send] else {
+                return None;
+            };
+            Some((rank, Wait::Credit { to, tag, context }))
+        });
+        let mut all: Vec<_> = receives.chain(answers).chain(stalled).collect();
         all.sort_unstable();
         all
     }
@@ -210,7 +244,7 @@ impl Naive {
                 self.at(free_at, op, What::CalculationEnds(op));
             }
             Action::Send { to, bytes, .. } => {
-                let asks = !self.same_node(rank, to) && self.nic.eager_limit.is_some_and(|limit| bytes > limit);
+                let asks = self.asks(rank, to, bytes);
                 let what = if asks { What::Request(op) } else { What::Send(op) };
                 self.at(self.now + self.nic.send_overhead, op, what);
             }
@@ -226,37 +260,151 @@ impl Naive {
     fn happen(&mut self, what: What) {
         match what {
             What::CalculationEnds(op) => self.end(op, None),
-            What::ReceiveEnds(message) => {
-                let Message { receive, from, tag, bytes, .. } = self.messages[message];
-                self.end(receive.unwrap(), Some(Matched { source: from, tag, bytes }));
-            }
-            What::Request(op) => {
-                let message = self.message(op, true);
-                let Message { from, to, .. } = self.messages[message];
-                self.hand_over(from, to, Part::Request(message), u64::from(self.nic.control));
-            }
-            What::Send(op) => {
-                self.end(op, None);
-                let message = self.message(op, false);
-                let Message { from, to, bytes, .. } = self.messages[message];
-                if self.same_node(from, to) {
-                    self.messages[message].missing = 0;
-                    self.messages[message].is_here = true;
-                    self.come_in_turn(from, to);
-                } else {
-                    self.hand_over(from, to, Part::Data { message, bytes: 0 }, bytes.max(1));
-                }
-            }
-            What::Answer(message) => {
+            What::ReceiveEnds(message) => self.receive_ends(message),
+            What::Request(op) | What::Send(op) => self.send(op),
+            What::Answer(message) | What::Notice(message) => {
                 let Message { from, to, .. } = self.messages[message];
                 self.hand_over(to, from, Part::Answer(message), u64::from(self.nic.control));
             }
             What::Data(message) => {
-                let Message { send, from, to, bytes, .. } = self.messages[message];
+                self.end(self.messages[message].send, None);
+                self.hand_over_data(message);
+            }
+            What::Fetched(message) => self.end(self.messages[message].send, None),
+            What::CopiedIn(message) => {
+                let send = self.messages[message].send;
                 self.end(send, None);
-                self.hand_over(from, to, Part::Data { message, bytes: 0 }, bytes.max(1));
+                self.at(self.now + self.memory.latency(), send, What::Readable(message));
+            }
+            What::Readable(message) => {
+                self.messages[message].is_here = true;
+                self.come_in_turn(self.messages[message].from, self.messages[message].to);
+            }
+            What::CopiedOut(message) => {
+                self.complete(message);
+                if self.messages[message].asks {
+                    let send = self.messages[message].send;
+                    self.at(self.now + self.memory.latency(), send, What::Fetched(message));
+                }
             }
         }
+    }
+
+    /// A send has passed its overhead.
+    fn send(&mut self, op: usize) {
+        let Operation { rank, action: Action::Send { to, bytes, .. }, .. } = self.operations[op] else {
+            panic!("not a send")
+        };
+        let asks = self.asks(rank, to, bytes);
+        if self.same_node(rank, to) {
+            return self.send_within(op, asks);
+        }
+        if self.nic.protocol.eager_credits.is_some() && !self.has_credit(op, &self.stalled) {
+            self.stalled.push(op);
+            self.amounts[2] += 1;
+        } else {
+            self.send_across(op, asks);
+        }
+    }
+
+    fn send_across(&mut self, op: usize, asks: bool) {
+        if asks {
+            let message = self.message(op, true);
+            let Message { from, to, .. } = self.messages[message];
+            return self.hand_over(from, to, Part::Request(message), u64::from(self.nic.control));
+        }
+        self.end(op, None);
+        let message = self.message(op, false);
+        let Message { from, to, .. } = self.messages[message];
+        self.credits_taken.push((from, to));
+        self.hand_over_data(message);
+    }
+
+    fn send_within(&mut self, op: usize, asks: bool) {
+        if !self.memory.takes_time() {
+            self.end(op, None);
+            let message = self.message(op, false);
+            self.messages[message].missing = 0;
+            return self.happen(What::Readable(message));
+        }
+        let message = self.message(op, asks);
+        if asks {
+            self.at(self.now + self.memory.latency(), op, What::Readable(message));
+        } else {
+            self.copy(message, op, What::CopiedIn(message));
+        }
+    }
+
+    /// A copy of a message begins, that ends with something of an operation.
+    fn copy(&mut self, message: usize, op: usize, end: What) {
+        let Message { to, bytes, .. } = self.messages[message];
+        self.amounts[1] += bytes;
+        match bytes {
+            0 => self.happen(end),
+            _ => self.memory.begin(self.node_of[to as usize], bytes, (op, end)),
+        }
+    }
+
+    /// Copies that end now happen in their place in the order of this instant.
+    fn copies_end(&mut self) {
+        for (op, end) in self.memory.ended() {
+            let Operation { rank, number, .. } = self.operations[op];
+            self.events.push((self.now, rank, number, end));
+        }
+    }
+
+    /// Whether a send may go, given those before it that wait.
+    fn has_credit(&self, op: usize, before: &[usize]) -> bool {
+        let pair = |op: usize| match self.operations[op] {
+            Operation { rank, action: Action::Send { to, bytes, .. }, .. } => (rank, to, self.asks(rank, to, bytes)),
+            _ => panic!("not a send"),
+        };
+        let (from, to, asks) = pair(op);
+        let is_first = !before.iter().any(|&other| (pair(other).0, pair(other).1) == (from, to));
+        let taken = self.credits_taken.iter().filter(|&&taken| taken == (from, to)).count() as u32;
+        is_first && (asks || self.nic.protocol.eager_credits.is_some_and(|credits| taken < credits))
+    }
+
+    /// A credit has come back: sends go on that waited for it.
+    fn credit_comes_back(&mut self, message: usize) {
+        let Message { from, to, .. } = self.messages[message];
+        let place = self.credits_taken.iter().position(|&taken| taken == (from, to));
+        self.credits_taken.remove(place.unwrap());
+        while let Some(place) =
+            (0..self.stalled.len()).find(|&place| self.has_credit(self.stalled[place], &self.stalled[..place]))
+        {
+            let op = self.stalled.remove(place);
+            let Operation { rank, action: Action::Send { to, bytes, .. }, .. } = self.operations[op] else { panic!() };
+            self.send_across(op, self.asks(rank, to, bytes));
+        }
+    }
+
+    fn receive_ends(&mut self, message: usize) {
+        let Message { receive, send, from, to, tag, bytes, asks, .. } = self.messages[message];
+        self.end(receive.unwrap(), Some(Matched { source: from, tag, bytes }));
+        if self.same_node(from, to) {
+            return;
+        }
+        if asks && self.reads() {
+            self.at(self.now + self.nic.send_overhead, send, What::Notice(message));
+        } else if !asks && self.nic.protocol.eager_credits.is_some() {
+            self.hand_over(to, from, Part::Credit(message), u64::from(self.nic.control));
+        }
+    }
+
+    fn reads(&self) -> bool {
+        self.nic.protocol.rendezvous == Rendezvous::Read
+    }
+
+    /// Whether a message waits for its receiver.
+    fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
+        let once = from != to && self.nic.protocol.memory.is_some_and(|memory| memory.single_copy);
+        (!self.same_node(from, to) || once) && self.nic.eager_limit.is_some_and(|limit| bytes > limit)
+    }
+
+    fn hand_over_data(&mut self, message: usize) {
+        let Message { from, to, bytes, .. } = self.messages[message];
+        self.hand_over(from, to, Part::Data { message, bytes: 0 }, bytes.max(1));
     }
 
     fn end(&mut self, op: usize, matched: Option<Matched>) {
@@ -274,7 +422,7 @@ impl Naive {
             panic!("only sends have messages")
         };
         let missing = bytes.max(1);
-        let (is_here, has_come) = (false, false);
+        let (is_here, has_come, fetched) = (false, false, false);
         self.messages.push(Message {
             send,
             from,
@@ -286,6 +434,7 @@ impl Naive {
             is_here,
             has_come,
             asks,
+            fetched,
             read_at: 0,
             receive: None,
         });
@@ -316,9 +465,18 @@ impl Naive {
     }
 
     fn arrive(&mut self, part: Part) {
-        let (Part::Request(message) | Part::Answer(message) | Part::Data { message, .. }) = part;
+        let (Part::Request(message) | Part::Answer(message) | Part::Data { message, .. } | Part::Credit(message)) =
+            part;
         let Message { send, from, to, .. } = self.messages[message];
         match part {
+            Part::Credit(_) => self.credit_comes_back(message),
+            Part::Answer(_) if self.messages[message].fetched => {
+                self.at(self.now + self.nic.receive_overhead, send, What::Fetched(message));
+            }
+            Part::Answer(_) if self.reads() => {
+                self.messages[message].fetched = true;
+                self.hand_over_data(message);
+            }
             Part::Answer(_) => {
                 let at = self.now + self.nic.receive_overhead + self.nic.send_overhead;
                 self.at(at, send, What::Data(message));
@@ -368,6 +526,8 @@ impl Naive {
             }
             None => {
                 self.unexpected[rank].push(message);
+                let eager = self.unexpected[rank].iter().map(|&place| &self.messages[place]).filter(|own| !own.asks);
+                self.amounts[0] = self.amounts[0].max(eager.map(|own| own.bytes).sum());
                 self.searches[1].longest = self.searches[1].longest.max(self.unexpected[rank].len() as u32);
             }
         }
@@ -399,6 +559,8 @@ impl Naive {
         }
         if missing == 0 {
             self.complete(message);
+        } else if self.same_node(self.messages[message].from, to) {
+            self.copy(message, receive, What::CopiedOut(message));
         } else if asks {
             self.at(read_at.max(self.now) + self.nic.send_overhead, send, What::Answer(message));
         }

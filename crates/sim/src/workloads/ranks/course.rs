@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, Searches};
+use host::{Completed, Executor, HostError, Progress, RankPlacement, Released};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::collectives::Fastest;
@@ -10,7 +10,7 @@ use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{Measured, of_program};
+use super::measured::{HostCounts, Measured, Steps, measured_times, of_program, steps_result};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::network::Network;
@@ -44,8 +44,7 @@ struct Ends {
     ranks: Vec<Option<u64>>,
     /// What ranks have measured, in ascending order of ranks.
     intervals: Vec<Interval>,
-    /// Searches of the queues of posted receives, and of unexpected messages.
-    searches: [Searches; 2],
+    counts: HostCounts,
 }
 
 impl Ends {
@@ -208,7 +207,7 @@ impl Course for RanksCourse {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            ended.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+            ended.counts.add(executor);
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
@@ -231,17 +230,23 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program => {
+            Measured::Program | Measured::Steps(_) => {
+                let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
+                let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
                 let measures = ranks.programs.measures(&fastest(&ranks, network));
-                (None, Some(of_program(ended.searches, &measures, &ended.intervals)))
+                program.times = measured_times(&measures, &ended.intervals);
+                (None, Some(program))
             }
         };
+        let count = ranks.programs.ranks();
+        let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
-            application: None,
+            application: ranks.measured.steps().map(Steps::application),
+            steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use host::MemoryParams;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
@@ -19,5 +20,7 @@ pub(crate) struct Ranks {
     /// Bytes of a packet.
     pub packet: u32,
     pub nic: NicSpec,
+    /// By way of which ranks of a node exchange messages, if it takes time.
+    pub memory: Option<MemoryParams>,
     pub processors: NodeProcessors,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host::{
     BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
-    RegistrationParams,
+    ProtocolParams, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 use workload::program::Messages;
@@ -12,6 +12,7 @@ use workload::program::Messages;
 use super::described::Ranks;
 use crate::experiment::{
     ChargedBytes, Directions, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
+    RendezvousSpec,
 };
 use crate::network::Network;
 use crate::workloads::Workload;
@@ -35,7 +36,17 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         matching: parts.map_or_else(MatchingParams::default, matching),
         registration: parts.map_or_else(RegistrationParams::default, registration),
         parts: parts.map_or(PartParams::NONE, parts_of),
+        protocol: protocol(ranks),
     }
+}
+
+fn protocol(ranks: &Ranks) -> ProtocolParams {
+    let host = ranks.nic.host();
+    let rendezvous = match host.rendezvous {
+        Some(RendezvousSpec::Read) => Rendezvous::Read,
+        Some(RendezvousSpec::Write) | None => Rendezvous::Write,
+    };
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {
@@ -113,7 +124,7 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
             charged.extend([packet, bytes % packet]);
         }
     });
-    charged.extend(nic.host().eager_limit.map(|_| nic.host().control().0.saturating_sub(spared)));
+    charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {
         times.extend(charged.iter().map(|&bytes| Time(each.saturating_mul(bytes))));

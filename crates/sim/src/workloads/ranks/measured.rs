@@ -1,11 +1,20 @@
-//! What is measured of ranks: by benchmarks of message latency, round trips; of programs, messages and their matching.
+//! What is measured of ranks: by benchmarks of message latency, round trips; of programs, messages and their matching; of
+//! message-driven applications also steps.
 
 use std::sync::Arc;
 
-use host::Searches;
+use host::{BusyTimes, Executor, Searches};
+use topology::Topology;
+use units::NodeId;
+use workload::Placement;
 use workload::program::{Interval, Measure};
+use workload::tasks::TaskGraph;
 
-use crate::results::{BenchmarkResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult};
+use crate::results::{
+    ApplicationResult, BenchmarkResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult, ProgramResult,
+    StepsResult,
+};
+use crate::workloads::application;
 
 /// What is measured of ranks besides the times at which they end.
 #[derive(Clone, Debug)]
@@ -14,28 +23,107 @@ pub(crate) enum Measured {
     Benchmark(Arc<BenchmarkPairs>),
     /// Messages and how they have been matched.
     Program,
+    /// The same, and the steps of an application.
+    Steps(Arc<Steps>),
 }
 
-/// What has been measured of a program, given the searches for posted receives and for unexpected messages, what it measures itself,
-/// and its intervals.
-pub(super) fn of_program(
-    [posted, unexpected]: [Searches; 2],
-    measures: &[Measure],
-    intervals: &[Interval],
-) -> ProgramResult {
+impl Measured {
+    /// The application, if ranks run one.
+    pub fn steps(&self) -> Option<&Steps> {
+        match self {
+            Self::Steps(steps) => Some(steps),
+            Self::Benchmark(_) | Self::Program => None,
+        }
+    }
+}
+
+/// The steps of an application, whose ranks are the nodes that have tasks.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    pub graph: Arc<TaskGraph>,
+    /// Where its tasks are.
+    pub placement: Arc<Placement>,
+    pub topology: Arc<dyn Topology>,
+    /// The nodes of its job.
+    pub nodes: Vec<NodeId>,
+    /// Computation of the node with most of it in a step, in picoseconds.
+    pub compute: u64,
+}
+
+impl Steps {
+    /// How far its bytes travel.
+    pub fn mapping(&self) -> Option<MappingFigures> {
+        application::figures(&self.graph, &self.placement, (&self.topology, &self.nodes))
+    }
+
+    /// What it has as every application.
+    pub fn application(&self) -> ApplicationResult {
+        ApplicationResult { compute_ns: self.compute as f64 / 1e3, mapping: self.mapping() }
+    }
+}
+
+/// The steps of so many ranks that began at a time, in picoseconds, given by rank when it has ended each.
+pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished): (u64, bool)) -> StepsResult {
+    let steps = intervals.iter().map(|step| step.key as usize + 1).max().unwrap_or(0);
+    let mut ends = vec![(0_u32, 0_u64); steps];
+    for step in intervals {
+        let (ranks, end) = &mut ends[step.key as usize];
+        (*ranks, *end) = (*ranks + 1, (*end).max(step.end));
+    }
+    let ends: Vec<u64> = ends.into_iter().take_while(|&(ended, _)| ended == ranks).map(|(_, end)| end).collect();
+    let since = |end: &u64| (end - begin) as f64 / 1e3;
+    let mean = ends.last().filter(|_| finished).map(|end| since(end) / ends.len() as f64);
+    StepsResult { steps: ends.len() as u32, step_time_ns: mean, first_step_ns: ends.first().map(since) }
+}
+
+/// What executors have counted of messages, and of processors.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostCounts {
+    /// Searches of the queues of posted receives, and of unexpected messages.
+    searches: [Searches; 2],
+    unexpected_bytes: u64,
+    copied_bytes: u64,
+    credit_waits: u64,
+    /// How long all processors have been busy.
+    busy: BusyTimes,
+}
+
+impl HostCounts {
+    /// Adds those of an executor.
+    pub fn add(&mut self, executor: &Executor) {
+        self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
+        self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
+        self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
+        self.credit_waits += executor.credit_waits();
+        executor.busy().for_each(|(_, own)| self.busy.add(own));
+    }
+}
+
+/// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
+/// ranks have not ended), and whether it was called back.
+pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bool) -> ProgramResult {
+    let [posted, unexpected] = counts.searches;
+    let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
+        program_called_back: called_back,
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
+        unexpected_max_bytes: counts.unexpected_bytes,
         posted_search_mean: mean(&posted),
         unexpected_search_mean: mean(&unexpected),
         search_max: posted.deepest.max(unexpected.deepest),
-        times: measured_times(measures, intervals),
+        copied_bytes: counts.copied_bytes,
+        credit_waits: counts.credit_waits,
+        computing_share: share(counts.busy.computing),
+        library_share: share(counts.busy.library),
+        noise_share: share(counts.busy.noise),
+        times: None,
     }
 }
 
 /// The times that a program measures itself, if it does.
-fn measured_times(measures: &[Measure], intervals: &[Interval]) -> Option<MeasuredTimes> {
+pub(super) fn measured_times(measures: &[Measure], intervals: &[Interval]) -> Option<MeasuredTimes> {
     let each = (0..).zip(measures).map(|(number, measure)| {
         let own = |interval: &&Interval| interval.key as usize % measures.len() == number;
         measure_result(measure, intervals.iter().filter(own), measures.len() as u32)

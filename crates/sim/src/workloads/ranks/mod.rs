@@ -17,10 +17,11 @@ use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::experiment::MeasureSpec;
 use crate::network::{Network, Packets};
+use crate::results::MappingFigures;
 use course::RanksCourse;
 
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, Measured};
+pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
 
 impl Workload for Ranks {
@@ -43,7 +44,10 @@ impl Workload for Ranks {
         self.programs.each_message(&mut |messages: Messages| {
             rests.insert(rest(messages.bytes.max(1)));
         });
-        rests.extend(self.nic.host().eager_limit.map(|_| rest(self.nic.host().control().0)));
+        // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
+        rests.extend(self.programs.is_called_back().then_some(1));
+        let host = self.nic.host();
+        rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()
     }
 
@@ -56,10 +60,7 @@ impl Workload for Ranks {
     }
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
-        // A message that asks first has two control messages.
-        let controls =
-            |bytes: u64| if self.nic.host().eager_limit.is_some_and(|limit| bytes > limit.0) { 2 } else { 0 };
-        let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + controls(bytes);
+        let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
         let mut packets = 0_u64;
         self.programs.each_message(&mut |messages: Messages| {
             packets = packets.saturating_add(of(messages.bytes).saturating_mul(messages.count));
@@ -73,5 +74,9 @@ impl Workload for Ranks {
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
         Some(&self.programs)
+    }
+
+    fn mapping(&self) -> Option<MappingFigures> {
+        self.measured.steps().and_then(Steps::mapping)
     }
 }

@@ -40,6 +40,9 @@ pub struct NamdSpec {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0))]
     pub self_load: f64,
+    /// Whether forces are a phase after that of coordinates, as message-driven execution needs; by multicast they always are.
+    #[serde(default)]
+    pub one_way: bool,
 }
 
 fn apoa1() -> Vec<u32> {
@@ -72,6 +75,7 @@ impl Default for NamdSpec {
             multicast: false,
             patch_load: 0.0,
             self_load: half(),
+            one_way: false,
         }
     }
 }
@@ -144,10 +148,22 @@ impl NamdSpec {
             graph.phases.push(forces);
             return graph;
         }
+        let mut forces = ArcList::new(tasks);
         for (patch, own) in (0..patches).zip(&computes) {
-            own.iter().for_each(|&compute| arcs.add_both(patch, compute, bytes, 1));
+            own.iter().for_each(|&compute| match self.one_way {
+                false => arcs.add_both(patch, compute, bytes, 1),
+                true => {
+                    arcs.add(patch, compute, bytes, 1);
+                    forces.add(compute, patch, bytes, 1);
+                }
+            });
         }
-        TaskGraph::new("namd", arcs.build())
+        let mut graph = TaskGraph::new("namd", arcs.build());
+        if self.one_way {
+            graph.phases[0].name = "coordinates".into();
+            graph.phases.push(Phase::of("forces", forces.build()));
+        }
+        graph
     }
 
     /// One of each two opposite neighbours.

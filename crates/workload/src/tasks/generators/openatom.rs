@@ -4,14 +4,15 @@
 //! GSpace and RealSpace exchange messages state by state: all planes of a state to all planes of the same state, and
 //! back (the phase
 //! `transpose`). GSpace and PairCalculators exchange messages plane by plane: G(s, p) multicasts to the calculators of its plane that
-//! have its block of states, and gets their results back by reduction (the phase `pairs`).
+//! have its block of states, and gets their results back by reduction (the phase `pairs`). With `one_way` what is sent back is a phase
+//! of its own, and a step has the phases `to-realspace`, `to-gspace`, `multicast` and `reduction`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tasks_of;
 use crate::tasks::limits::{arcs_fit, positive};
-use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
+use crate::tasks::{ArcList, Arcs, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
 /// A system of the paper's tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,8 @@ pub struct OpenAtomSpec {
     /// Load of a PairCalculator, where elements of GSpace and RealSpace have 1.
     #[schemars(range(min = 0.0))]
     pub pair_load: f64,
+    /// Whether what is sent back is a phase of its own, as message-driven execution needs: whoever answers waits for what it answers.
+    pub one_way: bool,
 }
 
 impl Default for OpenAtomSpec {
@@ -68,6 +71,7 @@ impl Default for OpenAtomSpec {
             transpose_bytes: 512,
             pair_bytes: 4096,
             pair_load: 1.0,
+            one_way: false,
         }
     }
 }
@@ -78,6 +82,14 @@ struct Sizes {
     planes: u32,
     real_planes: u32,
     block: u32,
+}
+
+/// From GSpace to RealSpace, or back.
+#[derive(Clone, Copy)]
+enum Way {
+    There,
+    Back,
+    Both,
 }
 
 impl OpenAtomSpec {
@@ -118,16 +130,24 @@ impl OpenAtomSpec {
         }
         arcs_fit(&[2, u64::from(gspace), u64::from(real_planes)], "planes")?;
         arcs_fit(&[4, u64::from(gspace), u64::from(blocks)], "block")?;
-        let mut transpose = ArcList::new(tasks);
-        for state in 0..states {
-            for (plane, real) in (0..planes).flat_map(|plane| (0..real_planes).map(move |real| (plane, real))) {
-                transpose.add_both(state + states * plane, gspace + state + states * real, self.transpose_bytes, 1);
-            }
-        }
-        let mut graph = TaskGraph::new("openatom", transpose.build());
-        graph.phases[0].name = "transpose".into();
-        let groups = self.groups(&Sizes { states, planes, real_planes, block }, gspace + realspace);
-        graph.phases.push(Phase { groups, ..Phase::of("pairs", ArcList::new(tasks).build()) });
+        let sizes = Sizes { states, planes, real_planes, block };
+        let groups = |kinds| self.groups(&sizes, gspace + realspace, kinds);
+        let none = || ArcList::new(tasks).build();
+        let mut graph = TaskGraph::new("openatom", none());
+        graph.phases = if self.one_way {
+            vec![
+                Phase::of("to-realspace", self.transpose(&sizes, tasks, Way::There)),
+                Phase::of("to-gspace", self.transpose(&sizes, tasks, Way::Back)),
+                Phase { groups: groups(&[GroupKind::Multicast]), ..Phase::of("multicast", none()) },
+                Phase { groups: groups(&[GroupKind::Reduction]), ..Phase::of("reduction", none()) },
+            ]
+        } else {
+            let both = groups(&[GroupKind::Multicast, GroupKind::Reduction]);
+            vec![
+                Phase::of("transpose", self.transpose(&sizes, tasks, Way::Both)),
+                Phase { groups: both, ..Phase::of("pairs", none()) },
+            ]
+        };
         graph.loads[(gspace + realspace) as usize..].fill(self.pair_load);
         let array = |name: &str, first, dims: Vec<u32>| {
             let periodic = vec![false; dims.len()];
@@ -146,8 +166,26 @@ impl OpenAtomSpec {
         Ok(graph)
     }
 
-    /// A multicast and a reduction for every element of GSpace.
-    fn groups(&self, sizes: &Sizes, first: u32) -> Vec<Group> {
+    /// What GSpace and RealSpace exchange, one way or both.
+    fn transpose(&self, sizes: &Sizes, tasks: u32, way: Way) -> Arcs {
+        let (states, bytes) = (sizes.states, self.transpose_bytes);
+        let mut arcs = ArcList::new(tasks);
+        for state in 0..states {
+            let pairs = (0..sizes.planes).flat_map(|plane| (0..sizes.real_planes).map(move |real| (plane, real)));
+            for (plane, real) in pairs {
+                let (there, back) = (state + states * plane, states * (sizes.planes + real) + state);
+                match way {
+                    Way::There => arcs.add(there, back, bytes, 1),
+                    Way::Back => arcs.add(back, there, bytes, 1),
+                    Way::Both => arcs.add_both(there, back, bytes, 1),
+                }
+            }
+        }
+        arcs.build()
+    }
+
+    /// Groups of some kinds for every element of GSpace.
+    fn groups(&self, sizes: &Sizes, first: u32, kinds: &[GroupKind]) -> Vec<Group> {
         let blocks = sizes.states / sizes.block;
         let mut groups = Vec::new();
         for plane in 0..sizes.planes {
@@ -157,7 +195,7 @@ impl OpenAtomSpec {
                 let row = (0..blocks).map(|other| at(own, other));
                 let column = (0..blocks).filter(|&other| other != own).map(|other| at(other, own));
                 let members: Vec<u32> = row.chain(column).collect();
-                for kind in [GroupKind::Multicast, GroupKind::Reduction] {
+                for &kind in kinds {
                     let root = state + sizes.states * plane;
                     groups.push(Group { kind, root, members: members.clone(), bytes: self.pair_bytes });
                 }

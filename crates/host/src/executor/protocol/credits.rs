@@ -1,0 +1,49 @@
+//! Eager messages with credits: sends that wait for one, and credits that come back.
+//!
+//! A credit goes back by a control message when the receive ends that has taken the message out of the buffer. The interfaces
+//! exchange credits by themselves: they take the network, and no overheads.
+
+use super::super::{Executor, Sending};
+use crate::context::HostContext;
+use crate::credits::Claim;
+use crate::flow::{Part, flow_of};
+use crate::inbound::Envelope;
+use crate::nic::Stream;
+use crate::queues;
+
+impl Executor {
+    /// Whether a send's data or request may be handed over now; otherwise it waits for a credit.
+    #[inline]
+    pub(super) fn may_go(&mut self, place: u32) -> bool {
+        let Sending { op, rank, to, asks, .. } = self.sends[place];
+        let within = self.is_within(op.rank, to);
+        let Some(credits) = self.credits.as_mut().filter(|_| !within) else { return true };
+        let may_go = credits.claim((rank, to), Claim { send: place, takes: !asks });
+        self.sends[place].stalled = !may_go;
+        may_go
+    }
+
+    /// A rank gives a credit back for a message that it has received, if that has taken one.
+    pub(super) fn give_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
+        let Envelope { source, to, bytes, .. } = *envelope;
+        if self.credits.is_none() || self.is_within(source, to) || self.waits_for_receiver(bytes) {
+            return;
+        }
+        let credit =
+            queues::Outgoing { flow_id: flow_of(to, Part::Credit), mark: source, dst: self.placed.node(source) };
+        self.queue(to, credit, (u64::from(self.interface.control), Stream::whole(now)), around);
+    }
+
+    /// A credit has come back to a rank, by its number here, from another: sends go on that have waited for it.
+    pub(in super::super) fn credit_arrived(&mut self, rank: u32, from: u32, now: u64, around: &mut impl HostContext) {
+        let Some(credits) = &mut self.credits else { return };
+        credits.give(rank, from);
+        while let Some(send) = self.credits.as_mut().and_then(|credits| credits.next(rank, from)) {
+            self.sends[send].stalled = false;
+            match self.sends[send].asks {
+                true => self.put_request(send, now, around),
+                false => self.put_data(send, now, around),
+            }
+        }
+    }
+}
