@@ -27,6 +27,7 @@ mod router_memory;
 mod routing_table;
 mod run;
 mod series;
+mod shared_interfaces;
 mod starvation;
 mod system;
 mod timeline;

@@ -16,6 +16,7 @@ use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
+use crate::shared_interfaces;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -70,6 +71,13 @@ impl System {
         let topology = parts.topology(spec, base)?;
         let routing = parts.routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, (base, parts))?;
+        if spec.nic.parts().is_some() {
+            let placed = jobs.iter().map(|job| {
+                let Draft { name, workload, .. } = job;
+                (&**name, &**workload.placement(), workload.programs().is_some())
+            });
+            shared_interfaces::check(placed)?;
+        }
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;

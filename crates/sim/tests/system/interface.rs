@@ -215,6 +215,17 @@ fn what_contradicts_itself_is_refused() {
             .unwrap_err()
             .key
     };
+    let job = |name, nodes| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nnodes = \"{nodes}\"\nworkload = {{ kind = \"program\", program = {program} }}\n"
+        )
+    };
+    let jobs = |other| {
+        let text = switched(8, "", program, "").replace("workload = {", "# workload = {");
+        build(&format!("{text}\n{}{}", job("one", "0-3"), job("other", other)))
+    };
+    assert!(jobs("4-7").is_ok());
+    assert_eq!(jobs("3-6").unwrap_err().key, "job.other.nodes");
     assert_eq!(traffic("nic = { kind = \"loggp\" }"), "nic.kind");
     assert_eq!(traffic("nic = { occupies = true }"), "nic.occupies");
     assert_eq!(traffic("node = { speeds = [2.0] }"), "node.speeds");
