@@ -25,6 +25,5 @@ mod seeds;
 mod series;
 mod table;
 mod theory;
-mod training;
 mod warnings;
 mod zero_load;
