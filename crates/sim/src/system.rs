@@ -89,6 +89,7 @@ impl System {
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
         system.check_series()?;
+        system.check_timeline()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -152,6 +153,15 @@ impl System {
         refused(format!(
             "samples every {period} would be more than {MOST_SAMPLES} by `measure.max_time` ({end}): at least {least} are allowed"
         ))
+    }
+
+    /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
+    fn check_timeline(&self) -> Result<(), SystemError> {
+        if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
+            return Ok(());
+        }
+        let message = "there are no ranks: a timeline is of `workload.kind = \"program\"` or `\"benchmark\"`";
+        Err(SystemError::new("measure.timeline", message))
     }
 
     /// How messages are cut into packets: those of the first job.
