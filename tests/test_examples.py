@@ -28,6 +28,7 @@ LESS = {
     "application": {"budget=2": "budget=0.05", "--budget 2": "--budget 0.05"},
     "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "1 us"},
     "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
+    "time-explained": {"--budget 2": "--budget 0.05"},
     "tutorial": {"[0.3, 0.6, 0.9]": "[0.3]"},
     "researcher": {"60 us": "20 us", '"workload.load": [0.1, 0.2, 0.3, 0.4]': '"workload.load": [0.1, 0.4]'},
 }
@@ -51,6 +52,17 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     curves += ["slowdown"] if any("slowdown" in job for job in keys.get("jobs", ())) else []
     assert names[: len(curves)] == [f"{curve}.png" for curve in curves]
     assert any(name.startswith("channels-") for name in names)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example_programs_run_and_are_those_of_the_page(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a program of ranks that no longer runs, and one that the page shows differently."""
+    text = path.read_text(encoding="utf-8")
+    assert f"python examples/{path.name}" in text
+    exec(compile(text, str(path), "exec"), {})  # noqa: S102  (our own example)
+    assert re.match(r"[\d.]+ ns", capsys.readouterr().out)
+    _, function, _ = text.split("\n\n\n")
+    assert function in (ROOT / "docs" / "concepts" / "python-programs.md").read_text(encoding="utf-8")
 
 
 def test_examples_say_how_to_run_them() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cutthrough.machines import Machine
     from cutthrough.mapping import MappingResult, SearchInterrupted, TaskGraph, evaluate_places, map_tasks
     from cutthrough.points import Point
+    from cutthrough.programs import ANY, Program, Rank
     from cutthrough.results import Results
     from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from cutthrough.topologies import Topology
 
 __all__ = [
+    "ANY",
     "Analysis",
     "Dragonfly",
     "Experiment",
@@ -59,7 +61,9 @@ __all__ = [
     "Mesh",
     "Node",
     "Point",
+    "Program",
     "Range",
+    "Rank",
     "Results",
     "RoutingTable",
     "RunError",
@@ -98,6 +102,7 @@ _HOMES = {
     "machines": ("Machine",),
     "mapping": ("MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"),
     "points": ("Point",),
+    "programs": ("ANY", "Program", "Rank"),
     "results": ("Results",),
     "routing_tables": ("RoutingTable",),
     "sections.plain": ("Job", "Link", "LinkClass", "Measure", "Node", "Range"),

@@ -89,6 +89,10 @@ class Experiment:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
+    def called_back(self) -> list[str]:
+        """The names of its programs that are called back: no file can say them."""
+    def program(self, point: int) -> tuple[Program, bytes]:
+        """What the ranks of a point do, and the node of each, as 32-bit numbers. Raises ExperimentError."""
     def topology(self, point: int) -> Topology:
         """The shape of a point's machine. Raises ExperimentError."""
     def analyze(self, point: int) -> tuple[str, bytes]:
@@ -158,6 +162,40 @@ def student_tail(t: float, freedom: float) -> float:
     """The probability of a t variable to exceed `t`; NaN unless freedom >= 1."""
 
 @final
+class Program:
+    """What ranks do."""
+
+    @staticmethod
+    def of_calls(counts: bytes, rows: bytes, groups: list[list[int]]) -> Program:
+        """From the calls of all ranks: how many each makes, and the calls, as 64-bit numbers. Raises ExperimentError.
+
+        Groups are the ranks of communicators, numbered from 1 on.
+        """
+    @staticmethod
+    def of_text(source: str) -> Program:
+        """From the text of calls. Raises ExperimentError."""
+    @staticmethod
+    def of_goal(source: str) -> Program:
+        """From a schedule in GOAL. Raises ExperimentError."""
+    @property
+    def ranks(self) -> int: ...
+    def messages(self) -> dict[str, bytes]:
+        """The messages between pairs: columns of 32-bit `source` and `target`, and 64-bit `bytes` and `messages`."""
+    def text(self) -> str:
+        """The text of the calls. Raises ExperimentError."""
+    def goal(self) -> str:
+        """The schedule in GOAL. Raises ExperimentError."""
+
+def collective_names() -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Collective operations in the order of their numbers, with the algorithms that serve each; and all algorithms."""
+
+def picoseconds(text: str) -> int:
+    """Picoseconds of a time as experiment files write it. Raises ExperimentError."""
+
+def bytes_of(text: str) -> int:
+    """Bytes of a size as experiment files write it. Raises ExperimentError."""
+
+@final
 class TaskGraph:
     """What the tasks of an application send to one another in a step."""
 
@@ -165,8 +203,8 @@ class TaskGraph:
     def read(graph: str, base_dir: str, seed: int) -> TaskGraph:
         """From a shorthand or a file. Raises ExperimentError."""
     @staticmethod
-    def of_arcs(tasks: int, sources: bytes, targets: bytes, sizes: bytes, loads: bytes) -> TaskGraph:
-        """From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1).
+    def of_arcs(tasks: int, arcs: tuple[bytes, bytes, bytes], loads: bytes, name: str) -> TaskGraph:
+        """From lists: 32-bit sources and targets and 64-bit bytes; 64-bit floats for loads (none for all 1); a name.
 
         Raises ExperimentError.
         """

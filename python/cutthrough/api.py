@@ -46,7 +46,7 @@ MOST_WORKERS = 65_536
 
 
 def run(  # noqa: PLR0913  (a keyword for each choice)
-    source: Source | Experiment | None = None,
+    source: Source | Experiment | _core.Experiment | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,

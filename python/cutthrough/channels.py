@@ -410,6 +410,9 @@ class Network:
 
     def _reference(self, place: int) -> tuple[str, Doubles] | None:
         """Loads per unit of offered load, and what they are; None if that would take too long."""
+        if self.outcomes[place].point.get("program_called_back"):
+            # What it would send is not known beforehand.
+            return None
         key = self._key(place, lambda name: not any(name == of or name.startswith(f"{of}.") for of in INDIFFERENT))
         if key not in self._exact:
             self._exact[key] = self._analyze(place)

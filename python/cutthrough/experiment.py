@@ -24,6 +24,7 @@ import cutthrough.experiments as experiments
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 import cutthrough.notebooks as notebooks
+from cutthrough.faults import refuse_called_back
 from cutthrough.keep.inputs import Inputs
 from cutthrough.machines import Machine
 from cutthrough.sections.file import File
@@ -153,7 +154,7 @@ class Experiment(File):
             ExperimentError: It is wrong.
             OSError: The file cannot be written.
         """
-        self.built()
+        refuse_called_back(self.built(), "program")
         target = Path(path)
         read = Inputs(self._base)
         text = experiments.to_toml(read.moved(self.to_dict(), target.parent))

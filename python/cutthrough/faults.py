@@ -11,7 +11,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest", "no_point", "refuse"]
+__all__ = ["nearest", "no_point", "refuse", "refuse_called_back"]
 
 
 def refuse(
@@ -42,3 +42,18 @@ def nearest(written: str, names: Iterable[str]) -> str | None:
     """The help for a name that is none of those allowed, if one of these is like it."""
     near = difflib.get_close_matches(written, list(names), 1)
     return f"did you mean `{near[0]}`?" if near else None
+
+
+def refuse_called_back(experiment: _core.Experiment, key: str) -> None:
+    """Refuses an experiment with a program that is called back where its function would have to be elsewhere.
+
+    Raises:
+        ExperimentError: It has one; `key` is the argument that asks for it.
+    """
+    names = experiment.called_back()
+    if names:
+        message = (
+            f"the program `{names[0]}` is a function that is called back, which only this process has: it is not "
+            "written to files and not sent to others"
+        )
+        raise refuse(key, message, help="`Program.recorded` is what it has done in a run, and can be")

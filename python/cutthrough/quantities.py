@@ -834,6 +834,14 @@ class Quantities(dict[str, Any]):
         return [PairResult(each) for each in self.get("pairs") or ()]
 
     @property
+    def program_called_back(self) -> bool | None:
+        """Whether the program was called back while it ran, on one thread, since what it did depended on what it had
+        received.
+        """
+        value: bool | None = self.get("program_called_back")
+        return value
+
+    @property
     def program_messages(self) -> int | None:
         """Messages that have come to their ranks."""
         value: int | None = self.get("program_messages")

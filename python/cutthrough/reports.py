@@ -152,11 +152,11 @@ SEEDS_RANK = 4
 FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
 
-def mapping_table(mappings: Sequence[Mapping[str, Any]]) -> Fitted:
-    """One line a mapping: its strategy and its measures."""
+def mapping_table(mappings: Sequence[Mapping[str, Any]], simulated: str = "step") -> Fitted:
+    """One line a mapping: its strategy, its measures, and the time of what was simulated, by its name."""
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
-        shown.append(("step_time_ns", "step ns", "{:,.0f}"))
+        shown.append(("step_time_ns", f"{simulated} ns", "{:,.0f}"))
     columns = [Column("strategy", [mapping["strategy"] for mapping in mappings], is_text=True)]
     for key, heading, form in shown:
         columns.append(Column(heading, [form.format(mapping[key]) for mapping in mappings], _rank(key)))

@@ -16,6 +16,7 @@ import cutthrough._core as _core
 import cutthrough.remote as remote
 from cutthrough.channels import Network, Outcome, doubles, explained
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
+from cutthrough.faults import refuse_called_back
 from cutthrough.keep.bundles import bundle
 from cutthrough.points import as_point
 from cutthrough.results import Results
@@ -186,6 +187,8 @@ def run_jobs(
         Stopped: Ctrl-C was pressed; it holds the finished points.
     """
     if effort.executor is not None:
+        for job in jobs[:1]:
+            refuse_called_back(job.experiment, "executor")
         return _finish([_submit_to(effort.executor, job, effort.threads, keep) for job in jobs], watcher)
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="point") as pool:
         return _finish([_submit(pool, job, effort.threads, keep) for job in jobs], watcher)

@@ -20,6 +20,7 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod trace;
 mod unexpected;
 
 pub use queues::time_of;
@@ -35,3 +36,4 @@ pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
+pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 use sim::RunOptions;
 
 use crate::errors::{unfinished, wrong, wrong_topology};
+use crate::mapping::numbers;
+use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
 
@@ -18,12 +20,20 @@ pub struct Experiment {
     inner: sim::Experiment,
     /// The keys that replace those of the file, with their values.
     overrides: Vec<(String, String)>,
+    /// Its programs that are called back.
+    called: Runs,
 }
 
 /// A text, its name in messages, the folder that paths in it start from, and overrides: the arguments of `Experiment::load`.
 type Parts<'a> = (&'a str, &'a str, &'a Path, Vec<(String, String)>);
 
 impl Experiment {
+    fn of(py: Python<'_>, inner: sim::Experiment, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let called = Runs::of(py, inner.called_back())?;
+        let inner = if called.is_empty() { inner } else { inner.with_programs(called.begin(py)?.given()) };
+        Ok(Self { inner, overrides, called })
+    }
+
     fn point(&self, index: usize) -> PyResult<&sim::Point> {
         let points = self.inner.points();
         let missing = || PyIndexError::new_err(format!("no point {index}; there are {}", points.len()));
@@ -35,16 +45,22 @@ impl Experiment {
 impl Experiment {
     /// Reads TOML. `name` stands in messages; paths in the file start from `base_dir`.
     #[staticmethod]
-    fn load(text: &str, name: &str, base_dir: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        base_dir: PathBuf,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Self> {
         let inner = sim::Experiment::load(text, name, &base_dir, &overrides).map_err(|error| wrong(&error))?;
-        Ok(Self { inner, overrides })
+        Self::of(py, inner, overrides)
     }
 
     /// Reads a file; paths in it start from its folder.
     #[staticmethod]
-    fn read(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
+    fn read(py: Python<'_>, path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let inner = sim::Experiment::read(Path::new(&path), &overrides).map_err(|error| wrong(&error))?;
-        Ok(Self { inner, overrides })
+        Self::of(py, inner, overrides)
     }
 
     /// What `load` makes the same experiment from, in another process too: text, name, base directory and overrides.
@@ -123,6 +139,18 @@ impl Experiment {
         Ok(Topology::of(point.spec.topology.clone(), built))
     }
 
+    /// The names of its programs that are called back: no file can say them.
+    fn called_back(&self) -> Vec<String> {
+        self.inner.called_back().into_iter().collect()
+    }
+
+    /// What the ranks of a point do, and the node of each, as 32-bit numbers.
+    fn program<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(Program, Bound<'py, PyBytes>)> {
+        let point = self.point(point)?;
+        let (programs, nodes) = py.detach(|| sim::program_of(&self.inner, point)).map_err(|error| wrong(&error))?;
+        Ok((Program::other(programs), numbers(py, nodes.into_iter(), u32::to_ne_bytes)))
+    }
+
     /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a share of its own
     /// bandwidth, per unit of offered load, as 64-bit floats.
     fn analyze<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(String, Bound<'py, PyBytes>)> {
@@ -142,7 +170,16 @@ impl Experiment {
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let point = self.point(point)?;
         let options = RunOptions { threads, progress: progress.inner.clone(), ..RunOptions::default() };
-        let result = py.detach(|| sim::run_point(&self.inner, point, &options)).map_err(|error| unfinished(&error))?;
+        let result = if self.called.is_empty() {
+            py.detach(|| sim::run_point(&self.inner, point, &options))
+        } else {
+            let run = self.called.begin(py)?;
+            let own = self.inner.clone().with_programs(run.given());
+            let result = py.detach(|| sim::run_point(&own, point, &options));
+            self.called.end(py, &run, result.is_ok())?;
+            result
+        };
+        let result = result.map_err(|error| unfinished(&error))?;
         Ok((json!(result).to_string(), doubles(py, &result.channel_utilization)))
     }
 }

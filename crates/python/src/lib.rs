@@ -4,6 +4,7 @@ mod documents;
 mod errors;
 mod experiment;
 mod mapping;
+mod programs;
 mod progress;
 mod statistics;
 mod topology;
@@ -23,6 +24,8 @@ mod _core {
     use crate::mapping::{
         Machine, MapProgress, TaskGraph, default_budget, map_tasks, mapping_catalogue, measure_mapping,
     };
+    #[pymodule_export]
+    use crate::programs::{Program, bytes_of, collective_names, picoseconds};
     #[pymodule_export]
     use crate::progress::Progress;
     #[pymodule_export]

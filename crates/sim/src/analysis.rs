@@ -97,11 +97,19 @@ pub struct BindingChannel {
     pub load: f64,
 }
 
+/// Why nothing is said of a program that is called back before it runs.
+pub(crate) const CALLED_BACK: &str = "what a program sends that is called back is known only when it has run: take what a run has \
+                                      recorded (`Program.recorded`)";
+
 /// Works out the channel loads of a system.
 ///
 /// # Errors
-/// If the routing breaks its contract.
+/// If the routing breaks its contract, and for a program that is called back.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+    let mut programs = system.jobs.iter().filter_map(|job| job.workload.programs());
+    if programs.any(|programs| programs.is_called_back()) {
+        return Err(SystemError::new("workload.program", CALLED_BACK));
+    }
     let watch = crate::clock::Stopwatch::start();
     let loads = loads(system)?;
     let capacity = |channel| capacity(system, channel);

@@ -1,10 +1,12 @@
-//! Topologies and routings, built once for all points that share them.
+//! Topologies and routings, built once for all points that share them; and programs that no file can say.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use routing::{Routing, RoutingSpec};
 use topology::{Topology, TopologySpec};
+use workload::program::Programs;
 
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
@@ -12,11 +14,16 @@ use crate::experiment::ExperimentSpec;
 /// How many of each are kept. A sweep mostly returns to those that it has used last, and large ones take memory.
 const KEPT: usize = 4;
 
+/// Programs that a process has made and that no file can say, by their names.
+pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
+
 /// The topologies and routings that have been used last. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     topologies: Arc<Kept<TopologySpec, Arc<dyn Topology>>>,
     routings: Arc<Kept<Pair, Arc<dyn Routing>>>,
+    /// What `ProgramSpec::CalledBack` names.
+    pub programs: Arc<GivenPrograms>,
 }
 
 /// A topology and the routing on it, if one is written.

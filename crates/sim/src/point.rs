@@ -1,6 +1,11 @@
 //! Points of an experiment, with errors at the lines of its file.
 
-use crate::analysis::{self, Analysis, Check};
+use std::sync::Arc;
+
+use units::TaskId;
+use workload::program::Programs;
+
+use crate::analysis::{self, Analysis, CALLED_BACK, Check};
 use crate::error::SystemError;
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
 use crate::progress::Phase;
@@ -8,7 +13,7 @@ use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
-use crate::warnings::{settle, warnings};
+use crate::warnings::{settle, unexplained, warnings};
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -54,6 +59,25 @@ pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, Expe
     described.map_err(|error| located(experiment, point, &error))
 }
 
+/// What the ranks of a point do, and the node of each.
+///
+/// # Errors
+/// What is wrong with the experiment; a workload that is no program, and several jobs.
+pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Programs>, Vec<u32>), ExperimentError> {
+    let system = build(experiment, point)?;
+    let refused = |key: &str, message: &str| experiment.error_in(point, key, message);
+    let [job] = &system.jobs[..] else {
+        return Err(refused("job", "there are several jobs: what ranks send is asked of one program"));
+    };
+    let no_ranks = || refused("workload.kind", "the workload has no ranks: `program` and `benchmark` have");
+    let programs = job.workload.programs().ok_or_else(no_ranks)?;
+    if programs.is_called_back() {
+        return Err(refused("workload.program", CALLED_BACK));
+    }
+    let nodes = (0..programs.ranks()).map(|rank| job.workload.placement().node(TaskId(rank)).0).collect();
+    Ok((Arc::clone(programs), nodes))
+}
+
 /// Exact channel loads of a point.
 ///
 /// # Errors
@@ -78,6 +102,7 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
     if let Ok(found) = &mut result {
         let mut all = warnings(&system).map_err(|error| located(experiment, point, &error))?;
         settle(&mut all, found);
+        all.extend(unexplained(&system, found));
         all.append(&mut found.warnings);
         found.warnings = all;
     }

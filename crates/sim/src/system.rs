@@ -16,6 +16,7 @@ use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
+use crate::shared_interfaces;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -69,7 +70,14 @@ impl System {
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let routing = parts.routing(spec, &*topology, base)?;
-        let jobs = draft_jobs(spec, &topology, base)?;
+        let jobs = draft_jobs(spec, &topology, (base, parts))?;
+        if spec.nic.parts().is_some() {
+            let placed = jobs.iter().map(|job| {
+                let Draft { name, workload, .. } = job;
+                (&**name, &**workload.placement(), workload.programs().is_some())
+            });
+            shared_interfaces::check(placed)?;
+        }
         let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         crate::memory::check(&fabric)?;
@@ -81,6 +89,7 @@ impl System {
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
         system.check_series()?;
+        system.check_timeline()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -144,6 +153,15 @@ impl System {
         refused(format!(
             "samples every {period} would be more than {MOST_SAMPLES} by `measure.max_time` ({end}): at least {least} are allowed"
         ))
+    }
+
+    /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
+    fn check_timeline(&self) -> Result<(), SystemError> {
+        if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
+            return Ok(());
+        }
+        let message = "there are no ranks: a timeline is of `workload.kind = \"program\"` or `\"benchmark\"`";
+        Err(SystemError::new("measure.timeline", message))
     }
 
     /// How messages are cut into packets: those of the first job.
@@ -279,7 +297,12 @@ impl Draft {
 }
 
 /// The jobs of a point.
-fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) -> Result<Vec<Draft>, SystemError> {
+fn draft_jobs(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    (base, parts): (&Path, &Parts),
+) -> Result<Vec<Draft>, SystemError> {
+    let programs = &*parts.programs;
     let packet = fabric::packet_size(spec.link.of_class("injection").0);
     if let Some(workload) = &spec.workload {
         let site = Site {
@@ -291,6 +314,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
             packet,
             seed: spec.seed,
             base,
+            programs,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -311,7 +335,7 @@ fn draft_jobs(spec: &ExperimentSpec, topology: &Arc<dyn Topology>, base: &Path) 
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base };
+        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

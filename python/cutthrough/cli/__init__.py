@@ -32,6 +32,7 @@ HOMES = {
     "check": "inspect",
     "analyze": "inspect",
     "draw": "draw",
+    "program": "program",
     "map": "mapping",
     "new": "explain",
     "explain": "explain",

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.keep.atomic as atomic
 import cutthrough.reports as reports
-from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, print_json
+from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, parse_sets, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.map_inputs import (
     LARGEST,
@@ -27,24 +25,28 @@ from cutthrough.cli.map_inputs import (
     naming_options,
     pairs_of,
 )
+from cutthrough.cli.map_programs import Placed, check_options
+from cutthrough.cli.map_search import OTHER_OBJECTIVE, Search
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, is_given, needs_folder
-from cutthrough.cli.progress import LINE_S, POINT_S, Live
 from cutthrough.faults import refuse
-from cutthrough.mapping import Machine, MappingResult, SearchInterrupted, TaskGraph, map_tasks
-from cutthrough.mapping.evaluation import ASSUMED, Links, simulate
+from cutthrough.mapping.evaluation import ASSUMED, Links
 from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cutthrough.mapping import Machine, MappingResult, TaskGraph
+
 __all__ = ["register"]
 
+#: What is wrong where nothing says what is mapped.
+MISSING = "it is missing: name a graph and a machine, or an experiment file with a program"
 #: What is drawn.
 PICTURES = ("tasks", "hops", "channels")
 #: Differences of measures below this share are of no consequence.
 TOLERANCE = 1e-9
-#: What `auto` lowers unless another objective is given, and what it lowers first where time decides.
-DEFAULT_OBJECTIVE, OTHER_OBJECTIVE = "both", "hop-bytes"
+#: What `auto` lowers unless another objective is given.
+DEFAULT_OBJECTIVE = "both"
 #: What the measures that mappings are judged by are called.
 NAMES = {"hop_bytes": "hop-bytes", "max_channel_load": "load of the fullest channel"}
 #: The measures by whose product a mapping is better, for each objective.
@@ -60,48 +62,46 @@ def register(app: typer.Typer) -> None:
     app.command("map")(map_)
 
 
-class Bar(Live):
-    """A bar for a search; where the output is no terminal, a line every few seconds."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._progress.add_task("", total=1.0)
-        self._started = self._written = time.monotonic()
-
-    def finish(self, what: str) -> None:
-        """Says that something has been done, where the output is no terminal and it has taken some time."""
-        now = time.monotonic()
-        if not err.is_terminal and now - self._written >= POINT_S:
-            self._written = now
-            complain(f"{what} after {now - self._started:,.0f} s")
-
-    def update(self, fraction: float, phase: str) -> None:
-        """Shows the progress of a search (see `solving.Watcher`)."""
-        self._progress.update(self._task, completed=fraction, description=phase)
-        now = time.monotonic()
-        if not err.is_terminal and now - self._written >= LINE_S:
-            self._written = now
-            complain(f"{phase}: {fraction:.0%} after {now - self._started:,.0f} s")
-
-
 def map_(
     context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="An experiment file with a program of ranks, instead of a graph and a machine.",
+            show_default=False,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Replace a key of FILE; may be given again.",
+            show_default=False,
+            autocompletion=complete.settings,
+        ),
+    ] = [],  # noqa: B006  (typer copies it)
     graph: Annotated[
         list[str],
         typer.Option(
-            "--graph", "-g", metavar="GRAPH", help="A task graph: a file or `stencil:...`; several of the same tasks."
+            "--graph",
+            "-g",
+            metavar="GRAPH",
+            help="A task graph: a file or `stencil:...`; several of the same tasks.",
+            show_default=False,
         ),
-    ],
+    ] = [],  # noqa: B006  (typer copies it)
     machine: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--machine",
             "-m",
             metavar="MACHINE",
             help="`torus:8x8x8`, a preset, a machine's file or an experiment file.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     strategy: Annotated[
         list[str],
         typer.Option(
@@ -206,11 +206,15 @@ def map_(
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Map the tasks of an application on the nodes of a machine.
+    """Map the tasks of an application, or the ranks of a program, on the nodes of a machine.
 
     Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order, and warns if the
     mapping is worse by either. With --evaluate the fastest is kept, be it the tasks in order. Line i (from 0) of the
     file is the node of task i. Ctrl-C ends the search and keeps the best that it has found.
+
+    Of an experiment file with a program of ranks, the graph is what these send one another, and the nodes are those
+    that the experiment places them on; with --evaluate the program runs where the experiment and where each mapping
+    places it. `[placement]` with `strategy = "file"` and `path` takes the mapping.
 
     Examples:
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`
@@ -219,6 +223,7 @@ def map_(
     - `cutthrough map -g namd:6x6x4 -m bluegene-p:512 --pictures figures`
     - `cutthrough map -g stencil:4x4x4 -m torus:4x4x4 --shuffle 1 --evaluate`
     - `cutthrough map -g stencil:8x8 --weight 2 -g random:64 --weight 1 -m torus:8x8`
+    - `cutthrough map halo.toml --set placement.strategy=random --evaluate`
 
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
@@ -227,26 +232,31 @@ def map_(
         raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
     assumed = Links(bandwidth, delay, packet_size, router, buffer)
     _check_options(assumed, output, folder, evaluate=evaluate)
+    placed: Placed | None = None
+    sections: dict[str, Any] = {}
     with naming_options():
         check(form)
-        tasks = graph_of(graph, weight, seed)
-        if shuffle is not None:
-            tasks = tasks.shuffled(shuffle)
-        shape = {"cores": cores, "rank_order": rank_order, "allocation": allocation, "node": node}
-        where, sections = machine_of(machine, **shape)
-        assumed.check()
+        if file is not None:
+            check_options(context, file)
+            placed = Placed.read(file, parse_sets(set_))
+            tasks, where = placed.graph, placed.machine
+        else:
+            tasks = _tasks(graph, weight, seed, shuffle, sets=set_)
+            shape = {"cores": cores, "rank_order": rank_order, "allocation": allocation, "node": node}
+            where, sections = _where(machine, shape)
+            assumed.check()
     options: dict[str, Any] = {
         "imbalance": imbalance,
         "tasks_per_node": tasks_per_node,
         "budget": budget,
         "time_limit": time_limit,
         "seed": seed,
+        "fixed": {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None,
+        "current": [row[0] for row in pairs_of(current, "current", 1)] if current else None,
     }
     names = hosts_of(hosts, where) if hosts else None
-    options["fixed"] = {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None
-    options["current"] = [row[0] for row in pairs_of(current, "current", 1)] if current else None
     searches = [(name, goal) for name in strategy for goal in _objectives(name, objective, evaluate=evaluate)]
-    search = Search(tasks, where, options)
+    search = Search(tasks, where, options if placed is None else placed.options(options), placed)
     with Signals() as signals, naming_options():
         search.run(searches, replace(assumed, sections=sections) if evaluate else None)
     if not search.found:
@@ -254,11 +264,12 @@ def map_(
         raise typer.Exit(signals.status)
     default, compared = search.default, search.compared
     best = _best(compared if search.steps else search.found, search.steps, objective or DEFAULT_OBJECTIVE)
-    warnings = _warnings(best, default, evaluated=bool(search.steps))
+    warnings = _warnings(best, search)
     warnings += _unsimulated(objective) if evaluate and not search.steps else []
-    warnings += [f"{mapping.strategy}: {_unrepeatable(mapping)}" for mapping in compared if mapping.ended != "budget"]
     if form in HOSTED and names is None and not has_hosts(best):
-        warnings.append(f"{machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names")
+        warnings.append(
+            f"{file or machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names"
+        )
     points = [mapping.to_dict() for mapping in compared]
     points = [{**point, **step} for point, step in zip(points, search.steps or [{}] * len(points), strict=True)]
     for warning in warnings:
@@ -270,12 +281,31 @@ def map_(
         shown = points if evaluate else points[: len(search.found)]
         print_json({"version": _core.__version__, "points": shown, "kept": best.strategy, "warnings": warnings})
     else:
-        _print(best, points, output)
+        _print(best, points, output, "step" if placed is None else "program")
     if search.interrupted:
         complain(f"interrupted: the best mapping found so far is kept{f' in {output}' if output else ''}")
         raise typer.Exit(signals.status)
     if folder is not None:
         _draw(Pictures(plots).chosen([best], compared), default, folder, quiet=json_output)
+
+
+def _tasks(
+    graph: list[str], weight: list[float] | None, seed: int, shuffle: int | None, *, sets: list[str]
+) -> TaskGraph:
+    """The tasks of a graph that is named."""
+    if sets:
+        raise refuse("--set", "there is no experiment file whose keys could be replaced")
+    if not graph:
+        raise refuse("--graph", MISSING)
+    tasks = graph_of(graph, weight, seed)
+    return tasks if shuffle is None else tasks.shuffled(shuffle)
+
+
+def _where(machine: str | None, shape: dict[str, Any]) -> tuple[Machine, dict[str, Any]]:
+    """A machine that is named, and what an experiment that names it says of its network."""
+    if machine is None:
+        raise refuse("--machine", MISSING)
+    return machine_of(machine, **shape)
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
@@ -285,65 +315,6 @@ def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str
     return [OTHER_OBJECTIVE, DEFAULT_OBJECTIVE] if evaluate else [DEFAULT_OBJECTIVE]
 
 
-@dataclass
-class Search:
-    """The searches of a command, and what they have found.
-
-    Attributes:
-        graph: The tasks.
-        machine: Where they may run.
-        options: Those of `map_tasks` that all searches share.
-        found: The mappings that have been found.
-        steps: Simulated steps of `compared`, if all have been simulated.
-        interrupted: Whether the user has ended it.
-    """
-
-    graph: TaskGraph
-    machine: Machine
-    options: dict[str, Any]
-    found: list[MappingResult] = field(default_factory=list)
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    interrupted: bool = False
-
-    @property
-    def compared(self) -> list[MappingResult]:
-        """What has been found, and tasks in order."""
-        known = any(mapping.strategy == self.default.strategy for mapping in self.found)
-        return self.found if known else [*self.found, self.default]
-
-    def run(self, searches: list[tuple[str, str | None]], links: Links | None) -> None:
-        """Searches by each strategy and objective and, given links, simulates what was found; Ctrl-C ends it."""
-        # Nothing but `auto` takes an objective.
-        self.default = map_tasks(self.graph, self.machine, "identity", **self.options)
-        with Bar() as bar:
-            try:
-                for number, (name, objective) in enumerate(searches, 1):
-                    self._add(
-                        map_tasks(self.graph, self.machine, name, objective=objective, watcher=bar, **self.options),
-                        objective,
-                    )
-                    bar.finish(f"{number}/{len(searches)} searches, {name},")
-                if links is not None:
-                    self.steps = [_step(mapping, links, bar) for mapping in self.compared]
-                    bar.finish(f"{len(self.steps)}/{len(self.steps)} mappings simulated")
-            except SearchInterrupted as ended:
-                self.found.append(ended.result)
-                self.interrupted = True
-            except KeyboardInterrupt:
-                self.interrupted = True
-
-    def _add(self, mapping: MappingResult, objective: str | None) -> None:
-        """Adds a mapping, unless it is one that the same strategy has found; names objectives where they differ."""
-        name = mapping.strategy
-        for at, other in enumerate(self.found):
-            if other.strategy == name and (other.places == mapping.places).all():
-                return
-            if other.strategy == name and objective is not None:
-                self.found[at] = replace(other, strategy=f"{name} ({OTHER_OBJECTIVE})")
-                mapping = replace(mapping, strategy=f"{name} ({objective})")
-        self.found.append(mapping)
-
-
 def _unrepeatable(mapping: MappingResult) -> str:
     """Why another run may find another mapping."""
     if mapping.ended == "interrupt":
@@ -351,25 +322,17 @@ def _unrepeatable(mapping: MappingResult) -> str:
     return f"the time limit of {mapping.time_limit_s:g} s ended the search; another run may find another mapping"
 
 
-def _step(mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
-    """A simulated step: its time and the channels that were used most."""
-    bar.update(0.0, f"simulating {mapping.strategy}")
-    point = simulate(mapping, links).points[0]
-    used = [{"channel": row["channel"], "utilization": row["utilization"]} for row in point["hottest_channels"]]
-    return {"step_time_ns": point["time_ns"], "step_phases": point["phases"], "step_hottest_channels": used}
-
-
-def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None) -> None:
+def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None, simulated: str) -> None:
     graph, machine = best.graph, best.machine
     out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
     took = sum(point["wall_s"] for point in points)
     out.print(f"Budget: {best.budget_s:g} nominal s a search; {took:,.1f} s in all", markup=False, soft_wrap=True)
-    out.print(reports.mapping_table(points))
+    out.print(reports.mapping_table(points, simulated))
     for point in points:
         hottest = point.get("step_hottest_channels")
         if hottest and point["step_time_ns"]:
             where, used = hottest[0]["channel"], hottest[0]["utilization"]
-            line = f"Hottest channel of {point['strategy']}: {where}, used {used:.0%} of the step"
+            line = f"Hottest channel of {point['strategy']}: {where}, used {used:.0%} of the {simulated}"
             out.print(line, markup=False, soft_wrap=True)
     for note in (*graph.about["assumed"], *machine.about["notes"]):
         out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
@@ -427,14 +390,19 @@ def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective:
     return mappings[min(range(len(mappings)), key=rank)]
 
 
-def _warnings(best: MappingResult, default: MappingResult, *, evaluated: bool) -> list[str]:
-    """In what the mapping that is kept is worse than tasks in order."""
-    worse = []
+def _warnings(best: MappingResult, search: Search) -> list[str]:
+    """In what the mapping that is kept is worse than tasks in order, or than where the experiment has them.
+
+    And which mappings another run may not find.
+    """
+    unsure = [f"{each.strategy}: {_unrepeatable(each)}" for each in search.compared if each.ended != "budget"]
+    worse, default = [], search.default
     for measure, name in NAMES.items():
-        found, before = float(best.measures[measure]), float(default.measures[measure])
-        if found > before * (1 + TOLERANCE):
-            worse.append(f"{name}: {found:,.0f} B instead of {before:,.0f} B")
+        found, known = float(best.measures[measure]), float(default.measures[measure])
+        if found > known * (1 + TOLERANCE):
+            worse.append(f"{name}: {found:,.0f} B instead of {known:,.0f} B")
     if not worse:
-        return []
-    hint = "it is the fastest all the same" if evaluated else "--evaluate simulates both and keeps the faster"
-    return [f"by {' and '.join(worse)} the mapping is worse than tasks in order; {hint}"]
+        return unsure
+    hint = "it is the fastest all the same" if search.steps else "--evaluate simulates both and keeps the faster"
+    before = "tasks in order" if search.placed is None else "ranks as the experiment places them"
+    return [f"by {' and '.join(worse)} the mapping is worse than {before}; {hint}", *unsure]

@@ -23,6 +23,7 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.keep.identity as identity
 import cutthrough.keep.inputs as inputs
 from cutthrough.channels import Outcome
+from cutthrough.faults import refuse_called_back
 from cutthrough.keep.bundles import bundle
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ class Folder:
         Raises:
             InUse: Another run holds it.
             Unwritable: It cannot be written.
+            ExperimentError: A program is called back, so that nobody knows what a finished point would depend on.
         """
+        refuse_called_back(experiment, "directory")
         points = directory / POINTS
         made = [folder for folder in (points, directory) if not folder.exists()]
         try:

@@ -12,11 +12,11 @@ import cutthrough.experiments as experiments
 import cutthrough.files as files
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
+from cutthrough.mapping.graphs import TaskGraph, edges_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from cutthrough.mapping.graphs import TaskGraph
     from cutthrough.mapping.mapped import Mapped
     from cutthrough.results import Results
 
@@ -167,17 +167,8 @@ def _write(graph: TaskGraph) -> dict[str, Any]:
     # Loads of graphs over the same tasks add up: the first has them all.
     loads, first, paths = graph.loads.tolist(), 0, []
     for number, phase in enumerate(phases):
-        text = _edges(rows[first : first + phase["arcs"]], loads)
+        text = edges_text(rows[first : first + phase["arcs"]], loads)
         paths.append(str(files.keep(text.encode(), f"graph-{number}", ".csv", "graph")))
         first += phase["arcs"]
         loads = [0.0] * len(loads)
     return {"graph": paths[0], "next_graphs": paths[1:]}
-
-
-def _edges(rows: Sequence[tuple[int, int, int]], loads: Sequence[float]) -> str:
-    """A list of edges, and the loads that are not 1."""
-    lines = [f"{one},{other},{size}\n" for one, other, size in rows]
-    # The last task is named in any case, so that none is lost that has no arcs.
-    last = len(loads) - 1
-    lines += [f"task,{task},{load!r}\n" for task, load in enumerate(loads) if load != 1 or task == last]
-    return "".join(lines)

@@ -12,13 +12,13 @@ from cutthrough.arrays import numbers, whole_number, whole_numbers
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
     from typing import Self
 
     import numpy.typing as npt
 
-__all__ = ["TaskGraph"]
+__all__ = ["TaskGraph", "edges_text"]
 
 #: The most tasks of a graph, and the most bytes of a step.
 MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
@@ -58,6 +58,8 @@ class TaskGraph:
         targets: npt.ArrayLike,
         sizes: npt.ArrayLike,
         loads: npt.ArrayLike | None = None,
+        *,
+        name: str = "arcs",
     ) -> Self:
         """A graph from arrays.
 
@@ -67,6 +69,7 @@ class TaskGraph:
             targets: The receiver of each arc.
             sizes: The bytes of each arc.
             loads: The work of each task; without it, all 1.
+            name: What the graph is called.
 
         Raises:
             ExperimentError: The arrays differ in length, or a number is out of range.
@@ -85,7 +88,7 @@ class TaskGraph:
             raise refuse("", message)
         given = b"" if loads is None else numbers("loads", loads).tobytes()
         one, other = (column.astype(np.uint32).tobytes() for column in columns[:2])
-        return cls._of(_core.TaskGraph.of_arcs(count, one, other, columns[2].tobytes(), given))
+        return cls._of(_core.TaskGraph.of_arcs(count, (one, other, columns[2].tobytes()), given, name))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Self:
@@ -178,6 +181,27 @@ class TaskGraph:
     def to_metis(self) -> str:
         """The graph in METIS's format; the two directions of an edge are averaged."""
         return self._core.metis()
+
+    def to_edges(self) -> str:
+        """The graph as a list of edges, which `TaskGraph` and `cutthrough map` read; phases are added up.
+
+        Raises:
+            ExperimentError: It has multicasts or reductions, which are no edges.
+        """
+        if any(phase["groups"] for phase in self.about["phases"]):
+            raise refuse("", "a graph with multicasts or reductions is no list of edges")
+        arcs = self.arcs()
+        rows = zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True)
+        return edges_text(rows, self.loads.tolist())
+
+
+def edges_text(rows: Iterable[tuple[int, int, int]], loads: Sequence[float]) -> str:
+    """A list of edges - source, target, bytes - and the loads that are not 1."""
+    lines = [f"{one},{other},{size}\n" for one, other, size in rows]
+    # The last task is named in any case, so that none is lost that has no arcs.
+    last = len(loads) - 1
+    lines += [f"task,{task},{load!r}\n" for task, load in enumerate(loads) if load != 1 or task == last]
+    return "".join(lines)
 
 
 def _named(graphs: Sequence[TaskGraph]) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cutthrough.sections.base import Size, Time
 
-__all__ = ["CHOICE", "Fft", "Goal", "Halo2d", "Halo3d", "Incast", "Kind", "Sweep"]
+__all__ = ["CHOICE", "CalledBack", "Calls", "Fft", "Goal", "Halo2d", "Halo3d", "Incast", "Kind", "Sweep"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -29,6 +29,33 @@ class Goal(Section):
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "goal")
 
     file: str | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Calls(Section):
+    """What each rank calls, in order, from a file: what a program in Python is saved as.
+
+    Attributes:
+        file: The file, relative to the experiment file (required, or swept).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "calls")
+
+    file: str | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class CalledBack(Section):
+    """A function in Python that is called back while the program runs, since what it does depends on what it has
+    received.
+
+    Attributes:
+        name: What the process knows it by: `ct.Program` writes it (required, or swept).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "called-back")
+
+    name: str | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -139,9 +166,19 @@ class Incast(Section):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = Goal | Halo2d | Halo3d | Sweep | Fft | Incast
+Kind: TypeAlias = Goal | Calls | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast
 
 #: What reads a table.
 CHOICE = Choice(
-    "kind", {"goal": Goal, "halo-2d": Halo2d, "halo-3d": Halo3d, "sweep": Sweep, "fft": Fft, "incast": Incast}
+    "kind",
+    {
+        "goal": Goal,
+        "calls": Calls,
+        "called-back": CalledBack,
+        "halo-2d": Halo2d,
+        "halo-3d": Halo3d,
+        "sweep": Sweep,
+        "fft": Fft,
+        "incast": Incast,
+    },
 )

@@ -17,6 +17,7 @@ from cutthrough.sections.program import CHOICE as PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.programs.written import WrittenProgram
     from cutthrough.sections.base import Open, Size, Time
     from cutthrough.sections.benchmark import Kind as BenchmarkKind
     from cutthrough.sections.pacer import Kind as PacerKind
@@ -145,7 +146,7 @@ class Program(Section):
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "program")
     TABLES: ClassVar[Mapping[str, Choice]] = {"program": PROGRAM, "pacer": PACER}
 
-    program: ProgramKind | Open | None = None
+    program: ProgramKind | WrittenProgram | Open | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
 

@@ -33,19 +33,19 @@ impl TaskGraph {
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
-    /// From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1).
+    /// From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1); and a name.
     #[staticmethod]
-    fn of_arcs(tasks: u32, sources: &[u8], targets: &[u8], sizes: &[u8], loads: &[u8]) -> PyResult<Self> {
+    fn of_arcs(tasks: u32, arcs: (&[u8], &[u8], &[u8]), loads: &[u8], name: &str) -> PyResult<Self> {
         if tasks == 0 || tasks > tasks::MAX_TASKS {
             return Err(wrong(&format!("{tasks} tasks; 1 to {} are supported", tasks::MAX_TASKS)));
         }
-        let (sources, targets) = (words(sources), words(targets));
+        let (sources, targets, sizes) = (words(arcs.0), words(arcs.1), arcs.2);
         let long = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|at| bytes[at]));
         let sizes: Vec<u64> = sizes.chunks_exact(8).map(long).collect();
         if sizes.len() > tasks::MAX_ARCS {
             return Err(wrong(&format!("{} arcs; up to {} are supported", sizes.len(), tasks::MAX_ARCS)));
         }
-        let mut arcs = ArcList::new(tasks);
+        let mut list = ArcList::new(tasks);
         for ((&from, &to), &bytes) in sources.iter().zip(&targets).zip(&sizes) {
             if from >= tasks || to >= tasks || from == to {
                 return Err(wrong(&format!(
@@ -53,9 +53,9 @@ impl TaskGraph {
                     tasks - 1
                 )));
             }
-            arcs.add(from, to, bytes, 1);
+            list.add(from, to, bytes, 1);
         }
-        let mut inner = tasks::TaskGraph::new("arcs", arcs.build());
+        let mut inner = tasks::TaskGraph::new(name, list.build());
         if !loads.is_empty() {
             inner.loads = loads.chunks_exact(8).map(|bytes| f64::from_bits(long(bytes))).collect();
             if inner.loads.len() != tasks as usize || inner.loads.iter().any(|&load| !(load >= 0.0 && load.is_finite()))

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors::Parts;
 
 /// Whole numbers as bytes in the machine's order.
-fn numbers<'py, const N: usize, T>(
+pub fn numbers<'py, const N: usize, T>(
     py: Python<'py>,
     values: impl Iterator<Item = T>,
     to_bytes: impl Fn(T) -> [u8; N],

@@ -1,7 +1,10 @@
 //! From the text of a file and the options that override it to typed points.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ::workload::motifs::ProgramSpec;
 use fabric::catalogue::Depths;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
@@ -14,8 +17,9 @@ use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
+use super::workload::{ProgramRanksSpec, WorkloadSpec};
 use super::{kinds, searched, seeds, validate};
-use crate::parts::Parts;
+use crate::parts::{GivenPrograms, Parts};
 use crate::proofs::Proofs;
 
 /// An experiment as it was written, and the points that it consists of.
@@ -158,6 +162,26 @@ impl Experiment {
     /// What is known of its points' freedom from deadlock.
     pub(crate) fn proofs(&self) -> &Proofs {
         &self.proofs
+    }
+
+    /// The names of the programs that its points need and that no file can say; see `with_programs`.
+    pub fn called_back(&self) -> BTreeSet<String> {
+        let workloads = |spec: &ExperimentSpec| {
+            let jobs = spec.jobs.iter().map(|job| job.workload.clone());
+            spec.workload.clone().into_iter().chain(jobs).collect::<Vec<_>>()
+        };
+        let name = |workload: WorkloadSpec| match workload {
+            WorkloadSpec::Program(ProgramRanksSpec { program: ProgramSpec::CalledBack(own), .. }) => Some(own.name),
+            _ => None,
+        };
+        self.points.iter().flat_map(|point| workloads(&point.spec)).filter_map(name).collect()
+    }
+
+    /// The same experiment with the programs that `called_back` names.
+    #[must_use]
+    pub fn with_programs(mut self, programs: GivenPrograms) -> Self {
+        self.parts.programs = Arc::new(programs);
+        self
     }
 
     /// The topologies and routings of its points.

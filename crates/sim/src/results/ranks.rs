@@ -28,6 +28,8 @@ pub struct BenchmarkResult {
 /// front to the one that it finds, or at all; searches are counted, and take the time of `nic.matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramResult {
+    /// Whether the program was called back while it ran, on one thread, since what it did depended on what it had received.
+    pub program_called_back: bool,
     /// Messages that have come to their ranks.
     pub program_messages: u64,
     /// The most messages that a rank had before it was ready for them.

@@ -68,7 +68,11 @@ impl<'a> Control<'a> {
     /// # Errors
     /// If it is cancelled, or packets wait for one another for ever.
     pub fn run(&mut self, runners: &mut [Runner]) -> Result<u64, RunError> {
-        runners.iter_mut().for_each(|runner| runner.course.begin(self.machine));
+        for runner in &mut *runners {
+            runner.course.begin(self.machine);
+            // What ends as it begins may do so with an error.
+            self.refuse_error(runner)?;
+        }
         while runners.iter().any(|runner| runner.foreground && matches!(runner.course.state(), State::Running(_))) {
             let next = |runner: &Runner| match runner.course.state() {
                 State::Ended => u64::MAX,
@@ -79,9 +83,7 @@ impl<'a> Control<'a> {
             let counts = self.move_to(until, origin)?;
             for (runner, counts) in runners.iter_mut().zip(&counts) {
                 runner.course.observe(counts, self.now, self.machine);
-                if let Some(error) = runner.course.error(self.machine) {
-                    return Err(error);
-                }
+                self.refuse_error(runner)?;
             }
             self.report(runners);
         }
@@ -91,6 +93,10 @@ impl<'a> Control<'a> {
         self.machine.check();
         runners.iter_mut().for_each(|runner| runner.course.leave(self.machine, self.now));
         Ok(self.now)
+    }
+
+    fn refuse_error(&self, runner: &Runner) -> Result<(), RunError> {
+        runner.course.error(self.machine).map_or(Ok(()), Err)
     }
 
     /// Moves on to a time; by number, what has been counted since. Batches begin at `origin`.

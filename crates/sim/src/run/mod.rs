@@ -111,7 +111,7 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 
 /// The machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
-    let map = division(system, options.threads, options.grain);
+    let map = division(system, threads(system, options), options.grain);
     let numbers = Arc::new(system.numbers());
     let parts = (0..map.parts()).map(|part| map.nodes(part));
     let division = Division::new(system.network.topology.nodes(), parts, map.window());
@@ -142,6 +142,13 @@ fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Ve
         partition_of: Arc::clone(&division.partition_of),
     };
     system.jobs.iter().enumerate().map(spec).collect()
+}
+
+/// The threads of a run: one where a program is called back, so that its code runs in one thread, in an order that does not
+/// change.
+fn threads(system: &System, options: &RunOptions) -> usize {
+    let called_back = |job: &Job| job.workload.programs().is_some_and(|programs| programs.is_called_back());
+    if system.jobs.iter().any(called_back) { 1 } else { options.threads }
 }
 
 /// How a system is divided over threads.

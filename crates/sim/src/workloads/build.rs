@@ -6,11 +6,12 @@ use mapping::NodeHops;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::Benchmark;
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
+use workload::motifs::{CalledBackSpec, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::program::{Messages, Programs};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Pattern, PatternSpec, PlacedPattern, Placement};
+use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
@@ -226,10 +227,18 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
-    let programs = spec.program.build(shape.tasks, site.base);
+    let programs = match &spec.program {
+        ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
+        other => other.build(shape.tasks, site.base),
+    };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let pattern = program_pattern(&*programs, shape.tasks, "workload.program")?;
+    let pattern = match programs.is_called_back() {
+        true => {
+            PatternSpec::default().build(&shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
+        }
+        false => program_pattern(&*programs, shape.tasks, "workload.program")?,
+    };
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
     Ok(Arc::new(Ranks {
         programs,
@@ -241,6 +250,13 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         processors: NodeProcessors::new(site)?,
     }))
+}
+
+/// A program that is called back, of the names that the process has given.
+fn called_back(spec: &CalledBackSpec, ranks: u32, site: &Site<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    let programs = site.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
+    check_room(programs.ranks(), ranks).map_err(|message| PatternError::new("name", message))?;
+    Ok(Arc::clone(programs))
 }
 
 /// The network interface of ranks whose packets have so many bytes.

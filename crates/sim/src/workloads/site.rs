@@ -12,6 +12,7 @@ use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
 use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Place, PlaceSpec};
+use crate::parts::GivenPrograms;
 
 /// What a workload is built for.
 pub(crate) struct Site<'a> {
@@ -27,6 +28,8 @@ pub(crate) struct Site<'a> {
     pub seed: u64,
     /// Paths start from this folder.
     pub base: &'a Path,
+    /// Programs that no file can say.
+    pub programs: &'a GivenPrograms,
 }
 
 fn wrong(key: &str, message: impl ToString) -> SystemError {

@@ -24,5 +24,6 @@ mod seeds;
 mod series;
 mod table;
 mod theory;
+mod timeline;
 mod warnings;
 mod zero_load;

@@ -13,7 +13,7 @@ use super::incast::{Incast, IncastSpec};
 use super::sweep::{Sweep, SweepSpec};
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
-use crate::program::Programs;
+use crate::program::{Programs, calls};
 use crate::schedule::goal;
 
 /// A program of ranks, and its keys.
@@ -23,6 +23,10 @@ use crate::schedule::goal;
 pub enum ProgramSpec {
     /// A schedule in the GOAL format of LogGOPSim.
     Goal(GoalSpec),
+    /// What each rank calls, in order, from a file: what a program in Python is saved as.
+    Calls(CallsSpec),
+    /// A function in Python that is called back while the program runs, since what it does depends on what it has received.
+    CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
     #[serde(rename = "halo-2d")]
     Halo2d(HaloSpec),
@@ -51,6 +55,22 @@ pub struct GoalSpec {
     pub file: PathBuf,
 }
 
+/// Where calls are written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallsSpec {
+    /// The file, relative to the experiment file.
+    pub file: PathBuf,
+}
+
+/// A program that exists only while the process runs that has made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalledBackSpec {
+    /// What the process knows it by: `ct.Program` writes it.
+    pub name: String,
+}
+
 /// The most bytes of a file.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -69,6 +89,8 @@ impl ProgramSpec {
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
+            Self::Calls(spec) => return spec.build(ranks, base),
+            Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
             Self::Sweep(spec) => Arc::new(Sweep::new(spec, ranks)?),
@@ -81,7 +103,7 @@ impl ProgramSpec {
     /// Refuses messages and calculations that are too large.
     fn check_values(&self) -> Result<(), PatternError> {
         let (size, time) = match self {
-            Self::Goal(_) => return Ok(()),
+            Self::Goal(_) | Self::Calls(_) | Self::CalledBack(_) => return Ok(()),
             Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
             Self::Sweep(spec) => (spec.message_size, spec.compute.0),
             Self::Fft(spec) => (spec.message_size, spec.compute.0),
@@ -101,27 +123,57 @@ impl ProgramSpec {
 impl GoalSpec {
     fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
         let name = self.file.display();
-        let wrong = |message: String| PatternError::new("file", message);
-        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {error}"));
-        let file = std::fs::File::open(base.join(&self.file)).map_err(cannot)?;
-        let mut text = String::new();
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
-        if text.len() as u64 > MOST_BYTES {
-            return Err(wrong(format!("{name}: it is larger than 1 GiB")));
-        }
-        let schedule = goal::read(&text).map_err(|error| wrong(format!("{name}: {error}")))?;
-        if schedule.ranks() > ranks {
-            let message = format!("{name}: it has {} ranks, and there is room for {ranks}", schedule.ranks());
-            return Err(wrong(message));
-        }
+        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let schedule = goal::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
+        check_room(schedule.ranks(), ranks).map_err(wrong)?;
         if let Some(op) = (0..schedule.len() as u32).find(|&op| schedule.lanes(op) != (0, 0)) {
             let (cpu, nic) = schedule.lanes(op);
-            let message = format!(
-                "{name}: rank {} uses cpu {cpu} and nic {nic}; ranks have one processor and one interface, number 0",
+            return Err(wrong(format!(
+                "rank {} uses cpu {cpu} and nic {nic}; ranks have one processor and one interface, number 0",
                 schedule.rank(op)
-            );
-            return Err(wrong(message));
+            )));
         }
         Ok(Arc::new(schedule))
     }
+}
+
+impl CallsSpec {
+    fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+        let name = self.file.display();
+        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
+        check_room(calls.ranks(), ranks).map_err(wrong)?;
+        calls.check(None).map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(calls))
+    }
+}
+
+impl CalledBackSpec {
+    /// That no process has made the program.
+    pub fn absent(&self) -> PatternError {
+        let message = format!(
+            "`{}` is a function in Python that is called back, and cannot be run from a file; run it where it is written, or save what it \
+             has done in a run (`Program.recorded`)",
+            self.name
+        );
+        PatternError::new("name", message)
+    }
+}
+
+/// The text of a file of a program.
+fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
+    let wrong = |message: String| PatternError::new("file", format!("{}: {message}", file.display()));
+    let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {error}"));
+    let opened = std::fs::File::open(base.join(file)).map_err(cannot)?;
+    let mut text = String::new();
+    opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(wrong("it is larger than 1 GiB".to_owned()));
+    }
+    Ok(text)
+}
+
+/// Refuses more ranks than there is room for.
+pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
+    if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-pub use catalogue::{GoalSpec, ProgramSpec};
+pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec, check_room};
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;

@@ -5,8 +5,10 @@
 //! run then has the same operations, whatever the number of threads.
 //!
 //! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
-//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them.
+//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them. [`calls::Calls`] are
+//! scripts that are written out.
 
+pub mod calls;
 mod running;
 mod script;
 
@@ -155,6 +157,9 @@ pub enum ProgramError {
     /// A burst without operations, or of calculations.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
+    /// A rank whose program has ended with an error of its own.
+    #[error("its program has ended with an error")]
+    Failed,
     /// A collective operation that cannot be called.
     #[error(transparent)]
     Collective(#[from] CollectiveError),
@@ -170,6 +175,10 @@ pub trait Programs: Debug + Send + Sync {
     fn operations(&self) -> u64;
     /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
+    fn is_called_back(&self) -> bool {
+        false
+    }
     /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
     /// message does), as far as that can be known beforehand.
     ///

@@ -34,6 +34,8 @@ pub enum Step {
     Test,
     /// The rank calls nothing any more. What is outstanding goes on.
     End,
+    /// The rank cannot go on, for a reason that the program knows: the run ends with an error.
+    Fail,
 }
 
 /// Sends or receives of one shape.
@@ -45,6 +47,21 @@ pub struct Burst {
     pub count: u32,
     /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
     pub stride: u32,
+}
+
+impl Burst {
+    /// The n-th operation, from 0, among so many ranks.
+    pub fn action(&self, number: u32, ranks: u32) -> Action {
+        let shift = |rank: u32| match self.stride {
+            0 => rank,
+            stride => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+        };
+        match self.first {
+            Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
+            Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
+            Action::Calc { .. } | Action::Poll => self.first,
+        }
+    }
 }
 
 /// What a rank sees when it is asked for its next call.
@@ -226,6 +243,7 @@ impl<S: Script> ScriptedRank<S> {
                     self.blocked = Blocked::Test;
                 }
                 Step::End => self.blocked = Blocked::Over,
+                Step::Fail => return Err(ProgramError::Failed),
             }
         }
         Ok(())
@@ -360,21 +378,8 @@ impl<S: Script> ScriptedRank<S> {
 
 /// Starts the operations of a burst.
 fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
-    let actions = (0..burst.count).map(|number| shifted(burst.first, (burst.stride, number), ranks));
+    let actions = (0..burst.count).map(|number| burst.action(number, ranks));
     starts.extend(actions.map(|action| Op { id, action }));
-}
-
-/// The n-th operation of a burst.
-fn shifted(first: Action, (stride, number): (u32, u32), ranks: u32) -> Action {
-    let shift = |rank: u32| match stride {
-        0 => rank,
-        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
-    };
-    match first {
-        Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
-        Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-        Action::Calc { .. } | Action::Poll => first,
-    }
 }
 
 impl<S: Script> RankProgram for ScriptedRank<S> {

@@ -63,8 +63,10 @@ impl Caller {
                     starts.push((TEST, Action::Poll));
                     self.waits = Waits::ForTest;
                 }
-                // Collective operations are made of these, and have tests of their own.
-                Step::Collective(_) | Step::StartCollective(_) => unreachable!("random ranks call no collectives"),
+                // Collective operations are made of these, and have tests of their own, as failures have.
+                Step::Collective(_) | Step::StartCollective(_) | Step::Fail => {
+                    unreachable!("random ranks do not call it")
+                }
                 Step::End => self.waits = Waits::Over,
             }
         }

@@ -96,13 +96,14 @@ impl HostCounts {
     }
 }
 
-/// What has been measured of a program, given what its executors have counted, and how long all processors have been there; none if
-/// the ranks have not ended.
-pub(super) fn of_program(counts: &HostCounts, time: Option<u64>) -> ProgramResult {
+/// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
+/// ranks have not ended), and whether it was called back.
+pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bool) -> ProgramResult {
     let [posted, unexpected] = counts.searches;
     let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
     ProgramResult {
+        program_called_back: called_back,
         program_messages: posted.count,
         unexpected_max: unexpected.longest,
         unexpected_max_bytes: counts.unexpected_bytes,

@@ -44,6 +44,8 @@ impl Workload for Ranks {
         self.programs.each_message(&mut |messages: Messages| {
             rests.insert(rest(messages.bytes.max(1)));
         });
+        // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
+        rests.extend(self.programs.is_called_back().then_some(1));
         let host = self.nic.host();
         rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()

@@ -1,0 +1,301 @@
+//! Programs that are called back: a generator a rank, which goes on when what it has called has ended.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use workload::communicator::Group;
+use workload::program::calls::CallsBuilder;
+use workload::program::{
+    Action, Communicator, Context, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step,
+};
+
+use super::table::{self, Row};
+use super::{Program, wrong};
+
+/// A program whose ranks are Python generators.
+pub struct CalledBack {
+    ranks: u32,
+    /// Makes the generator of a rank: `begin(rank)`, with a method `resume(now, answers)` that gives rows of calls.
+    begin: Py<PyAny>,
+    run: Mutex<Run>,
+}
+
+/// What is known of a run.
+#[derive(Default)]
+struct Run {
+    /// What a rank has raised, of the lowest rank.
+    failure: Option<(u32, PyErr)>,
+    /// What each rank has called.
+    calls: BTreeMap<u32, Vec<Step>>,
+    /// The ranks of communicators by their numbers, from 1 on.
+    groups: BTreeMap<u32, Vec<u32>>,
+}
+
+impl std::fmt::Debug for CalledBack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CalledBack").field("ranks", &self.ranks).finish_non_exhaustive()
+    }
+}
+
+impl CalledBack {
+    /// The program of a Python object with attributes `ranks` and `begin`.
+    pub fn new(program: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (ranks, begin) = (program.getattr("ranks")?.extract()?, program.getattr("begin")?.unbind());
+        Ok(Self { ranks, begin, run: Mutex::default() })
+    }
+
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a rank has raised, if one has.
+    fn failure(&self) -> Option<PyErr> {
+        self.run().failure.take().map(|(_, error)| error)
+    }
+
+    /// What its ranks have called in the run.
+    fn recorded(&self) -> PyResult<Program> {
+        let mut builder = CallsBuilder::new(self.ranks);
+        let run = self.run();
+        let last = run.groups.keys().next_back().copied().unwrap_or(0);
+        for number in 1..=last {
+            // One that no collective operation has used has no number here, and needs none.
+            let ranks = run.groups.get(&number).cloned().unwrap_or_default();
+            builder.communicator(ranks).map_err(|error| wrong(&error.to_string()))?;
+        }
+        for (&rank, steps) in &run.calls {
+            for &step in steps {
+                builder.push(rank, step).map_err(|error| wrong(&format!("rank {rank}: {error}")))?;
+            }
+        }
+        Program::of(builder.build())
+    }
+}
+
+impl Programs for CalledBack {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let ranks = self.ranks;
+        self.run().calls.insert(rank, Vec::new());
+        let script = CalledRank {
+            program: self,
+            rank,
+            ranks,
+            caller: None,
+            rows: VecDeque::new(),
+            last: None,
+            answers: Vec::new(),
+            own: Own::default(),
+        };
+        Box::new(ScriptedRank::new(script, rank, ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        0
+    }
+
+    fn each_message(&self, _visit: &mut dyn FnMut(Messages)) {}
+
+    fn is_called_back(&self) -> bool {
+        true
+    }
+}
+
+/// What a call has found: the request, or -1; of a receive source, tag and bytes; the time in picoseconds.
+type Answer = (i64, i64, i64, u64, u64);
+
+/// A rank whose calls a generator makes.
+struct CalledRank {
+    program: Arc<CalledBack>,
+    rank: u32,
+    ranks: u32,
+    /// The generator, once it has begun.
+    caller: Option<Py<PyAny>>,
+    /// What it has called and the rank has not done yet.
+    rows: VecDeque<Row>,
+    /// The call before, if it finds something.
+    last: Option<Step>,
+    /// What its calls have found since it went on last.
+    answers: Vec<Answer>,
+    own: Own,
+}
+
+/// What is recorded of a rank: its calls, with what they have found.
+#[derive(Default)]
+struct Own {
+    steps: Vec<Step>,
+    /// By request, where it stands among these.
+    requests: Vec<usize>,
+}
+
+impl std::fmt::Debug for CalledRank {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CalledRank").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
+
+impl Own {
+    /// Records a call as it is made, unless it finds something.
+    fn made(&mut self, step: Step) {
+        match step {
+            Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
+            // What it finds is recorded as waited for.
+            Step::Test => return self.steps.push(Step::Do(Action::Poll)),
+            Step::Do(Action::Send { .. } | Action::Recv { .. })
+            | Step::Burst(_)
+            | Step::Collective(_)
+            | Step::StartCollective(_) => self.requests.push(self.steps.len()),
+            Step::Do(Action::Calc { .. } | Action::Poll) | Step::WaitAll => {}
+        }
+        self.steps.push(step);
+    }
+
+    /// Records what a call has found: that the rank has waited for it, and whose message a receive has met.
+    fn found(&mut self, request: Request, seen: &Seen) {
+        self.steps.push(Step::Wait(request));
+        let receive = self.requests.get(request as usize).map(|&place| &mut self.steps[place]);
+        if let (Some(Step::Do(Action::Recv { from, tag, .. })), Some(met)) = (receive, seen.matched) {
+            (*from, *tag) = (Some(met.source), Some(met.tag));
+        }
+    }
+}
+
+impl CalledRank {
+    /// Keeps what the call before has found.
+    fn keep_answer(&mut self, seen: &Seen) {
+        let waited = match self.last.take() {
+            Some(Step::Wait(request)) => Some(request),
+            Some(_) => seen.request,
+            None => return,
+        };
+        if let Some(request) = waited {
+            self.own.found(request, seen);
+        }
+        self.answers.push(answer(waited, seen));
+    }
+
+    /// Has the generator go on until it yields, and takes what it has called.
+    fn resume(&mut self, now: u64) -> PyResult<()> {
+        let answers = std::mem::take(&mut self.answers);
+        let bytes = Python::attach(|py| -> PyResult<Vec<u8>> {
+            let caller = match &self.caller {
+                Some(caller) => caller.clone_ref(py),
+                None => self.caller.insert(self.program.begin.call1(py, (self.rank,))?).clone_ref(py),
+            };
+            let made = caller.call_method1(py, "resume", (now, answers))?;
+            Ok(made.bind(py).cast::<PyBytes>()?.as_bytes().to_vec())
+        })?;
+        self.rows = table::rows(&bytes).map_err(|message| wrong(&format!("rank {}: {message}", self.rank)))?.into();
+        Ok(())
+    }
+
+    fn step(&mut self, seen: &Seen) -> PyResult<Step> {
+        loop {
+            match self.rows.pop_front() {
+                None => self.resume(seen.now)?,
+                Some(Row::Time) => self.answers.push(answer(None, seen)),
+                Some(Row::Step(step)) => {
+                    self.own.made(step);
+                    self.last = Some(step).filter(|step| matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test));
+                    return Ok(step);
+                }
+            }
+        }
+    }
+}
+
+fn answer(request: Option<Request>, seen: &Seen) -> Answer {
+    let request = request.map_or(-1, i64::from);
+    let (source, tag, bytes) = seen.matched.map_or((-1, -1, 0), |met| (met.source.into(), met.tag.into(), met.bytes));
+    (request, source, tag, bytes, seen.now)
+}
+
+impl Script for CalledRank {
+    fn communicator(&self, number: u32) -> Option<Communicator> {
+        if number == 0 {
+            return Some(Communicator::world(self.rank, self.ranks));
+        }
+        let caller = self.caller.as_ref()?;
+        let ranks: Vec<u32> = Python::attach(|py| caller.call_method1(py, "group", (number,))?.extract(py)).ok()?;
+        self.program.run().groups.insert(number, ranks.clone());
+        Communicator::new(Context::new(number)?, Group::list(ranks), self.rank)
+    }
+
+    fn next(&mut self, seen: &Seen) -> Step {
+        self.keep_answer(seen);
+        match self.step(seen) {
+            Ok(step) => step,
+            Err(error) => {
+                let mut run = self.program.run();
+                if run.failure.as_ref().is_none_or(|(rank, _)| self.rank < *rank) {
+                    run.failure = Some((self.rank, error));
+                }
+                Step::Fail
+            }
+        }
+    }
+}
+
+impl Drop for CalledRank {
+    /// Leaves what it has called, for `CalledBack::recorded`.
+    fn drop(&mut self) {
+        let steps = std::mem::take(&mut self.own.steps);
+        self.program.run().calls.insert(self.rank, steps);
+    }
+}
+
+/// The programs of an experiment that are called back, as Python objects by their names.
+#[derive(Default)]
+pub struct Runs(Vec<(String, Py<PyAny>)>);
+
+/// The programs of one run.
+pub struct OneRun(Vec<(String, Arc<CalledBack>)>);
+
+impl Runs {
+    /// Those of this process, of some names; a name that it does not know is an error where it is used.
+    pub fn of(py: Python<'_>, names: impl IntoIterator<Item = String>) -> PyResult<Self> {
+        let mut found = Vec::new();
+        for name in names {
+            let program = py.import("cutthrough.programs.living")?.call_method1("find", (&name,))?;
+            if !program.is_none() {
+                found.push((name, program.unbind()));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Programs for a run of its own.
+    pub fn begin(&self, py: Python<'_>) -> PyResult<OneRun> {
+        let made =
+            self.0.iter().map(|(name, program)| Ok((name.clone(), Arc::new(CalledBack::new(program.bind(py))?))));
+        Ok(OneRun(made.collect::<PyResult<_>>()?))
+    }
+
+    /// What a run has left: raises what a rank has raised, and hands each program what it has called if the run has ended well.
+    pub fn end(&self, py: Python<'_>, run: &OneRun, ended: bool) -> PyResult<()> {
+        if let Some(failure) = run.0.iter().find_map(|(_, program)| program.failure()) {
+            return Err(failure);
+        }
+        for ((_, object), (_, program)) in self.0.iter().zip(&run.0).filter(|_| ended) {
+            object.call_method1(py, "take", (program.recorded()?,))?;
+        }
+        Ok(())
+    }
+}
+
+impl OneRun {
+    /// As the simulator takes them.
+    pub fn given(&self) -> sim::GivenPrograms {
+        self.0.iter().map(|(name, program)| (name.clone(), Arc::clone(program) as Arc<dyn Programs>)).collect()
+    }
+}

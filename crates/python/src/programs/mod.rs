@@ -1,0 +1,164 @@
+//! Programs of ranks, as Python writes, reads and asks them.
+
+mod called;
+mod table;
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use workload::program::calls::{Calls, NoSchedule, text};
+use workload::program::{Messages, Programs};
+use workload::schedule::{Schedule, goal};
+
+use crate::errors::Parts;
+use crate::mapping::numbers;
+
+pub use called::Runs;
+
+/// What ranks do.
+#[pyclass(frozen, module = "cutthrough._core")]
+pub struct Program {
+    written: Written,
+}
+
+/// How a program is written.
+enum Written {
+    Calls(Arc<Calls>),
+    Schedule(Arc<Schedule>),
+    /// As something else, such as a motif.
+    Other(Arc<dyn Programs>),
+}
+
+/// What is wrong with a program, as Python raises it.
+fn wrong(message: &str) -> PyErr {
+    Parts { message, key: "program", ..Parts::default() }.raise(format!("error: program: {message}"))
+}
+
+impl Program {
+    /// A program of which only what it sends is asked.
+    pub fn other(programs: Arc<dyn Programs>) -> Self {
+        Self { written: Written::Other(programs) }
+    }
+
+    fn of(calls: Calls) -> PyResult<Self> {
+        calls.check(None).map_err(|error| wrong(&error.to_string()))?;
+        Ok(Self { written: Written::Calls(Arc::new(calls)) })
+    }
+
+    fn programs(&self) -> &dyn Programs {
+        match &self.written {
+            Written::Calls(calls) => &**calls,
+            Written::Schedule(schedule) => &**schedule,
+            Written::Other(programs) => &**programs,
+        }
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; the calls, as rows of 64-bit numbers; and the ranks
+    /// of communicators, numbered from 1 on.
+    #[staticmethod]
+    fn of_calls(py: Python<'_>, counts: &[u8], rows: &[u8], groups: Vec<Vec<u32>>) -> PyResult<Self> {
+        let calls = py.detach(|| table::calls(counts, rows, groups));
+        Self::of(calls.map_err(|message| wrong(&message))?)
+    }
+
+    /// From the text of calls.
+    #[staticmethod]
+    fn of_text(py: Python<'_>, source: &str) -> PyResult<Self> {
+        let calls = py.detach(|| text::read(source));
+        Self::of(calls.map_err(|error| wrong(&error.to_string()))?)
+    }
+
+    /// From a schedule in GOAL.
+    #[staticmethod]
+    fn of_goal(py: Python<'_>, source: &str) -> PyResult<Self> {
+        let schedule = py.detach(|| goal::read(source)).map_err(|error| wrong(&error.to_string()))?;
+        Ok(Self { written: Written::Schedule(Arc::new(schedule)) })
+    }
+
+    /// The number of ranks.
+    #[getter]
+    fn ranks(&self) -> u32 {
+        self.programs().ranks()
+    }
+
+    /// The messages between pairs: columns of 32-bit `source` and `target`, and of 64-bit `bytes` and `messages`, in ascending
+    /// order of pairs.
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let pairs = py.detach(|| pairs(self.programs()));
+        let columns = PyDict::new(py);
+        columns.set_item("source", numbers(py, pairs.iter().map(|pair| pair.from), u32::to_ne_bytes))?;
+        columns.set_item("target", numbers(py, pairs.iter().map(|pair| pair.to), u32::to_ne_bytes))?;
+        columns.set_item("bytes", numbers(py, pairs.iter().map(|pair| pair.bytes), u64::to_ne_bytes))?;
+        columns.set_item("messages", numbers(py, pairs.iter().map(|pair| pair.count), u64::to_ne_bytes))?;
+        Ok(columns)
+    }
+
+    /// The text of the calls.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        match &self.written {
+            Written::Calls(calls) => Ok(py.detach(|| text::write(calls))),
+            _ => Err(wrong("it is not written as the calls of its ranks")),
+        }
+    }
+
+    /// The schedule in GOAL.
+    fn goal(&self, py: Python<'_>) -> PyResult<String> {
+        match &self.written {
+            Written::Calls(calls) => {
+                py.detach(|| Ok(goal::write(&calls.schedule()?))).map_err(|error: NoSchedule| wrong(&error.to_string()))
+            }
+            Written::Schedule(schedule) => Ok(py.detach(|| goal::write(schedule))),
+            Written::Other(_) => Err(wrong("it is not written as the calls of its ranks, nor as a schedule")),
+        }
+    }
+}
+
+/// All messages between two ranks as one: their bytes together, and how many there are.
+fn pairs(programs: &dyn Programs) -> Vec<Messages> {
+    let (mut all, mut limit) = (Vec::new(), 1 << 16);
+    programs.each_message(&mut |Messages { from, to, bytes, count }| {
+        all.push(Messages { from, to, bytes: bytes.saturating_mul(count), count });
+        // What is merged now and then needs memory for pairs only, not for messages.
+        if all.len() >= limit {
+            merge(&mut all);
+            limit = limit.max(2 * all.len());
+        }
+    });
+    merge(&mut all);
+    all
+}
+
+fn merge(all: &mut Vec<Messages>) {
+    all.sort_unstable_by_key(|pair| (pair.from, pair.to));
+    all.dedup_by(|next, kept| {
+        let same = (next.from, next.to) == (kept.from, kept.to);
+        if same {
+            kept.bytes = kept.bytes.saturating_add(next.bytes);
+            kept.count += next.count;
+        }
+        same
+    });
+}
+
+/// Collective operations in the order of their numbers, each with the algorithms that serve it; and all algorithms in the order of
+/// theirs.
+#[pyfunction]
+pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
+    table::names()
+}
+
+/// Picoseconds of a time as experiment files write it, such as `5 us`.
+#[pyfunction]
+pub fn picoseconds(text: &str) -> PyResult<u64> {
+    text.parse::<units::Time>().map(|time| time.0).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Bytes of a size as experiment files write it, such as `4 KiB`.
+#[pyfunction]
+pub fn bytes_of(text: &str) -> PyResult<u64> {
+    text.parse::<units::Bytes>().map(|size| size.0).map_err(|error| wrong(&error.to_string()))
+}

@@ -1,0 +1,108 @@
+//! Calls as rows of numbers, as `cutthrough.programs.calling` writes them.
+
+use workload::collectives::{Algorithm, Collective, Operation, Selection, algorithms};
+use workload::program::calls::{ANY_SIZE, Calls, CallsBuilder};
+use workload::program::{Action, Burst, Step};
+
+/// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or picoseconds;
+/// the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a collective operation: the
+/// communicator, bytes, the root, which operation by which algorithm (`Packed`), and members and time of combining (likewise).
+const COLUMNS: usize = 6;
+
+/// What a row means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A call that the simulator knows.
+    Step(Step),
+    /// A question for the time.
+    Time,
+}
+
+/// 64-bit numbers from bytes in the machine's order.
+fn longs(bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
+    bytes.chunks_exact(8).map(|word| i64::from_ne_bytes(std::array::from_fn(|at| word[at])))
+}
+
+/// The rows of some bytes.
+pub fn rows(bytes: &[u8]) -> Result<Vec<Row>, String> {
+    let numbers: Vec<i64> = longs(bytes).collect();
+    numbers.as_chunks::<COLUMNS>().0.iter().map(row).collect()
+}
+
+fn row(&[code, peer, amount, tag, count, stride]: &[i64; COLUMNS]) -> Result<Row, String> {
+    let amount = u64::try_from(amount).unwrap_or(ANY_SIZE);
+    let small = |number: i64, what: &str| u32::try_from(number).map_err(|_| format!("{number} is not {what}"));
+    let open = |number: i64, what: &str| if number == -1 { Ok(None) } else { small(number, what).map(Some) };
+    let step = match code {
+        0 => Step::Do(Action::Calc { time: amount }),
+        1 => burst(
+            Action::send(small(peer, "a rank")?, amount, small(tag, "a tag")?),
+            (small(count, "a number of operations")?, small(stride, "a stride")?),
+        ),
+        2 => burst(
+            Action::recv(open(peer, "a rank")?, amount, open(tag, "a tag")?),
+            (small(count, "a number of operations")?, small(stride, "a stride")?),
+        ),
+        3 => Step::Wait(small(peer, "a request")?),
+        4 => Step::WaitAll,
+        5 => Step::WaitAny,
+        6 => Step::Test,
+        7 => return Ok(Row::Time),
+        8 => Step::End,
+        9 | 10 => {
+            let call = collective((count, stride), amount, (small(peer, "a communicator")?, small(tag, "a member")?))?;
+            if code == 9 { Step::Collective(call) } else { Step::StartCollective(call) }
+        }
+        _ => return Err(format!("{code} is no call")),
+    };
+    Ok(Row::Step(step))
+}
+
+/// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its number from 1 on
+/// (0 for the one that is chosen), in bytes of the first; members of the communicator and picoseconds a byte, in words of the second.
+fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u32)) -> Result<Collective, String> {
+    let absent = || format!("{which} is no collective operation");
+    let operation =
+        usize::try_from(which & 0xff).ok().and_then(|number| Operation::ALL.get(number)).ok_or_else(absent)?;
+    let algorithm = match usize::try_from(which >> 8).map_err(|_| absent())? {
+        0 => Selection::built_in().choose(*operation, (of & 0xffff_ffff) as u32, bytes),
+        number => *Algorithm::ALL.get(number - 1).ok_or_else(absent)?,
+    };
+    let time_per_byte = u64::try_from(of >> 32).unwrap_or(0);
+    Ok(Collective { communicator, root, time_per_byte, ..Collective::new(*operation, algorithm, bytes) })
+}
+
+/// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not known, and of
+/// algorithms.
+pub fn names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
+    let serving = |operation: Operation| {
+        let named = algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical);
+        named.map(Algorithm::name).collect()
+    };
+    let operations = Operation::ALL.map(|operation| (operation.name(), serving(operation)));
+    (operations.into(), Algorithm::ALL.map(Algorithm::name).into())
+}
+
+fn burst(first: Action, (count, stride): (u32, u32)) -> Step {
+    if count == 0 { Step::Do(first) } else { Step::Burst(Burst { first, count, stride }) }
+}
+
+/// The calls of all ranks, given how many each makes, and the ranks of communicators, numbered from 1 on.
+pub fn calls(counts: &[u8], bytes: &[u8], groups: Vec<Vec<u32>>) -> Result<Calls, String> {
+    let mut rows = rows(bytes)?.into_iter();
+    let counts: Vec<i64> = longs(counts).collect();
+    let mut builder =
+        CallsBuilder::new(u32::try_from(counts.len()).map_err(|_| "there are too many ranks".to_owned())?);
+    for ranks in groups {
+        builder.communicator(ranks).map_err(|error| error.to_string())?;
+    }
+    for (rank, &count) in (0..).zip(&counts) {
+        let own = rows.by_ref().take(usize::try_from(count).unwrap_or(0));
+        for (number, row) in own.enumerate() {
+            // To ask for the time changes nothing.
+            let Row::Step(step) = row else { continue };
+            builder.push(rank, step).map_err(|error| format!("rank {rank}, call {number}: {error}"))?;
+        }
+    }
+    Ok(builder.build())
+}

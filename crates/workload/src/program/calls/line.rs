@@ -1,0 +1,180 @@
+//! A call as a line of text; see [`super::text`].
+
+use units::{Bytes, Time};
+
+use crate::collectives::{Algorithm, Collective, Operation};
+use crate::program::{Action, Burst, Step};
+
+/// The room of a receive that takes a message of any size, in bytes.
+pub const ANY_SIZE: u64 = u64::MAX;
+
+/// What a line may begin with, besides collective operations.
+const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, start, or a collective operation";
+
+/// The call that the words of a line are.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn step(words: &[&str]) -> Result<Step, String> {
+    match words {
+        ["calc", time @ ..] => Ok(Step::Do(Action::Calc { time: quantity::<Time>(time)?.0 })),
+        ["isend", rest @ ..] => {
+            let (size, rest) = until(rest, "to")?;
+            let (to, rest) = rank(rest)?;
+            let (tag, rest) = tag(rest)?;
+            let to = to.ok_or("a send is to a rank, not to `any`")?;
+            let tag = tag.ok_or("`tag any` is for receives")?;
+            burst(Action::send(to, quantity::<Bytes>(size)?.0, tag), rest)
+        }
+        ["irecv", rest @ ..] => {
+            let (size, rest) = until(rest, "from")?;
+            let bytes = if size.is_empty() { ANY_SIZE } else { quantity::<Bytes>(size)?.0 };
+            let (from, rest) = rank(rest)?;
+            let (tag, rest) = tag(rest)?;
+            burst(Action::recv(from, bytes, tag), rest)
+        }
+        ["wait", request] => Ok(Step::Wait(number(request, "a request: they are counted from 0")?)),
+        ["waitall"] => Ok(Step::WaitAll),
+        ["waitany"] => Ok(Step::WaitAny),
+        ["test"] => Ok(Step::Test),
+        ["poll"] => Ok(Step::Do(Action::Poll)),
+        ["start", rest @ ..] => Ok(Step::StartCollective(collective(rest)?)),
+        [word, ..] if operation_of(word).is_some() => Ok(Step::Collective(collective(words)?)),
+        _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
+    }
+}
+
+/// A list of words.
+type Words<'a> = &'a [&'a str];
+
+/// The words before a word, and those behind it.
+fn until<'a>(words: Words<'a>, word: &str) -> Result<(Words<'a>, Words<'a>), String> {
+    let place = words.iter().position(|&other| other == word).ok_or_else(|| format!("`{word} RANK` is missing"))?;
+    Ok((&words[..place], &words[place + 1..]))
+}
+
+fn rank<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
+    match words {
+        ["any", rest @ ..] => Ok((None, rest)),
+        [rank, rest @ ..] => Ok((Some(number(rank, "a rank")?), rest)),
+        [] => Err("a rank is missing".to_owned()),
+    }
+}
+
+fn tag<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
+    match words {
+        ["tag", "any", rest @ ..] => Ok((None, rest)),
+        ["tag", tag, rest @ ..] => Ok((Some(number(tag, "a tag")?), rest)),
+        _ => Ok((Some(0), words)),
+    }
+}
+
+/// One operation, or several of them.
+fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
+    let (count, stride) = match words {
+        [] => return Ok(Step::Do(first)),
+        ["times", count] => (count, "0"),
+        ["times", count, "stride", stride] => (count, *stride),
+        _ => return Err(format!("`{}`: `times N stride S` may stand here, and nothing else", words.join(" "))),
+    };
+    let (count, stride) = (number(count, "a number of operations")?, number(stride, "a stride from 0")?);
+    Ok(Step::Burst(Burst { first, count, stride }))
+}
+
+/// A collective operation.
+fn collective(words: Words<'_>) -> Result<Collective, String> {
+    let [word, rest @ ..] = words else { return Err("the name of a collective operation is missing".to_owned()) };
+    let all = || Operation::ALL.map(Operation::name).join(", ");
+    let operation = operation_of(word).ok_or_else(|| format!("there is no `{word}`: {} are allowed", all()))?;
+    let end = rest.iter().position(|word| ["in", "by", "root", "per-byte"].contains(word)).unwrap_or(rest.len());
+    let bytes = if operation == Operation::Barrier && end == 0 { 0 } else { quantity::<Bytes>(&rest[..end])?.0 };
+    let mut call = Collective::new(operation, Algorithm::Linear, bytes);
+    let mut algorithm = None;
+    let mut rest = &rest[end..];
+    while let [key, value, others @ ..] = rest {
+        rest = others;
+        match *key {
+            "in" => call.communicator = number(value, "the number of a communicator")?,
+            "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| format!("there is no algorithm `{value}`"))?),
+            "root" => call.root = number(value, "the number of a member")?,
+            // A quantity may be one word or two.
+            "per-byte" => {
+                let unit = others.first().filter(|word| !["in", "by", "root", "per-byte"].contains(word));
+                let time: Vec<&str> = std::iter::once(*value).chain(unit.copied()).collect();
+                call.time_per_byte = quantity::<Time>(&time)?.0;
+                rest = &others[usize::from(unit.is_some())..];
+            }
+            _ => return Err(format!("`{key}` may not stand here: `in`, `by`, `root` and `per-byte` may")),
+        }
+    }
+    if let [word] = rest {
+        return Err(format!("`{word}` has no value"));
+    }
+    call.algorithm = algorithm.ok_or_else(|| "`by ALGORITHM` is missing".to_owned())?;
+    Ok(call)
+}
+
+fn operation_of(word: &str) -> Option<Operation> {
+    Operation::ALL.into_iter().find(|operation| operation.name() == word)
+}
+
+fn algorithm_of(word: &str) -> Option<Algorithm> {
+    Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// A number that a word is; `what` is what errors call it.
+///
+/// # Errors
+/// It is none.
+pub fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is not {what}"))
+}
+
+fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(words: Words<'_>) -> Result<T, String> {
+    words.join(" ").parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// The line of a call.
+pub fn line_of(step: &Step) -> String {
+    match *step {
+        Step::Do(action) => of_action(action),
+        Step::Burst(Burst { first, count, stride }) => format!("{} times {count} stride {stride}", of_action(first)),
+        Step::Wait(request) => format!("wait {request}"),
+        Step::WaitAll => "waitall".to_owned(),
+        Step::WaitAny => "waitany".to_owned(),
+        Step::Test => "test".to_owned(),
+        Step::Collective(call) => of_collective(call),
+        Step::StartCollective(call) => format!("start {}", of_collective(call)),
+        Step::End | Step::Fail => String::new(),
+    }
+}
+
+fn of_action(action: Action) -> String {
+    let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
+    match action {
+        Action::Calc { time } => format!("calc {time} ps"),
+        Action::Poll => "poll".to_owned(),
+        Action::Send { to, bytes, tag, .. } => format!("isend {bytes} B to {to} tag {tag}"),
+        Action::Recv { from, bytes: ANY_SIZE, tag, .. } => format!("irecv from {} tag {}", any(from), any(tag)),
+        Action::Recv { from, bytes, tag, .. } => format!("irecv {bytes} B from {} tag {}", any(from), any(tag)),
+    }
+}
+
+fn of_collective(call: Collective) -> String {
+    let Collective { communicator, operation, algorithm, bytes, root, time_per_byte, .. } = call;
+    let mut line = operation.name().to_owned();
+    if operation != Operation::Barrier {
+        line += &format!(" {bytes} B");
+    }
+    if communicator != 0 {
+        line += &format!(" in {communicator}");
+    }
+    line += &format!(" by {}", algorithm.name());
+    if operation.has_root() {
+        line += &format!(" root {root}");
+    }
+    if time_per_byte > 0 {
+        line += &format!(" per-byte {time_per_byte} ps");
+    }
+    line
+}

@@ -1,0 +1,329 @@
+//! Programs that are written out beforehand as the calls of each rank.
+//!
+//! Unlike a [`crate::schedule::Schedule`], which is a graph of operations, this says what a rank calls in which order, and so has
+//! waiting for any request, tests, and bursts. It runs as every [`Script`] does.
+
+mod line;
+mod schedule;
+pub mod text;
+
+use std::sync::Arc;
+
+use units::{Bytes, Time};
+
+use super::running::Running;
+use super::{
+    Action, Burst, Communicator, Context, Messages, ProgramError, Programs, RankProgram, Request, Script, ScriptedRank,
+    Seen, Step,
+};
+use crate::collectives::{Collective, CollectiveError};
+use crate::communicator::Group;
+use crate::schedule::ScheduleError;
+
+pub use line::ANY_SIZE;
+pub use schedule::NoSchedule;
+
+/// The most ranks.
+pub const MOST_RANKS: u32 = 1 << 24;
+
+/// The most calls of all ranks together.
+pub const MOST_CALLS: usize = 1 << 27;
+
+/// The largest message in bytes.
+const LARGEST: u64 = 1 << 40;
+
+/// The longest calculation in picoseconds: a thousand seconds.
+const LONGEST: u64 = 1_000_000_000_000_000;
+
+/// The most operations of a program that is checked before it runs: the check takes memory for each.
+const MOST_CHECKED: u64 = 1 << 20;
+
+/// Why a rank cannot call something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// A rank that does not exist.
+    #[error("there is no rank {rank}: 0 to {last} are allowed")]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// The last rank.
+        last: u32,
+    },
+    /// A message that is too large.
+    #[error("{0} is too large: a message has at most 1 TiB")]
+    TooLarge(Bytes),
+    /// A calculation that is too long.
+    #[error("{0} is too long: a calculation takes at most 1000 s")]
+    TooLong(Time),
+    /// A request that has not been made before.
+    #[error("it waits for request {request}, and has made {made} before")]
+    NoSuchRequest {
+        /// The request, from 0.
+        request: Request,
+        /// Requests made.
+        made: Request,
+    },
+    /// A burst without operations, or of calculations.
+    #[error("a burst is of at least one send or receive")]
+    EmptyBurst,
+    /// A collective operation that cannot be called.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
+    /// Too many calls to keep.
+    #[error("there are more than {MOST_CALLS} calls")]
+    TooMany,
+}
+
+/// What all ranks call, in flat arrays: the calls of rank 0, of rank 1, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// By rank, its first call; one entry more.
+    first: Vec<usize>,
+    steps: Vec<Step>,
+    /// The ranks of communicators by their numbers, from 1.
+    groups: Vec<Group>,
+    /// Operations of all ranks.
+    operations: u64,
+}
+
+/// Calls of ranks that are being written out.
+#[derive(Clone, Debug)]
+pub struct CallsBuilder {
+    steps: Vec<Vec<Step>>,
+    /// By rank, the requests that it has made.
+    made: Vec<Request>,
+    calls: usize,
+    groups: Vec<Group>,
+}
+
+impl CallsBuilder {
+    /// No calls of so many ranks.
+    pub fn new(ranks: u32) -> Self {
+        let count = ranks as usize;
+        Self { steps: vec![Vec::new(); count], made: vec![0; count], calls: 0, groups: Vec::new() }
+    }
+
+    /// Adds a communicator of some ranks, which calls know by the next number from 1 on.
+    ///
+    /// # Errors
+    /// A rank that does not exist.
+    pub fn communicator(&mut self, ranks: Vec<u32>) -> Result<u32, CallError> {
+        let count = self.steps.len() as u32;
+        ranks.iter().try_for_each(|&rank| check_rank(rank, count))?;
+        self.groups.push(Group::list(ranks));
+        Ok(self.groups.len() as u32)
+    }
+
+    /// Adds what a rank calls next; nothing after `Step::End`, which need not be written.
+    ///
+    /// # Errors
+    /// What it cannot call.
+    pub fn push(&mut self, rank: u32, step: Step) -> Result<(), CallError> {
+        let ranks = self.steps.len() as u32;
+        check_rank(rank, ranks)?;
+        let made = &mut self.made[rank as usize];
+        match step {
+            Step::Do(action) => {
+                check_action(action, ranks)?;
+                *made += u32::from(!matches!(action, Action::Calc { .. } | Action::Poll));
+            }
+            Step::Burst(Burst { first, count, .. }) => {
+                if count == 0 || matches!(first, Action::Calc { .. } | Action::Poll) {
+                    return Err(CallError::EmptyBurst);
+                }
+                check_action(first, ranks)?;
+                *made += 1;
+            }
+            Step::Collective(call) | Step::StartCollective(call) => {
+                let communicator = communicator_of(&self.groups, call.communicator, (rank, ranks));
+                let communicator =
+                    communicator.ok_or(CollectiveError::Communicator { communicator: call.communicator })?;
+                if call.bytes > LARGEST {
+                    return Err(CallError::TooLarge(Bytes(call.bytes)));
+                }
+                call.check(&communicator)?;
+                *made += 1;
+            }
+            Step::Wait(request) if request >= *made => {
+                return Err(CallError::NoSuchRequest { request, made: *made });
+            }
+            Step::End | Step::Fail => return Ok(()),
+            _ => {}
+        }
+        self.calls += 1;
+        if self.calls > MOST_CALLS {
+            return Err(CallError::TooMany);
+        }
+        self.steps[rank as usize].push(step);
+        Ok(())
+    }
+
+    /// The program.
+    pub fn build(self) -> Calls {
+        let mut first = vec![0];
+        let mut steps = Vec::with_capacity(self.calls);
+        for own in self.steps {
+            steps.extend(own);
+            first.push(steps.len());
+        }
+        let mut calls = Calls { first, steps, groups: self.groups, operations: 0 };
+        calls.operations = calls.count();
+        calls
+    }
+}
+
+/// A communicator by its number, as a rank, of so many, knows it.
+fn communicator_of(groups: &[Group], number: u32, (rank, ranks): (u32, u32)) -> Option<Communicator> {
+    if number == 0 {
+        return Some(Communicator::world(rank, ranks));
+    }
+    let group = groups.get(number as usize - 1)?;
+    Communicator::new(Context::new(number)?, group.clone(), rank)
+}
+
+fn check_rank(rank: u32, ranks: u32) -> Result<(), CallError> {
+    if rank < ranks { Ok(()) } else { Err(CallError::NoSuchRank { rank, last: ranks.saturating_sub(1) }) }
+}
+
+fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
+    match action {
+        Action::Calc { time } if time > LONGEST => Err(CallError::TooLong(Time(time))),
+        Action::Send { bytes, .. } if bytes > LARGEST => Err(CallError::TooLarge(Bytes(bytes))),
+        Action::Recv { bytes, .. } if bytes > LARGEST && bytes != ANY_SIZE => Err(CallError::TooLarge(Bytes(bytes))),
+        Action::Send { to: rank, .. } | Action::Recv { from: Some(rank), .. } => check_rank(rank, ranks),
+        Action::Calc { .. } | Action::Poll | Action::Recv { from: None, .. } => Ok(()),
+    }
+}
+
+impl Calls {
+    /// What a rank calls.
+    pub fn of(&self, rank: u32) -> &[Step] {
+        &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
+    }
+
+    /// A communicator by its number, 0 for that of all ranks, as a rank knows it; none if it is no member.
+    pub fn communicator(&self, number: u32, rank: u32) -> Option<Communicator> {
+        communicator_of(&self.groups, number, (rank, self.ranks()))
+    }
+
+    /// Each operation of a rank, those of collective operations among them, and how many there are of it.
+    fn each_operation(&self, rank: u32, visit: &mut dyn FnMut(Action, u64)) {
+        let ranks = self.ranks();
+        for step in self.of(rank) {
+            match *step {
+                Step::Collective(call) | Step::StartCollective(call) => {
+                    let mut each =
+                        |burst: Burst| each_action(&Step::Burst(burst), ranks, &mut |action| visit(action, 1));
+                    // What a rank cannot call has been refused.
+                    let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
+                }
+                Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
+                _ => each_action(step, ranks, &mut |action| visit(action, 1)),
+            }
+        }
+    }
+
+    /// Each round of a collective operation of a rank: bursts that start together when all of the round before has ended.
+    fn each_round(
+        &self,
+        call: Collective,
+        rank: u32,
+        tag: u32,
+        visit: &mut dyn FnMut(&[Burst]),
+    ) -> Result<(), ProgramError> {
+        let unknown = CollectiveError::Communicator { communicator: call.communicator };
+        let communicator = self.communicator(call.communicator, rank).ok_or(unknown)?;
+        let mut running = Running::new(call, communicator, tag)?;
+        let mut round = Vec::new();
+        loop {
+            round.clear();
+            running.go_on(&mut |burst| round.push(burst));
+            if round.is_empty() {
+                return Ok(());
+            }
+            visit(&round);
+        }
+    }
+
+    /// The number of operations of all ranks.
+    fn count(&self) -> u64 {
+        let mut operations = 0_u64;
+        (0..self.ranks()).for_each(|rank| {
+            self.each_operation(rank, &mut |_, count| operations = operations.saturating_add(count));
+        });
+        operations
+    }
+
+    /// Checks that every message has a receive and every operation ends, where messages of more than `eager_limit` bytes wait for their
+    /// receivers (none: no message does). Programs of which that is not known before they run, and very large ones, pass.
+    ///
+    /// # Errors
+    /// A message without a receive or the reverse, or an operation that never ends.
+    pub fn check(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
+        if self.operations() > MOST_CHECKED {
+            return Ok(());
+        }
+        match self.schedule() {
+            Ok(schedule) => schedule.check_progress(eager_limit),
+            Err(NoSchedule::Wrong(error)) => Err(error),
+            Err(NoSchedule::Call { .. } | NoSchedule::Tag { .. }) => Ok(()),
+        }
+    }
+}
+
+/// Each operation of a call that is a send, a receive or a burst, of a rank of so many.
+fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
+    match *step {
+        Step::Do(action) => visit(action),
+        Step::Burst(burst) => (0..burst.count).for_each(|number| visit(burst.action(number, ranks))),
+        _ => {}
+    }
+}
+
+impl Programs for Calls {
+    fn ranks(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let (ranks, places) = (self.ranks(), self.first[rank as usize]..self.first[rank as usize + 1]);
+        Box::new(ScriptedRank::new(CallingRank { calls: self, rank, places }, rank, ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        for from in 0..self.ranks() {
+            self.each_operation(from, &mut |action, count| {
+                if let Action::Send { to, bytes, .. } = action {
+                    visit(Messages { from, to, bytes, count });
+                }
+            });
+        }
+    }
+
+    fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
+        self.check(eager_limit)
+    }
+}
+
+/// A rank whose calls are written out.
+#[derive(Debug)]
+struct CallingRank {
+    calls: Arc<Calls>,
+    rank: u32,
+    /// The calls that it has not made.
+    places: std::ops::Range<usize>,
+}
+
+impl Script for CallingRank {
+    fn next(&mut self, _seen: &Seen) -> Step {
+        self.places.next().map_or(Step::End, |place| self.calls.steps[place])
+    }
+
+    fn communicator(&self, number: u32) -> Option<Communicator> {
+        self.calls.communicator(number, self.rank)
+    }
+}

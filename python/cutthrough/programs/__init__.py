@@ -1,0 +1,19 @@
+"""Programs of ranks: what each rank of a parallel program sends, receives and calculates.
+
+>>> import cutthrough as ct
+>>> def ring(rank):
+...     for _ in range(10):
+...         rank.calc("5 us")
+...         rank.sendrecv((rank.number + 1) % rank.ranks, "64 KiB", (rank.number - 1) % rank.ranks)
+>>> program = ct.Program(8, ring)
+>>> program.matrix()[0].tolist()
+[0, 655360, 0, 0, 0, 0, 0, 0]
+>>> results = program.run(ct.Torus([8]))
+>>> results[0]["program_called_back"]
+False
+"""
+
+from cutthrough.programs.calling import ANY, Communicator, Found, Message, Moment, Rank, Request
+from cutthrough.programs.program import Program
+
+__all__ = ["ANY", "Communicator", "Found", "Message", "Moment", "Program", "Rank", "Request"]

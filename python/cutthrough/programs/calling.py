@@ -1,0 +1,427 @@
+"""What the ranks of a program call.
+
+A rank is handed to the function of a program. Its methods are those of mpi4py's communicators, with sizes instead of
+buffers: `isend` and `irecv` go on at once and give a request, `send`, `recv`, `wait` and `calc` block.
+"""
+
+from __future__ import annotations
+
+from array import array
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import cutthrough._core as _core
+from cutthrough.arrays import whole_number, whole_numbers
+from cutthrough.faults import refuse
+from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy.typing as npt
+
+    from cutthrough.sections.base import Size, Time
+
+__all__ = ["ANY", "END", "Any", "Communicator", "Found", "Message", "Moment", "Rank", "Request", "Result", "Unknown"]
+
+#: What the numbers of a row begin with: which call it is.
+CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START = range(11)
+#: Numbers of a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
+COLUMNS = 6
+#: Any rank, tag or size.
+OPEN = -1
+#: The largest message in bytes, the longest calculation in picoseconds, the largest tag, and the most of a burst.
+MOST_BYTES, MOST_PS, MOST_TAG, MOST_TIMES = 1 << 40, 10**15, (1 << 32) - 1, (1 << 32) - 1
+#: The longest time of combining a byte, in picoseconds: a millisecond.
+MOST_PER_BYTE = 10**9
+#: The most calls of a rank between two moments at which something else is done.
+MOST_CALLS = 1 << 22
+
+
+class Any(Enum):
+    """What `ct.ANY` is."""
+
+    ANY = "any"
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+#: Any rank, or any tag.
+ANY: Final = Any.ANY
+
+
+class Unknown(BaseException):
+    """Something that is known only while the program runs has been asked for.
+
+    It is no `Exception`, so that a function that catches those does not catch this.
+    """
+
+
+class Result:
+    """What a call will have found when the program has run so far."""
+
+    __slots__ = ("_answer", "_rank")
+
+    def __init__(self, rank: Rank) -> None:
+        self._rank = rank
+        #: The request, the message's source, tag and bytes, and the time in picoseconds.
+        self._answer: tuple[int, int, int, int, int] | None = None
+
+    def _held(self) -> tuple[int, int, int, int, int]:
+        if self._answer is None:
+            raise Unknown
+        return self._answer
+
+
+class Message(Result):
+    """The message that a receive has met. Of an `irecv` that is waited for, and of `recv`."""
+
+    __slots__ = ()
+
+    @property
+    def source(self) -> int:
+        """The rank that has sent it."""
+        return self._held()[1]
+
+    @property
+    def tag(self) -> int:
+        """Its tag."""
+        return self._held()[2]
+
+    @property
+    def bytes(self) -> int:
+        """Its size in bytes."""
+        return self._held()[3]
+
+    def __repr__(self) -> str:
+        if self._answer is None:
+            return "<a message that has not been received>"
+        return f"<{self.bytes} bytes from rank {self.source}, tag {self.tag}>"
+
+
+class Found(Message):
+    """A request that `waitany` or `test` has found to have ended; false if there is none. Of a receive, its message."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return self._held()[0] >= 0
+
+    @property
+    def request(self) -> Request:
+        """The request.
+
+        Raises:
+            ValueError: `test` has found none.
+        """
+        number = self._held()[0]
+        if number < 0:
+            message = "no request has ended"
+            raise ValueError(message)
+        return self._rank.requests[number]
+
+
+class Moment(Result):
+    """A time that has been asked for."""
+
+    __slots__ = ()
+
+    @property
+    def ns(self) -> float:
+        """The simulated time in nanoseconds."""
+        return self._held()[4] / 1e3
+
+
+class Request:
+    """A send, a receive, or a burst of them, that has been started."""
+
+    __slots__ = ("_rank", "number", "receives")
+
+    def __init__(self, rank: Rank, number: int, *, receives: bool) -> None:
+        self._rank = rank
+        #: Its number among the requests of the rank, from 0.
+        self.number = number
+        #: Whether it receives.
+        self.receives = receives
+
+    def __repr__(self) -> str:
+        return f"<request {self.number} of rank {self._rank.number}, a {'receive' if self.receives else 'send'}>"
+
+
+class Rank(Collectives):
+    """A rank of a program, handed to the program's function; with the collective operations of all ranks.
+
+    Attributes:
+        number: Its number, from 0.
+        ranks: How many ranks there are.
+        requests: What it has started so far, in order.
+    """
+
+    def __init__(self, number: int, ranks: int, groups: Groups | None = None) -> None:
+        self.number, self.ranks = number, ranks
+        self._groups = groups or Groups()
+        self.requests: list[Request] = []
+        #: Calls that have not been taken, as rows of numbers; and what those of them that find something will find.
+        self._rows = array("q")
+        self._results: list[Result] = []
+
+    def __repr__(self) -> str:
+        return f"<rank {self.number} of {self.ranks}>"
+
+    def isend(self, to: int, size: Size | int, tag: int = 0, *, times: int = 0, stride: int = 0) -> Request:
+        """Starts to send a message, and goes on at once.
+
+        The request ends when the network interface has the message; a large one by rendezvous, when it is received.
+
+        Args:
+            to: The rank that it is for.
+            size: Its size with a unit, such as `"4 KiB"`, or in bytes.
+            tag: Its tag.
+            times: Send so many messages of this shape, which are one request.
+            stride: How far the receiver of each is from that of the one before, modulo the number of ranks.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        self._add(SEND, self._peer("to", to), size_of(size), _tag(tag), *self._burst(times, stride))
+        return self._request(receives=False)
+
+    def irecv(
+        self,
+        from_: int | Any = ANY,
+        tag: int | Any = ANY,
+        size: Size | int | None = None,
+        *,
+        times: int = 0,
+        stride: int = 0,
+    ) -> Request:
+        """Starts to receive a message, and goes on at once.
+
+        Args:
+            from_: The rank that sends it, or `ct.ANY`.
+            tag: Its tag, or `ct.ANY`.
+            size: The most that is received: a larger message is an error. Without it any size.
+            times: Receive so many messages, which are one request.
+            stride: How far the sender of each is from that of the one before, modulo the number of ranks.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        peer = OPEN if from_ is ANY else self._peer("from_", from_)
+        room = OPEN if size is None else size_of(size)
+        self._add(RECV, peer, room, OPEN if tag is ANY else _tag(tag), *self._burst(times, stride))
+        return self._request(receives=True)
+
+    def send(self, to: int, size: Size | int, tag: int = 0) -> None:
+        """Sends a message and waits until that has ended; as `isend` and `wait`."""
+        self.wait(self.isend(to, size, tag))
+
+    def recv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Message:
+        """Receives a message and waits for it; as `irecv` and `wait`."""
+        return self.wait(self.irecv(from_, tag, size))
+
+    def sendrecv(self, to: int, size: Size | int, from_: int | Any = ANY, tag: int = 0) -> Message:
+        """Sends a message and receives another under the same tag at once, and waits for both."""
+        receive = self.irecv(from_, tag)
+        self.send(to, size, tag)
+        return self.wait(receive)
+
+    def calc(self, time: Time | float) -> None:
+        """Calculates for a time with its unit, such as `"5 us"`, or in nanoseconds.
+
+        Raises:
+            ExperimentError: The time is no time, or longer than 1000 s.
+        """
+        self._add(CALC, 0, picoseconds_of(time))
+
+    def wait(self, request: Request) -> Message:
+        """Waits until a request has ended. Gives the message if it is a receive (of a burst, the last).
+
+        Raises:
+            ExperimentError: It is no request of this rank.
+        """
+        if not (isinstance(request, Request) and request._rank is self):
+            raise refuse("request", f"{request!r} is no request of rank {self.number}")
+        self._add(WAIT, request.number)
+        message = Message(self)
+        self._results.append(message)
+        return message
+
+    def waitall(self, requests: Iterable[Request] | None = None) -> None:
+        """Waits until all requests have ended, or those that are given."""
+        if requests is None:
+            self._add(WAITALL)
+        else:
+            for request in requests:
+                self.wait(request)
+
+    def waitany(self) -> Found:
+        """Waits until one of the requests that have not been waited for has ended: the first that has."""
+        return self._find(WAITANY)
+
+    def test(self) -> Found:
+        """Finds a request that has ended and has not been waited for, if there is one; takes no time."""
+        return self._find(TEST)
+
+    def time(self) -> Moment:
+        """The simulated time when the calls before have ended."""
+        self._add(TIME)
+        moment = Moment(self)
+        self._results.append(moment)
+        return moment
+
+    def split(self, colours: Callable[[int], object] | npt.ArrayLike) -> Communicator:
+        """The communicator of the ranks that have the colour of this one, in their order.
+
+        Args:
+            colours: The colour of each rank: a function of its number, or an array. Every rank has to give the same.
+
+        Raises:
+            ExperimentError: There is not a colour for each rank.
+        """
+        if callable(colours):
+            own = colours(self.number)
+            members = tuple(rank for rank in range(self.ranks) if colours(rank) == own)
+        else:
+            held = whole_numbers("colours", colours, MOST_TAG)
+            if held.shape != (self.ranks,):
+                raise refuse(
+                    "colours", f"its shape is {held.shape}; there is a colour for each of the {self.ranks} ranks"
+                )
+            members = tuple((held == held[self.number]).nonzero()[0].tolist())
+        return Communicator(self, members, self._groups.number(members))
+
+    def _members(self) -> int:
+        return self.ranks
+
+    def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        return self._operation(0, numbers, members, start=start)
+
+    def _operation(self, communicator: int, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        """Calls a collective operation of a communicator by its number; see `Collectives`."""
+        which, root, size, per_byte = numbers
+        combining = picoseconds_of(per_byte)
+        if combining > MOST_PER_BYTE:
+            raise refuse("per_byte", f"{per_byte!r} is not allowed; combining a byte takes at most 1 ms")
+        call = START if start else COLLECTIVE
+        self._add(call, communicator, size_of(size), root, which, members | combining << COMBINING)
+        request = self._request(receives=False)
+        return request if start else None
+
+    def taken(self) -> array[int]:
+        """The calls since they have been taken last, as rows of numbers."""
+        rows, self._rows = self._rows, array("q")
+        return rows
+
+    def calls(self) -> int:
+        """How many calls have not been taken."""
+        return len(self._rows) // COLUMNS
+
+    def settle(self, answers: Iterator[tuple[int, int, int, int, int]]) -> None:
+        """Fills in what the calls that have been taken have found, in order."""
+        results, self._results = self._results, []
+        for result, answer in zip(results, answers, strict=True):
+            result._answer = answer
+
+    def forget(self) -> None:
+        """Leaves what calls will find unknown."""
+        self._results.clear()
+
+    def _add(self, call: int, peer: int = 0, amount: int = 0, tag: int = 0, times: int = 0, stride: int = 0) -> None:
+        if len(self._rows) >= COLUMNS * MOST_CALLS:
+            message = (
+                f"rank {self.number} has made {MOST_CALLS:,} calls on end, and goes on: is there a loop that does not "
+                "end? Bursts (`times`) are one call"
+            )
+            raise refuse("program", message)
+        self._rows.extend((call, peer, amount, tag, times, stride))
+
+    def _request(self, *, receives: bool) -> Request:
+        request = Request(self, len(self.requests), receives=receives)
+        self.requests.append(request)
+        return request
+
+    def _find(self, call: int) -> Found:
+        self._add(call)
+        found = Found(self)
+        self._results.append(found)
+        return found
+
+    def _peer(self, name: str, rank: int | Any) -> int:
+        if type(rank) is int and 0 <= rank < self.ranks:
+            return rank
+        return whole_number(name, rank, 0, self.ranks - 1)
+
+    def _burst(self, times: int, stride: int) -> tuple[int, int]:
+        if times == 0 and stride == 0:
+            return 0, 0
+        # A negative stride counts downwards.
+        turns = whole_number("stride", stride % self.ranks if isinstance(stride, int) else stride, 0, MOST_TIMES)
+        return whole_number("times", times, 1, MOST_TIMES), turns
+
+
+class Communicator(Collectives):
+    """Some ranks of a program, and their collective operations.
+
+    Attributes:
+        number: Which member this rank is, from 0.
+        ranks: The ranks of all members.
+    """
+
+    def __init__(self, rank: Rank, ranks: tuple[int, ...], name: int) -> None:
+        self._rank, self._name = rank, name
+        self.number, self.ranks = ranks.index(rank.number), ranks
+
+    def __repr__(self) -> str:
+        return f"<communicator of {len(self.ranks)} ranks>"
+
+    def _members(self) -> int:
+        return len(self.ranks)
+
+    def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Request | None:
+        return self._rank._operation(self._name, numbers, members, start=start)
+
+
+def _tag(tag: int | Any) -> int:
+    if type(tag) is int and 0 <= tag <= MOST_TAG:
+        return tag
+    return whole_number("tag", tag, 0, MOST_TAG)
+
+
+def size_of(size: Size | int) -> int:
+    """Bytes of a size with its unit, or of a number.
+
+    Raises:
+        ExperimentError: It is no size, or larger than 1 TiB.
+    """
+    return whole_number("size", _bytes(size) if isinstance(size, str) else size, 0, MOST_BYTES)
+
+
+def picoseconds_of(time: Time | float) -> int:
+    """Picoseconds of a time with its unit, or of nanoseconds.
+
+    Raises:
+        ExperimentError: It is no time, or longer than 1000 s.
+    """
+    if isinstance(time, str):
+        found = _picoseconds(time)
+    else:
+        try:
+            found = round(float(time) * 1e3)
+        except (TypeError, ValueError, OverflowError):
+            raise refuse("time", f"{time!r} is not allowed; `5 us` is, or a number of nanoseconds") from None
+    if not 0 <= found <= MOST_PS:
+        raise refuse("time", f"{time!r} is not allowed; a calculation takes from 0 to 1000 s")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _bytes(text: str) -> int:
+    return _core.bytes_of(text)
+
+
+@lru_cache(maxsize=1024)
+def _picoseconds(text: str) -> int:
+    return _core.picoseconds(text)

@@ -1,0 +1,153 @@
+"""From the function of a program to its calls: recorded before it runs, or called back while it does."""
+
+from __future__ import annotations
+
+import inspect
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.faults import refuse
+from cutthrough.programs.calling import END, MOST_CALLS, Rank, Request, Result, Unknown
+from cutthrough.programs.collective import Groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["Caller", "name_of", "record"]
+
+#: How often a rank may yield on end without having called anything.
+MOST_IDLE = 1 << 16
+
+
+def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes, list[list[int]]] | None:
+    """What every rank calls: how many calls each makes, and the calls, as bytes; and the ranks of communicators.
+
+    None if that depends on the run.
+
+    Raises:
+        ExperimentError: A rank calls what it cannot call, or yields something else.
+        Exception: Whatever the function raises, with the rank.
+    """
+    counts, rows = array("q"), array("q")
+    groups = Groups()
+    for number in range(ranks):
+        rank = Rank(number, ranks, groups)
+        steps = _Steps(function, rank)
+        try:
+            while steps.advance():
+                rank.forget()
+        except Unknown:
+            if steps.is_generator:
+                return None
+            raise steps.refused(
+                "what a call has found is known only while the program runs, which a plain function does not see; "
+                "write a generator: `message = yield rank.recv()`"
+            ) from None
+        counts.append(rank.calls())
+        rows.extend(rank.taken())
+    return counts.tobytes(), rows.tobytes(), groups.lists()
+
+
+class _Steps:
+    """A function of a rank that advances from one `yield` to the next."""
+
+    def __init__(self, function: Callable[[Rank], object], rank: Rank) -> None:
+        self._rank, self._function = rank, function
+        self._generator: Generator[object, Any, object] | None = None
+        self._sent: object = None
+        self._begun = False
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether the function yields."""
+        return self._generator is not None
+
+    def advance(self) -> bool:
+        """Goes on to the next `yield`; false at the end of the function."""
+        try:
+            if not self._begun:
+                self._begun = True
+                made = self._function(self._rank)
+                if inspect.iscoroutine(made):
+                    made.close()
+                    raise self.refused("the function is `async`, which programs are not: write `yield` for `await`")
+                if not inspect.isgenerator(made):
+                    return False
+                self._generator = made
+            assert self._generator is not None  # noqa: S101  (set above, where the function yields)
+            self._sent = self._checked(self._generator.send(self._sent))
+        except StopIteration:
+            return False
+        except Exception as error:
+            # What has been refused names the rank already.
+            error.add_note(f"in rank {self._rank.number} of the program `{name_of(self._function)}`")
+            raise
+        return True
+
+    def _checked(self, yielded: object) -> object:
+        """What the rank has yielded and is sent back: what it has called."""
+        if isinstance(yielded, Result | Request):
+            if yielded._rank is self._rank:
+                return yielded
+        elif yielded is None:
+            return None
+        raise self.refused(
+            f"rank {self._rank.number} yields {yielded!r}; a rank yields what it has called "
+            "(`yield rank.recv()`), or nothing"
+        )
+
+    def refused(self, message: str) -> Exception:
+        """What is wrong with the function."""
+        return refuse("program", f"`{name_of(self._function)}`: {message}")
+
+
+class Caller:
+    """A rank that is called back."""
+
+    def __init__(self, function: Callable[[Rank], object], rank: Rank, groups: Groups) -> None:
+        self._rank, self._groups = rank, groups
+        self._steps = _Steps(function, rank)
+        self._idle = 0
+        #: When it has gone on last, and calls since time has passed.
+        self._now, self._calls = -1, 0
+
+    def resume(self, now: int, answers: list[tuple[int, int, int, int, int]]) -> bytes:
+        """Goes on at a time in picoseconds with what its calls have found; gives the next ones, as rows of numbers."""
+        rank = self._rank
+        rank.settle(iter(answers))
+        if now != self._now:
+            self._now, self._calls = now, 0
+        rows = array("q")
+        while not rows:
+            try:
+                goes_on = self._steps.advance()
+            except Unknown:
+                message = (
+                    "what a call has found is known when the rank has yielded: write `message = yield rank.recv()`, or "
+                    "`yield` before it is used"
+                )
+                raise self._steps.refused(message) from None
+            rows = rank.taken()
+            if not goes_on:
+                rows.extend((END, 0, 0, 0, 0, 0))
+            self._watch(len(rows))
+        return rows.tobytes()
+
+    def group(self, number: int) -> list[int]:
+        """The ranks of a communicator."""
+        return self._groups.lists()[number - 1]
+
+    def _watch(self, numbers: int) -> None:
+        """Ends a rank that goes on without end."""
+        self._idle = 0 if numbers else self._idle + 1
+        self._calls += numbers // 6
+        if self._idle > MOST_IDLE:
+            raise self._steps.refused(f"rank {self._rank.number} has yielded {MOST_IDLE:,} times without a call")
+        if self._calls > MOST_CALLS:
+            message = f"rank {self._rank.number} has made {MOST_CALLS:,} calls at one instant, and goes on"
+            raise self._steps.refused(message)
+
+
+def name_of(function: Any) -> str:
+    """What a function is called."""
+    return str(getattr(function, "__qualname__", None) or type(function).__name__).rpartition("<locals>.")[2]
