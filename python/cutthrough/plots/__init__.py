@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 
 import cutthrough.keep.atomic as atomic
+from cutthrough.activity import has_breakdown, has_timeline
 from cutthrough.channels import Stored
-from cutthrough.plots import bars, curves, details, heat, surfaces
+from cutthrough.plots import activity, bars, curves, details, heat, surfaces
+from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
@@ -38,9 +40,13 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "completion": bars.completion,
     "phases": bars.phases,
     "messages": message_times.messages,
+    "measures": program_times.measures,
     "sizes": details.message_sizes,
     "distribution": details.distribution,
     "series": details.time_series,
+    "breakdown": activity.breakdown,
+    "critical-path": activity.critical_path,
+    "timeline": activity.timeline,
 }
 
 
@@ -50,8 +56,9 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
     Args:
         results: The points.
         quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
-            of several jobs that were compared with themselves alone, `slowdown`; of measured messages, `sizes` or
-            `distribution`; of a time series, `series`.
+            of a program that measures times, `measures`; of several jobs that were compared with themselves alone,
+            `slowdown`; of measured messages, `sizes` or `distribution`; of a time series, `series`; of ranks whose
+            time is known, `breakdown`, `critical-path` or `timeline`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -144,12 +151,15 @@ def _names(results: PointTable) -> list[str]:
 
 
 def _detail_names(results: PointTable) -> list[str]:
-    """The figures of messages and of time series, if these were measured."""
+    """The figures of messages, of time series and of the time of ranks, if these were measured."""
     messages = [point["messages"] for point in results.by_job() if point.get("messages")]
     named = {
         "sizes": any(len(own["sizes"]) > 1 for own in messages),
         "distribution": any(own["distribution"] for own in messages),
         "series": any(point.get("series") for point in results),
+        "breakdown": any(map(has_breakdown, results.by_job())),
+        "critical-path": any(map(has_breakdown, results.by_job())),
+        "timeline": any(map(has_timeline, results.by_job())),
     }
     return [name for name, is_there in named.items() if is_there]
 
@@ -163,7 +173,8 @@ def _main_names(results: PointTable) -> list[str]:
         return ["messages"]
     if "phases" in keys:
         many = any(len(phase_times(point)) > MANY_PHASES for point in results)
-        return ["completion", "phases"] if many else ["completion"]
+        measured = ["measures"] if any(point.get("measures") for point in results) else []
+        return ["completion", *(["phases"] if many else []), *measured]
     return ["latency", "throughput"]
 
 

@@ -61,13 +61,10 @@ impl Executor {
         Fragment { bytes: u64::from(self.interface.control), is_first: true, is_last: true }
     }
 
-    /// The time of a packet's bytes on the node's link, in picoseconds: whole ticks, rounded up as the network does.
+    /// The time of bytes on the node's link, in picoseconds: as links have it, in whole ticks, rounded up.
     fn on_link(&self, bytes: u64) -> u64 {
         let (packet, pace) = (u64::from(self.interface.packet), self.interface.pace);
-        let ticks = match bytes == packet {
-            true => pace,
-            false => (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64,
-        };
+        let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;
         ticks.saturating_mul(self.interface.tick)
     }
 }
