@@ -854,6 +854,12 @@ class Quantities(dict[str, Any]):
         return value
 
     @property
+    def unexpected_max_B(self) -> int | None:
+        """The most bytes of such messages that a rank held at a time; of those that asked first, none."""
+        value: int | None = self.get("unexpected_max_B")
+        return value
+
+    @property
     def posted_search_mean(self) -> float | None:
         """Entries that a search for a posted receive looks at, on average; null without messages."""
         value: float | None = self.get("posted_search_mean")
@@ -869,6 +875,41 @@ class Quantities(dict[str, Any]):
     def search_max(self) -> int | None:
         """The most entries that a search has looked at."""
         value: int | None = self.get("search_max")
+        return value
+
+    @property
+    def copied_B(self) -> int | None:
+        """Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without
+        `node.memory`.
+        """
+        value: int | None = self.get("copied_B")
+        return value
+
+    @property
+    def credit_waits(self) -> int | None:
+        """Sends that have waited for `nic.eager_credits`."""
+        value: int | None = self.get("credit_waits")
+        return value
+
+    @property
+    def computing_share(self) -> float | None:
+        """Share of the time that a rank's processor computes, on average; null if the ranks have not ended.
+
+        Time lost to noise apart.
+        """
+        value: float | None = self.get("computing_share")
+        return value
+
+    @property
+    def library_share(self) -> float | None:
+        """The same of library work that occupies the processor: overheads, searches, registrations, interrupts."""
+        value: float | None = self.get("library_share")
+        return value
+
+    @property
+    def noise_share(self) -> float | None:
+        """The same of noise that has lengthened either."""
+        value: float | None = self.get("noise_share")
         return value
 
     @property

@@ -47,7 +47,7 @@ class File(Section):
         router: The inside of every router.
         routing: Which paths packets take; without it, what suits the topology.
         nic: The interface between a node and the network.
-        node: What a node does with packets that arrive.
+        node: What a node does with packets that arrive, and with messages between its ranks.
         workload: Who sends what, and when.
         placement: Which task runs on which node.
         job: Several workloads that share the network, instead of `[workload]` and `[placement]`.

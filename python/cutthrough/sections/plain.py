@@ -13,25 +13,39 @@ from cutthrough.sections.placement import CHOICE as PLACEMENT
 from cutthrough.sections.workload import CHOICE as WORKLOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from cutthrough.sections.base import Bandwidth, Depth, Open, Time
+    from cutthrough.sections.base import Bandwidth, Depth, Open, Size, Time
     from cutthrough.sections.placement import Kind as PlacementKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
 __all__ = [
+    "BUS",
+    "DMA",
     "JOB",
     "LINK",
     "LINKCLASS",
+    "MATCHING",
     "MEASURE",
+    "MEMORY",
     "NODE",
+    "NOISE",
+    "PIO",
     "RANGE",
+    "REGISTRATION",
+    "Bus",
+    "Dma",
     "Job",
     "Link",
     "LinkClass",
+    "Matching",
     "Measure",
+    "Memory",
     "Node",
+    "Noise",
+    "Pio",
     "Range",
+    "Registration",
 ]
 
 
@@ -77,6 +91,152 @@ LINK = Choice(None, {"": Link})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Matching(Section):
+    """What searching the queues of posted receives and unexpected messages takes.
+
+    Attributes:
+        per_entry: Time of each entry that a search from the front of a queue looks at (default `0 ps`).
+        on: Who searches (default `host`).
+    """
+
+    per_entry: Time | None = None
+    on: Literal["host", "nic"] | None = None
+
+
+#: What reads a table.
+MATCHING = Choice(None, {"": Matching})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Pio(Section):
+    """Data that the processor writes to the interface.
+
+    Attributes:
+        bandwidth: Rate at which the processor writes, and is occupied. The interface sends what has been written
+            meanwhile (greater than 0; required, or swept).
+        limit: Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
+    """
+
+    bandwidth: Bandwidth | None = None
+    limit: Size | None = None
+
+
+#: What reads a table.
+PIO = Choice(None, {"": Pio})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Dma(Section):
+    """Engines of the interface that read data from memory, each one message after the other.
+
+    Attributes:
+        bandwidth: Rate at which an engine reads (greater than 0; required, or swept).
+        setup: Time from when an engine takes a message to its first byte (default `0 ps`).
+        engines: How many engines there are (from 1 to 64; default 1).
+    """
+
+    bandwidth: Bandwidth | None = None
+    setup: Time | None = None
+    engines: int | None = None
+
+
+#: What reads a table.
+DMA = Choice(None, {"": Dma})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Bus(Section):
+    """The bus between host and interface: packets that leave and packets that arrive cross it.
+
+    Attributes:
+        bandwidth: Bandwidth, of each direction if there are two (greater than 0; required, or swept).
+        directions: Whether what leaves and what arrives share the bus (default `both`).
+        per_packet: Time of each packet beyond that of its bytes (default `0 ps`).
+    """
+
+    bandwidth: Bandwidth | None = None
+    directions: Literal["one", "both"] | None = None
+    per_packet: Time | None = None
+
+
+#: What reads a table.
+BUS = Choice(None, {"": Bus})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Registration(Section):
+    """Memory that processors have to register with the interface, of messages that wait for their receivers, at both
+    ends: their data go from memory to memory.
+
+    Attributes:
+        time: Time of a registration, (default `0 ps`).
+        per_page: And of each page of it (default `0 ps`).
+        page_size: Size of a page (greater than 0; default `4 KiB`).
+        one_of: Of so many messages of a rank in a row, one is in memory that is not in the cache of
+            registrations: the first. 1 means that there is no cache (from 1 to 4294967295; default 1).
+    """
+
+    time: Time | None = None
+    per_page: Time | None = None
+    page_size: Size | None = None
+    one_of: int | None = None
+
+
+#: What reads a table.
+REGISTRATION = Choice(None, {"": Registration})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Noise(Section):
+    """Noise of the operating system: detours during which a rank's processor does nothing for it, one in each
+    period.
+
+    Attributes:
+        period: Time from one detour to the next, or that has one detour: by default that of a timer of 1000 Hz
+            (greater than 0; default `1 ms`).
+        duration: How long a detour takes, or does on average; less than the period (greater than 0; required, or
+            swept).
+        detours: Whether detours come a period apart and take a duration each, or are drawn (default `fixed`).
+        phase: Whether the detours of a rank have anything to do with those of others (default `random`).
+        nodes: The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+    """
+
+    period: Time | None = None
+    duration: Time | None = None
+    detours: Literal["fixed", "drawn"] | None = None
+    phase: Literal["random", "aligned"] | None = None
+    nodes: str | None = None
+
+
+#: What reads a table.
+NOISE = Choice(None, {"": Noise})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Memory(Section):
+    """The memory by way of which ranks of a node exchange messages.
+
+    Without it, such messages take the overheads only. Of ranks that send and receive only.
+
+    Attributes:
+        bandwidth: Bandwidth of the copies of a node, which those of a job that are under way at a time share
+            equally (greater than 0; required, or swept).
+        latency: Time from when a rank has written something until another can read it (default `0 ps`).
+        copies: Copies of a message of more than `nic.eager_limit`: 2, by way of a buffer that both ranks share,
+            or 1, from the sender's own to the receiver's, which the sender waits for. Other messages are copied
+            twice (from 1 to 2; default 2).
+    """
+
+    bandwidth: Bandwidth | None = None
+    latency: Time | None = None
+    copies: int | None = None
+
+
+#: What reads a table.
+MEMORY = Choice(None, {"": Memory})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class Node(Section):
     """What a node does with packets that arrive.
 
@@ -85,11 +245,21 @@ class Node(Section):
             credits, so that a node that is slower than its link pushes back into the network. Without it, nodes
             take packets as fast as they come.
         drain: Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the
-            ejection channel (greater than 0).
+            ejection channel, or of `[nic.bus]` or `nic.receive_gap_per_byte` if that is less (greater than 0).
+        speeds: How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their
+            time divided by this, and overheads their time; 1 of all without it. Of ranks only (from 0.001 to
+            1000).
+        noise: Noise of the operating system. Of ranks only.
+        memory: The memory by way of which ranks of a node exchange messages.
     """
+
+    TABLES: ClassVar[Mapping[str, Choice]] = {"noise": NOISE, "memory": MEMORY}
 
     receive_buffer: Depth | None = None
     drain: Bandwidth | None = None
+    speeds: Sequence[float] | None = None
+    noise: Noise | None = None
+    memory: Memory | None = None
 
 
 #: What reads a table.

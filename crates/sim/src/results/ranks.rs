@@ -50,7 +50,7 @@ pub struct ProgramResult {
     pub credit_waits: u64,
     /// Share of the time that a rank's processor computes, on average; null if the ranks have not ended. Time lost to noise apart.
     pub computing_share: Option<f64>,
-    /// The same of library work that occupies the processor: overheads, copies, searches, registrations, interrupts.
+    /// The same of library work that occupies the processor: overheads, searches, registrations, interrupts.
     pub library_share: Option<f64>,
     /// The same of noise that has lengthened either.
     pub noise_share: Option<f64>,
