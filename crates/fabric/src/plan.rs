@@ -325,7 +325,7 @@ impl Plan {
     }
 
     /// The class of links of a channel; that of an unconnected port is class 0.
-    pub(crate) fn class_of(&self, channel: ChannelId) -> ChannelClass {
+    pub fn class_of(&self, channel: ChannelId) -> ChannelClass {
         match self.channels.source(channel) {
             topology::ChannelSource::Router(router, port) => self.topology.class(router, port),
             topology::ChannelSource::Node(_) => ChannelClass::INJECTION,

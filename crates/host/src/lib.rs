@@ -23,6 +23,7 @@ mod queues;
 mod report;
 mod slab;
 mod table;
+mod trace;
 mod unexpected;
 mod wire;
 
@@ -39,4 +40,5 @@ pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
+pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
 pub use wire::{Carried, Flight, WireParams};

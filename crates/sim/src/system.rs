@@ -18,6 +18,7 @@ use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
+use crate::shared_interfaces;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -76,6 +77,13 @@ impl System {
         }
         let routing = parts.routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, (base, parts))?;
+        if spec.nic.parts().is_some() {
+            let placed = jobs.iter().map(|job| {
+                let Draft { name, workload, .. } = job;
+                (&**name, &**workload.placement(), workload.programs().is_some())
+            });
+            shared_interfaces::check(placed)?;
+        }
         let packet = match is_flat {
             // No buffer is measured in it.
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
@@ -93,6 +101,7 @@ impl System {
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
         system.check_series()?;
+        system.check_timeline()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -156,6 +165,15 @@ impl System {
         refused(format!(
             "samples every {period} would be more than {MOST_SAMPLES} by `measure.max_time` ({end}): at least {least} are allowed"
         ))
+    }
+
+    /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
+    fn check_timeline(&self) -> Result<(), SystemError> {
+        if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
+            return Ok(());
+        }
+        let message = "there are no ranks: a timeline is of `workload.kind = \"program\"` or `\"benchmark\"`";
+        Err(SystemError::new("measure.timeline", message))
     }
 
     /// How messages are cut into packets: those of the first job.

@@ -29,6 +29,7 @@ mod inspect;
 mod operations;
 mod protocol;
 mod reactions;
+mod traced;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
+use crate::trace::Trace;
 use crate::unexpected::UnexpectedBytes;
 use crate::wire::Wire;
 
@@ -142,6 +144,8 @@ pub struct Executor {
     error: Option<HostError>,
     /// Messages that cross the network, if they are noted.
     notes: Option<(Vec<Released>, Vec<Completed>)>,
+    /// What is recorded of the ranks, if that is asked for.
+    trace: Option<Box<Trace>>,
 }
 
 impl Executor {
@@ -173,6 +177,7 @@ impl Executor {
             progress: Progress { open: ranks as u64, is_busy: true, ..Progress::default() },
             error: None,
             notes: None,
+            trace: None,
             interface,
             placed,
         }
@@ -334,9 +339,9 @@ impl Executor {
             Event::Received(place) => self.received(place, now, around),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
-            Event::NextOfBurst(place) => self.send_next(place, now, around),
+            Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
-            Event::Polled(id) => self.end(self.placed.number(op.rank), id, now, None),
+            Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),

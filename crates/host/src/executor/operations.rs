@@ -8,6 +8,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::label::{ANY_SOURCE, Label};
 use crate::report::HostError;
+use crate::trace::Purpose;
 
 impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
@@ -17,6 +18,12 @@ impl Executor {
         if state.open == 0 {
             self.progress.open -= 1;
         }
+        if self.trace.is_some() {
+            // Each operation of a burst is traced by itself.
+            let issued = std::mem::take(&mut self.issued);
+            self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
+        }
+        self.trace_issued(self.issued.len());
         self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
@@ -27,6 +34,7 @@ impl Executor {
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
         while let Some((rank, op)) = self.ready.pop_front() {
             if self.processors.postpones(rank) {
+                self.trace_postponed(rank);
                 self.processors.postpone(rank, op);
             } else {
                 self.start(rank, op, now, around);
@@ -45,10 +53,12 @@ impl Executor {
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
         state.started = state.started.wrapping_add(op.count);
+        self.trace_started(rank, id.number, &op.action, now);
         let ranks = self.placed.node_of.len() as u32;
         match op.action {
             Action::Calc { time } => {
                 let end = self.processors.calculate(rank, now, time);
+                self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
             }
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
@@ -95,16 +105,18 @@ impl Executor {
     pub(super) fn calculated(&mut self, op: OpId, id: u32, now: u64, around: &mut impl HostContext) {
         let rank = self.placed.number(op.rank);
         if let Some(end) = self.processors.calculated(rank, now) {
+            self.trace_calc_until(rank, end);
             return self.later(end, op, Event::Calculated(id), now, around);
         }
-        self.end(rank, id, now, None);
+        self.end(rank, (op.number, id), now, None);
         if self.processors.occupied() {
             self.settle(rank, now, around);
         }
     }
 
-    /// An operation of a rank, by its number here, ends.
-    pub(super) fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
+    /// An operation of a rank, by its number here, ends: its number, and what its program knows it by.
+    pub(super) fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
+        self.trace_ended(rank, number, now);
         let state = &mut self.ranks[rank as usize];
         state.open -= 1;
         state.ended_at = now;

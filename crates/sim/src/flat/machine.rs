@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::Pool;
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, MessageKey, WaitingPacket};
+use fabric::{Actions, ArrivedMessage, Batch, MessageKey, Transmission, WaitingPacket};
 use host::{Envelope, Executor, Flight, HostContext};
 use topology::ChannelSource;
 use units::{NodeId, Time};
@@ -199,6 +199,13 @@ impl Machine for FlatMachine {
             bytes.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
         });
         bytes
+    }
+
+    /// Refused when the system is built: there are no channels that send packets.
+    fn log_transmissions(&mut self, _job: usize) {}
+
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
+        None
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {

@@ -25,5 +25,6 @@ mod seeds;
 mod series;
 mod table;
 mod theory;
+mod timeline;
 mod warnings;
 mod zero_load;

@@ -10,6 +10,7 @@ use crate::label::Label;
 use crate::matching::Receive;
 use crate::processor::Reaction;
 use crate::report::{Completed, HostError};
+use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// A packet of a message, or its request, has arrived.
@@ -21,10 +22,16 @@ impl Executor {
             // Where overheads take no processor, a request is read whether or not its turn has come.
             let by_nic = self.interface.matching.on_nic;
             message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
+            let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
+            self.trace_arrival(op, TracedPart::Request, now);
+            if by_nic || !self.processors.occupied() {
+                self.trace_latency(rank, (op, Purpose::Read), (now, read_at));
+            }
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
                 let (envelope, rank, is_met) = (message.envelope, message.rank, message.receive().is_some());
+                self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
                 if is_met {
                     self.react(rank, Reaction::Complete(place), (now, now), around);
@@ -53,6 +60,7 @@ impl Executor {
         let rank = self.placed.number(envelope.to);
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
+        self.trace_arrival(self.arrivals[message].send(), TracedPart::Data, now);
         self.react(rank, Reaction::Admit(message), (now, now), around);
     }
 
@@ -66,14 +74,14 @@ impl Executor {
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
-        let mut from = now;
+        let (mut from, send) = (now, self.arrivals[place].send());
         if asks && self.processors.occupied() && !self.interface.matching.on_nic {
-            from = self.processors.react(rank, now, self.interface.receive_overhead);
+            from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
             self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         let met = self.matching.message(rank, label, place);
-        let from = self.search(rank, from, false);
+        let from = self.search(rank, from, (send, false));
         match met {
             Some(receive) => self.meet((place, receive), (from, now), around),
             None => self.unexpected.hold(rank, self.buffered(place)),
@@ -96,7 +104,8 @@ impl Executor {
         (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
-        let Receiving { op, bytes: received, .. } = self.receives[receive];
+        let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
+        self.trace_met(rank, op.number.wrapping_add(number), message.send());
         if sent > received {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
@@ -111,7 +120,7 @@ impl Executor {
 
     /// A receive ends.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let place = self.arrivals[message].receive;
+        let (place, OpId { number, .. }) = (self.arrivals[message].receive, self.receive_of(message));
         let receiving = &mut self.receives[place];
         let Receiving { rank, id, .. } = *receiving;
         receiving.left -= 1;
@@ -120,7 +129,7 @@ impl Executor {
         }
         let envelope = self.arrivals[message].envelope;
         let Envelope { source, to, tag, bytes, .. } = envelope;
-        self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+        self.end(rank, (number, id), now, Some(Matched { source, tag, bytes }));
         if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released, WireParams};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
@@ -10,6 +10,7 @@ use workload::program::Interval;
 use super::described::Ranks;
 use super::interface;
 use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
+use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -30,6 +31,8 @@ pub(super) struct RanksCourse {
     node_of: Arc<[u32]>,
     progress: Progress,
     ended: Ends,
+    /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
+    explained: Option<Explained>,
     /// When the run ends in any case, in ticks.
     longest: u64,
     now: u64,
@@ -63,6 +66,7 @@ impl RanksCourse {
             counted: Counted::new(setting, ranks.packet),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             ended: Ends::default(),
+            explained: None,
             ranks: ranks.clone(),
             now: 0,
         }
@@ -115,6 +119,24 @@ impl RanksCourse {
         }
     }
 
+    /// Tells where the time of the ranks has gone, if that was recorded.
+    fn explain_time(&mut self, machine: &dyn Machine) {
+        let Setting { network, job, measure, .. } = &self.setting;
+        if !measure.timeline || self.ended.last().is_none() {
+            return;
+        }
+        let mut gathered = Gathered::new(self.node_of.len(), self.start());
+        self.each_executor(machine, &mut |executor| gathered.add(executor));
+        let Some(activity) = gathered.finish(MOST_TRACED) else { return };
+        let wires = Wires::new(network, &self.node_of, *job, machine.transmissions());
+        self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
+    }
+
+    /// When the ranks begin, in picoseconds.
+    fn start(&self) -> u64 {
+        self.setting.network.picoseconds(if self.setting.shared { self.setting.span.start } else { 0 })
+    }
+
     /// When a run that has ended did so, in the machine's ticks.
     fn last_tick(&self) -> u64 {
         let tick = self.setting.network.plan.tick().0;
@@ -155,6 +177,9 @@ impl Course for RanksCourse {
         if self.setting.measure.messages {
             executor.note_messages();
         }
+        if self.setting.measure.timeline {
+            executor.trace();
+        }
         let setting = RankSetting {
             job: *job,
             seed: *seed,
@@ -167,6 +192,9 @@ impl Course for RanksCourse {
 
     fn begin(&mut self, machine: &mut dyn Machine) {
         machine.measure_from(self.setting.job, 0);
+        if self.setting.measure.timeline {
+            machine.log_transmissions(self.setting.job);
+        }
         self.poll(0, machine);
     }
 
@@ -212,6 +240,7 @@ impl Course for RanksCourse {
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
         self.ended = ended;
         self.record_messages(machine);
+        self.explain_time(machine);
         self.counted.series.extend(machine.samples(), self.setting.job, (0, self.last_tick()));
         self.longest = self.longest.min(now.max(self.now));
         self.counted.channels = machine.channel_bytes(self.setting.job);
@@ -219,9 +248,9 @@ impl Course for RanksCourse {
     }
 
     fn result(self: Box<Self>, totals: &Totals) -> PointResult {
-        let Self { ranks, setting, counted, ended, longest, .. } = *self;
+        let start = self.start();
+        let Self { ranks, setting, counted, ended, explained, longest, .. } = *self;
         let network = &setting.network;
-        let start = network.picoseconds(if setting.shared { setting.span.start } else { 0 });
         let last = ended.last();
         let time = last.unwrap_or_else(|| network.picoseconds(longest)).saturating_sub(start);
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
@@ -231,6 +260,12 @@ impl Course for RanksCourse {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
                 (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
             }
+        };
+        let (breakdown, critical_path, timeline) = match explained {
+            Some(Explained { breakdown, critical_path, timeline }) => {
+                (Some(breakdown), Some(critical_path), Some(timeline))
+            }
+            None => (None, None, None),
         };
         let count = ranks.programs.ranks();
         let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
@@ -243,6 +278,9 @@ impl Course for RanksCourse {
             steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
+            breakdown,
+            critical_path,
+            timeline,
         };
         let weights = weights(&ranks, network.topology.nodes());
         let ending = Ending {
