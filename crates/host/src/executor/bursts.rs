@@ -28,13 +28,27 @@ impl Executor {
     /// A receive is posted.
     pub(super) fn post_receive(&mut self, label: Label, receive: Receive, now: u64, around: &mut impl HostContext) {
         let Receiving { rank, op, .. } = self.receives[receive.0];
-        let op = OpId { number: op.number.wrapping_add(receive.1), ..op };
+        let id = OpId { rank: op.rank, number: op.number.wrapping_add(receive.1) };
         let met = self.matching.receive(rank, label, receive);
-        let from = self.search(rank, now, (op, true));
+        let from = self.search(rank, now, (id, true));
         if let Some(message) = met {
             self.unexpected.take(rank, self.buffered(message));
             self.meet((message, receive), (from, now), around);
         }
+    }
+
+    /// Operations one by one.
+    pub(super) fn each_of(&self, op: Op) -> impl Iterator<Item = Op> + use<> {
+        let ranks = self.placed.node_of.len() as u32;
+        let action = move |number: u32| {
+            let at = |rank: u32| stridden(rank, (op.stride, number), ranks);
+            match op.action {
+                Action::Send { to, bytes, tag, context } => Action::Send { to: at(to), bytes, tag, context },
+                Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(at), bytes, tag, context },
+                other => other,
+            }
+        };
+        (0..op.count).map(move |number| Op::one(op.id, action(number)))
     }
 
     /// The first of some operations, and the others.
@@ -116,7 +130,10 @@ impl Executor {
         };
         let burst = SendBurst { next: sending(0, first), number: 0, count, first, stride, work };
         let place = self.bursts.insert(burst);
-        self.later(at, burst.next.op, Event::NextOfBurst(place), now, around);
+        match at <= now {
+            true => self.send_next(place, (now, false), around),
+            false => self.later(at, burst.next.op, Event::NextOfBurst(place), now, around),
+        }
     }
 
     /// Whether a send of so many bytes needs more before it is handed over than a time on the processor that is the same for all.
@@ -128,8 +145,9 @@ impl Executor {
             || self.processors.are_noisy()
     }
 
-    /// The next send of a burst is handed over, and all that are handed over at the same time.
-    pub(super) fn send_next(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    /// The next send of a burst is handed over, and all that are handed over at the same time; `later` than it starts, so that what
+    /// its end leads to starts before the next is.
+    pub(super) fn send_next(&mut self, place: u32, (now, later): (u64, bool), around: &mut impl HostContext) {
         loop {
             let SendBurst { next, number, count, first, stride, work } = self.bursts[place];
             let send = self.sends.insert(next);
@@ -144,7 +162,9 @@ impl Executor {
             let burst = &mut self.bursts[place];
             (burst.next, burst.number) = (Sending { op, to, ..next }, number);
             self.send_data(send, now, around);
-            self.start_ready(now, around);
+            if later {
+                self.start_ready(now, around);
+            }
             if work > 0 {
                 return self.later(now.saturating_add(work), op, Event::NextOfBurst(place), now, around);
             }

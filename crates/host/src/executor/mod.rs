@@ -339,7 +339,7 @@ impl Executor {
             Event::Received(place) => self.received(place, now, around),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
-            Event::NextOfBurst(place) => self.send_next(place, now, around),
+            Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::Answer(place) => self.answer(place, now, around),

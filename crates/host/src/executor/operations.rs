@@ -18,6 +18,11 @@ impl Executor {
         if state.open == 0 {
             self.progress.open -= 1;
         }
+        if self.trace.is_some() {
+            // Each operation of a burst is traced by itself.
+            let issued = std::mem::take(&mut self.issued);
+            self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
+        }
         self.trace_issued(self.issued.len());
         self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {

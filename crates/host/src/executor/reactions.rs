@@ -75,7 +75,7 @@ impl Executor {
     /// When the copy of a message begins that has met its receive at a time, within a node.
     fn copying(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let alone = self.alone(self.arrivals[message].envelope.bytes);
-        let op = self.receives[self.arrivals[message].receive].op;
+        let op = self.receive_of(message);
         self.reaction_work(rank, (op, Purpose::Copy), from, alone).saturating_sub(alone).max(from)
     }
 

@@ -208,6 +208,13 @@ impl Machine for FlatMachine {
         bytes
     }
 
+    /// Refused when the system is built: there are no channels that send packets.
+    fn log_transmissions(&mut self, _job: usize) {}
+
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
+        None
+    }
+
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
         self.pool.workers().for_each(|worker| visit(&worker.traffic));
     }

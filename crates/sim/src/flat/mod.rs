@@ -70,6 +70,10 @@ fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
 }
 
 fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
+    if spec.measure.timeline {
+        let message = "a timeline needs packets to follow; leave it out on a flat network";
+        return Some(("measure.timeline".into(), message.to_owned()));
+    }
     let message = "a flat network has no queues to sample; leave it out";
     spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
 }

@@ -105,7 +105,7 @@ impl Executor {
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
-        self.trace_met(rank, op.number, message.send());
+        self.trace_met(rank, op.number.wrapping_add(number), message.send());
         if sent > received {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
@@ -120,7 +120,7 @@ impl Executor {
 
     /// A receive ends.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let (place, op) = (self.arrivals[message].receive, self.receive_of(message));
+        let (place, OpId { number, .. }) = (self.arrivals[message].receive, self.receive_of(message));
         let receiving = &mut self.receives[place];
         let Receiving { rank, id, .. } = *receiving;
         receiving.left -= 1;
@@ -129,7 +129,7 @@ impl Executor {
         }
         let envelope = self.arrivals[message].envelope;
         let Envelope { source, to, tag, bytes, .. } = envelope;
-        self.end(rank, (op.number, id), now, Some(Matched { source, tag, bytes }));
+        self.end(rank, (number, id), now, Some(Matched { source, tag, bytes }));
         if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
