@@ -419,6 +419,8 @@ def result(name: str, base: str, held: Json) -> str:
         get = f'self.get("{key}")'
         if wrap and kind.startswith("list"):
             get = f'[{wrap}(each) for each in self.get("{key}") or ()]'
+        elif wrap and key in held.get("required", ()):
+            kind, get = wrap, f'{wrap}(self["{key}"])'
         elif wrap:
             get = f'None if self.get("{key}") is None else {wrap}(self["{key}"])'
         if not wrap and key in held.get("required", ()) and "null" not in schema.get("type", ()):
@@ -445,7 +447,7 @@ def properties(held: Json) -> Json:
 
 def result_type(schema: Json) -> tuple[str, str | None]:
     """The type of a quantity, and the class of the tables in it if it is a table or a list of such."""
-    for part in schema.get("anyOf", ()):
+    for part in (schema, *schema.get("anyOf", ())):
         if "$ref" in part:
             name = part["$ref"].rsplit("/", 1)[-1]
             return f"{name} | None", name

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
+from cutthrough.details import nested
 from cutthrough.points import CONFIDENCE, PointTable, confidence_of, half_width, is_saturated, is_unconverged
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ METRICS: dict[str, tuple[str, str]] = {
     "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.4g}"),
     "message_time_mean_ns": ("message time, ns", "{:,.1f}"),
     "slowdown": ("slowdown", "{:.3f}"),
+    "breakdown.computing_ns": ("ranks: computing, ns", "{:,.1f}"),
+    "breakdown.overhead_ns": ("ranks: overhead, ns", "{:,.1f}"),
+    "breakdown.late_sender_ns": ("ranks: late sender, ns", "{:,.1f}"),
+    "breakdown.late_receiver_ns": ("ranks: late receiver, ns", "{:,.1f}"),
+    "breakdown.transfer_ns": ("ranks: transfer, ns", "{:,.1f}"),
+    "critical_path.computing_ns": ("path: computing, ns", "{:,.1f}"),
+    "critical_path.overhead_ns": ("path: overhead, ns", "{:,.1f}"),
+    "critical_path.serialization_ns": ("path: sending, ns", "{:,.1f}"),
+    "critical_path.propagation_ns": ("path: delays, ns", "{:,.1f}"),
+    "critical_path.queueing_ns": ("path: waiting for channels, ns", "{:,.1f}"),
 }
 #: What tells more than these of workloads that end.
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
@@ -217,7 +228,7 @@ def compare(
 def metrics_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
     """The quantities that are compared: those that suit what was run."""
     ends = any("phases" in point for point in points)
-    measured = {name for point in points for name in METRICS if point.get(name) is not None}
+    measured = {name for point in points for name in METRICS if nested(point, name) is not None}
     return [name for name in METRICS if name in measured and not (ends and name in OPEN_ONLY)]
 
 
@@ -262,9 +273,9 @@ class _Side:
         """What a point has of each quantity. The latencies of a saturated point have no mean that could be compared."""
         point = self.results.points[place]
         return [
-            _Sample(point.get(name))
+            _Sample(nested(point, name))
             if name.startswith("latency") and is_saturated(point)
-            else _Sample(point.get(name), *self._error(point, name))
+            else _Sample(nested(point, name), *self._error(point, name))
             for name in metrics
         ]
 

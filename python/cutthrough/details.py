@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["message_rows", "nested", "series_rows", "without_lists"]
+__all__ = ["Row", "message_rows", "nested", "parts_of", "series_rows", "without_lists"]
 
 #: A row of a table, by its columns.
 Row: TypeAlias = dict[str, Any]
 
 #: Quantities of a point that have tables of their own.
-APART = frozenset({"jobs", "series"})
+APART = frozenset({"jobs", "series", "timeline"})
+#: Groups of quantities whose lists have tables of their own.
+SUMMED = ("messages", "breakdown", "critical_path")
 
 
 def nested(point: Mapping[str, Any], key: str) -> Any:
@@ -26,10 +28,11 @@ def nested(point: Mapping[str, Any], key: str) -> Any:
 
 
 def without_lists(point: Mapping[str, Any]) -> Row:
-    """A point without what has tables of its own: its jobs, its time series, and its messages by size."""
+    """A point without what has tables of its own: jobs, time series and timeline, messages by size, ranks."""
     plain = {name: value for name, value in point.items() if name not in APART}
-    if messages := plain.get("messages"):
-        plain["messages"] = {name: value for name, value in messages.items() if not isinstance(value, list | dict)}
+    for group in SUMMED:
+        if held := plain.get(group):
+            plain[group] = {name: value for name, value in held.items() if not isinstance(value, list | dict)}
     return plain
 
 
@@ -37,7 +40,7 @@ def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> li
     """A row for each size of messages of each point, and of each of its jobs."""
     return [
         {**keys, **size}
-        for keys, measured in _parts(points, axes)
+        for keys, measured in parts_of(points, axes)
         for size in _of(measured, "messages").get("sizes", ())
     ]
 
@@ -45,7 +48,7 @@ def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> li
 def series_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
     """A row for each interval of the time series of each point, and of each of its jobs."""
     rows: list[Row] = []
-    for keys, measured in _parts(points, axes):
+    for keys, measured in parts_of(points, axes):
         series = _of(measured, "series")
         columns = {name: series[name] for name in COLUMNS if name in series}
         for queue in series.get("queues", ()):
@@ -63,7 +66,7 @@ def _of(measured: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return measured.get(name) or {}
 
 
-def _parts(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Iterator[tuple[Row, Mapping[str, Any]]]:
+def parts_of(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Iterator[tuple[Row, Mapping[str, Any]]]:
     """What was measured of each point and of each of its jobs, with the keys of its row: `job` is null for a point."""
     several = any(point.get("jobs") for point in points)
     for number, point in enumerate(points):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import cutthrough.activity as activity
 import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
@@ -194,6 +195,50 @@ class Results:
         """
         return self._table(details.series_rows(self.points, self.axes))
 
+    def breakdown(self) -> pa.Table:
+        """What each rank does for how long, as an Arrow table: a row for each rank, with the sweep keys of its point.
+
+        It has rows if `measure.timeline` was set; of several jobs, `job` names whose rank it is.
+        """
+        return self._table(activity.breakdown_rows(self.points, self.axes))
+
+    def critical_path(self) -> pa.Table:
+        """What the end of each run has waited for, as an Arrow table: a row for each part of the critical path.
+
+        It has rows if `measure.timeline` was set. `class` is a class of channels, null outside the network; the shares
+        of a point, or of a job, add up to 1.
+        """
+        return self._table(activity.path_rows(self.points, self.axes))
+
+    def timeline(self) -> pa.Table:
+        """What ranks do when, as an Arrow table: a row for each interval, with the sweep keys of its point.
+
+        It has rows if `measure.timeline` was set; of several seeds, `by_seed()` has them.
+        """
+        return self._table(activity.timeline_rows(self.points, self.axes))
+
+    def perfetto(self, place: int = 0, job: str | None = None) -> str:
+        """The timeline of a point, or of a job of it, as a file that Perfetto opens (https://ui.perfetto.dev).
+
+        Args:
+            place: The point's place in these results.
+            job: The job's name, if there are several.
+
+        Raises:
+            ValueError: There is no such point or job, or it has no timeline.
+        """
+        import cutthrough.perfetto as perfetto
+
+        if not 0 <= place < len(self):
+            raise ValueError(no_point(place, len(self)))
+        parts: dict[str | None, Mapping[str, Any]] = {own["name"]: own for own in self.points[place].get("jobs", ())}
+        measured = parts.get(job) if job is not None else self.points[place]
+        if measured is None or not activity.has_timeline(measured):
+            whose = f"point {place}" + (f" has no job {job!r} that" if job is not None else "")
+            message = f"{whose} has no timeline (`measure.timeline`)"
+            raise ValueError(message)
+        return perfetto.trace(measured["timeline"], job or self.title)
+
     def by_job(self) -> Self:
         """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
         points = self._job_points()
@@ -294,8 +339,9 @@ class Results:
         Args:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
                 benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`; where
-                messages are measured `sizes` and `distribution`; where there is a time series `series`. Of a heat map
-                any number that points have, such as `latency_p99_ns`.
+                messages are measured `sizes` and `distribution`; where there is a time series `series`, and of ranks
+                with a timeline `breakdown`, `critical-path` and `timeline`. Of a heat map any number that points have,
+                such as `latency_p99_ns`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
             x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
             y: The key of the sweep along y, which makes a heat map of the quantity over two keys.
@@ -342,6 +388,7 @@ class Results:
             (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps(held, indent=1) + "\n")
         self._save_tables(directory)
+        self._save_timelines(directory)
         self._save_channels(directory)
         return directory
 
@@ -397,6 +444,7 @@ class Results:
         from pyarrow import csv, parquet
 
         others = {"jobs": self.jobs(), "messages": self.message_sizes(), "series": self.series()}
+        others |= {"breakdown": self.breakdown(), "critical_path": self.critical_path(), "timeline": self.timeline()}
         others["replicas"] = self.by_seed().to_arrow() if self.replicas else self._table([])
         tables = {"points": self.to_arrow()} | {name: table for name, table in others.items() if table.num_rows}
         for name in others.keys() - tables.keys():
@@ -407,6 +455,18 @@ class Results:
                 parquet.write_table(table, aside)
             with atomic.replacing(directory / f"{name}.csv") as aside:
                 csv.write_csv(table, aside)
+
+    def _save_timelines(self, directory: Path) -> None:
+        """Writes a file for Perfetto for each timeline of a point or of a job."""
+        written = set()
+        for place, point in enumerate(self.points):
+            jobs: list[str | None] = [job["name"] for job in point.get("jobs", ()) if activity.has_timeline(job)]
+            for job in jobs or ([None] if activity.has_timeline(point) else []):
+                path = directory / f"timeline-{place:03}{'' if job is None else f'-{job}'}.perfetto.json"
+                atomic.write(path, self.perfetto(place, job))
+                written.add(path)
+        for stale in set(directory.glob("timeline-*.perfetto.json")) - written:
+            stale.unlink()
 
     def _save_channels(self, directory: Path) -> None:
         """Writes the channels of all points if they are not too many, else of those that are shown."""

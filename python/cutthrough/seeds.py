@@ -19,7 +19,7 @@ from cutthrough.channels import Outcome
 from cutthrough.points import as_point
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cutthrough.channels import Doubles
     from cutthrough.points import Point
@@ -136,15 +136,17 @@ def _interval(values: Sequence[Any], confidence: float) -> float | None:
 def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
     if name == "jobs":
         return _mean_jobs(values, confidence)
-    if name == "warnings":
-        return _distinct(values)
-    if name == "series":
-        return pooled_series(values)
+    if name in APART:
+        return APART[name](values)
     if name in JOINED:
         return [item for value in values for item in value or ()]
     if name in ALL:
         return all(values)
     return any(values) if name in ANY else _mean(values)
+
+
+def _nothing(_: Sequence[Any]) -> None:
+    """What happened when has no mean."""
 
 
 def _mean(values: Sequence[Any]) -> Any:
@@ -192,6 +194,14 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     """The warnings of all replicas, each once."""
     found = {json.dumps(item, sort_keys=True): item for value in values for item in value or ()}
     return list(found.values())
+
+
+#: Quantities that are put together in a way of their own.
+APART: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "warnings": _distinct,
+    "series": pooled_series,
+    "timeline": _nothing,
+}
 
 
 def _hottest(points: Sequence[Mapping[str, Any]], utilization: Doubles) -> list[Any]:

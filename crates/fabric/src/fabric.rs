@@ -32,6 +32,7 @@ use crate::packet::Pool;
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, OutputPort};
 use crate::stations::Stations;
+use crate::transmissions::{Transmission, Transmissions};
 use marks::Marks;
 
 pub(crate) use crate::event_kind;
@@ -165,6 +166,8 @@ pub struct Fabric {
     pub(crate) reports_deliveries: bool,
     /// By place of the pool, what the traffic has marked the packet with; empty unless deliveries are reported.
     marks: Vec<u32>,
+    /// A log of what channels send, if a job asks for one; such a job has its deliveries reported.
+    pub(crate) transmissions: Option<Box<Transmissions>>,
 }
 
 impl Fabric {
@@ -238,6 +241,17 @@ impl Fabric {
         self.sent_by_job[output * self.jobs + job] += u64::from(bytes);
         if self.outputs[output].flags & OutputPort::INJECTION == 0 {
             self.context.counters.transmitted_for_job(job);
+        }
+    }
+
+    /// Logs a packet that is sent over an output's channel and keeps it busy for a time.
+    #[inline(never)]
+    fn log_transmission(&mut self, output: usize, packet: u32, time: u64) {
+        let (now, sent) = (self.now(), self.pool[packet]);
+        let mark = self.marks.get(packet as usize).copied().unwrap_or(0);
+        if let Some(log) = &mut self.transmissions {
+            let of = Transmission::new(&sent, mark, now);
+            log.push((sent.flow_id >> FLOW_BITS) as usize, (output, time), &of);
         }
     }
 

@@ -26,6 +26,7 @@ mod round_trip;
 pub mod routers;
 mod stations;
 mod traffic;
+mod transmissions;
 mod watchdog;
 
 pub use architectures::WithRouters;
@@ -41,4 +42,5 @@ pub use partition::Partition;
 pub use partition_map::{Grain, PartitionMap};
 pub use plan::{FabricError, FabricSpec, Plan, ReceiveBufferSpec};
 pub use traffic::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
+pub use transmissions::{MOST_TRANSMISSIONS, Transmission};
 pub use watchdog::{WaitingPacket, waiting_cycle};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Bits, Event, Instant};
+use topology::ChannelSource;
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
@@ -13,6 +14,7 @@ use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::Routers;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
+use crate::transmissions::Transmission;
 
 /// One partition of a run.
 #[derive(Debug)]
@@ -263,15 +265,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, .. } = self;
+        let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
             fabric.decide::<PLAIN>(&mut arrival);
-            if R::BYPASSES {
+            if bypasses {
                 arrivals.push(arrival);
             } else {
                 routers.enqueue::<PLAIN>(fabric, &arrival, now);
             }
         });
-        if R::BYPASSES {
+        if bypasses {
             for arrival in arrivals.drain(..) {
                 if !routers.bypass::<PLAIN>(fabric, &arrival, now) {
                     routers.enqueue::<PLAIN>(fabric, &arrival, now);
@@ -391,13 +394,27 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.count_jobs(jobs);
     }
 
+    /// Logs what channels send of a job from now on. It has to be a job whose deliveries are reported.
+    pub fn log_transmissions(&mut self, job: usize) {
+        debug_assert!(self.fabric.reports_deliveries, "packets are known by their marks");
+        self.fabric.transmissions.get_or_insert_default().add_job(job);
+    }
+
+    /// What has been logged of all jobs, each with where its channel starts; and how many transmissions there have been, of
+    /// which none is kept if they are too many.
+    pub fn transmissions(&self) -> (Vec<(Transmission, ChannelSource)>, usize) {
+        let Some(log) = &self.fabric.transmissions else { return (Vec::new(), 0) };
+        let (logged, count) = log.logged(|output| self.fabric.source(output));
+        (logged.collect(), count)
+    }
+
     /// Starts the counts of a job's bytes on each channel anew.
     pub fn clear_channels(&mut self, job: usize) {
         self.fabric.clear_sent(job);
     }
 
     /// Bytes of a job sent on each channel since the counts were cleared.
-    pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (topology::ChannelSource, u64)> + '_ {
+    pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (ChannelSource, u64)> + '_ {
         (0..self.fabric.outputs.len()).map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
     }
 }
@@ -417,7 +434,7 @@ fn enqueue_batch<const PLAIN: bool, R: Routers>(
     for arrival in arrivals.iter_mut() {
         fabric.decide::<PLAIN>(arrival);
     }
-    if R::BYPASSES {
+    if routers.tries_bypass() {
         arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
     }
     for arrival in arrivals.iter() {

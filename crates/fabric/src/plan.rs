@@ -252,6 +252,11 @@ impl Plan {
         self.links[class.0 as usize].delay
     }
 
+    /// Bandwidth of a class of channels.
+    pub fn bandwidth(&self, class: ChannelClass) -> Bandwidth {
+        self.links[class.0 as usize].bandwidth
+    }
+
     /// The router's delay, in ticks.
     pub fn router_delay(&self) -> u64 {
         self.delay
@@ -320,7 +325,7 @@ impl Plan {
     }
 
     /// The class of links of a channel; that of an unconnected port is class 0.
-    pub(crate) fn class_of(&self, channel: ChannelId) -> ChannelClass {
+    pub fn class_of(&self, channel: ChannelId) -> ChannelClass {
         match self.channels.source(channel) {
             topology::ChannelSource::Router(router, port) => self.topology.class(router, port),
             topology::ChannelSource::Node(_) => ChannelClass::INJECTION,

@@ -65,7 +65,7 @@ pub struct NodeParams {
 pub(crate) enum Reaction {
     /// A message has come in its turn: it is to be matched.
     Admit(u32),
-    /// All data of a receive's message have arrived.
+    /// All data of a message that has met its receive have arrived.
     Complete(u32),
     /// A message's request has met a receive.
     Answer(u32),
@@ -121,6 +121,17 @@ struct Own {
     noise: (u32, u64),
 }
 
+/// Work that a processor has accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Accepted {
+    /// When it begins, in picoseconds.
+    pub begin: u64,
+    /// What it takes without noise and interrupts.
+    pub work: u64,
+    /// Whether it is done beside the processor.
+    pub beside: bool,
+}
+
 /// The processors of an executor's ranks, by their numbers here.
 #[derive(Debug)]
 pub(crate) struct Processors {
@@ -128,12 +139,14 @@ pub(crate) struct Processors {
     all: Vec<Processor>,
     /// Empty if none differs.
     own: Vec<Own>,
+    /// The work that was accepted last.
+    accepted: Accepted,
 }
 
 impl Processors {
     /// Processors that have nothing to do.
     pub fn new(params: ProcessorParams, ranks: usize) -> Self {
-        Self { params, all: vec![Processor::default(); ranks], own: Vec::new() }
+        Self { params, all: vec![Processor::default(); ranks], own: Vec::new(), accepted: Accepted::default() }
     }
 
     /// Has processors differ: given, by rank here, the rank and what its node's processors are like.
@@ -164,6 +177,18 @@ impl Processors {
             Some(own) if own.node.speed != 1.0 => libm::round(time as f64 / own.node.speed) as u64,
             _ => time,
         }
+    }
+
+    /// Whether reactions of a rank wait that may take place now.
+    #[inline]
+    pub fn has_deferred(&self, rank: u32) -> bool {
+        let own = &self.all[rank as usize];
+        !own.computing && !own.deferred.is_empty()
+    }
+
+    /// Whether noise may lengthen what they do.
+    pub fn are_noisy(&self) -> bool {
+        self.params.noise.is_some()
     }
 
     /// Whether overheads occupy the processor.
@@ -214,6 +239,7 @@ impl Processors {
         let Processor { library_until, computes_until, .. } = self.all[rank as usize];
         let free_at = if self.params.occupied { library_until } else { computes_until };
         let end = self.end(rank, free_at.max(now), time);
+        self.accepted = Accepted { begin: free_at.max(now), work: time, beside: false };
         let own = &mut self.all[rank as usize];
         own.busy.computing += time;
         own.computes_until = end;
@@ -235,9 +261,21 @@ impl Processors {
     #[inline]
     pub fn call(&mut self, rank: u32, now: u64, work: u64) -> u64 {
         if !self.params.occupied {
-            return now.saturating_add(work);
+            return self.latency(now, work);
         }
         self.work(rank, now, work)
+    }
+
+    /// Library work beside the processor: when it ends.
+    #[inline]
+    fn latency(&mut self, begin: u64, work: u64) -> u64 {
+        self.accepted = Accepted { begin, work, beside: true };
+        begin.saturating_add(work)
+    }
+
+    /// The work that was accepted last.
+    pub fn accepted(&self) -> Accepted {
+        self.accepted
     }
 
     /// Library work on the processor, after what it has accepted before: when it ends.
@@ -245,6 +283,7 @@ impl Processors {
     fn work(&mut self, rank: u32, now: u64, work: u64) -> u64 {
         let begin = self.all[rank as usize].library_until.max(now);
         let end = self.end(rank, begin, work);
+        self.accepted = Accepted { begin, work, beside: false };
         let own = &mut self.all[rank as usize];
         own.busy.library += work;
         own.library_until = end;
@@ -260,13 +299,13 @@ impl Processors {
     #[inline]
     pub fn react(&mut self, rank: u32, now: u64, work: u64) -> u64 {
         if !self.params.occupied {
-            return now.saturating_add(work);
+            return self.latency(now, work);
         }
         match self.params.progress {
             ProgressMode::Independent => {
-                let own = &mut self.all[rank as usize];
-                own.beside_until = own.beside_until.max(now).saturating_add(work);
-                own.beside_until
+                let end = self.latency(self.all[rank as usize].beside_until.max(now), work);
+                self.all[rank as usize].beside_until = end;
+                end
             }
             ProgressMode::Interrupt { cost } if self.all[rank as usize].computing => {
                 self.interrupt(rank, now, (work, cost))

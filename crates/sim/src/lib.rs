@@ -3,6 +3,7 @@
 //! `Experiment` reads a file and gives its points; `System::build` makes one of them into a topology, a routing, a
 //! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
 
+mod activity;
 mod allocation;
 mod analysis;
 mod clock;
@@ -11,6 +12,7 @@ mod credit_bound;
 mod effort;
 mod error;
 mod experiment;
+mod flat;
 mod loads;
 mod machine;
 mod memory;
@@ -48,9 +50,10 @@ pub use parts::GivenPrograms;
 pub use point::{PointError, analyze_point, check_point, program_of, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
-    ApplicationResult, BenchmarkResult, ChannelUtilization, ClassUtilization, ClosedResult, Distribution, JobResult,
-    MappingFigures, MessageFigures, MessageResult, MessageSize, PairResult, PhaseResult, PointResult, QueueSeries,
-    SeriesResult, StepsResult, Warning, result_schema,
+    ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
+    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, JobResult, MappingFigures, MessageFigures,
+    MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult, QueueSeries, SeriesResult,
+    StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;

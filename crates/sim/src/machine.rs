@@ -8,8 +8,8 @@ use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, ArrivedMessage, Batch, Counters, Fabric, Ledger, Mail, MessageKey, Partition, PartitionMap, Plan,
-    WaitingPacket, WithRouters, WorkerContext,
+    Actions, ArrivedMessage, Batch, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey, Partition,
+    PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
 };
 use topology::ChannelSource;
 use units::Time;
@@ -52,6 +52,10 @@ pub trait Machine {
     fn samples(&mut self) -> Vec<Sample>;
     /// Bytes of a job sent on each channel since `measure_from`, its acknowledgements included.
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)>;
+    /// Logs what channels send of a job from now on, one whose deliveries are reported.
+    fn log_transmissions(&mut self, job: usize);
+    /// What has been logged, of all jobs, in no particular order; none if that is more than is kept.
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>>;
     /// Shows the traffic of every partition.
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and does what it then asks for.
@@ -411,6 +415,24 @@ impl<R: Routers + 'static> Machine for Parts<R> {
             }
         }
         bytes
+    }
+
+    fn log_transmissions(&mut self, job: usize) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.log_transmissions(job));
+        }
+    }
+
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
+        let (mut all, mut count) = (Vec::new(), 0);
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let (logged, own) = partition.transmissions();
+                all.extend(logged);
+                count += own;
+            }
+        }
+        (count <= MOST_TRANSMISSIONS).then_some(all)
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {

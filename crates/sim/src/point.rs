@@ -13,7 +13,7 @@ use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
-use crate::warnings::{settle, warnings};
+use crate::warnings::{settle, unexplained, warnings};
 
 /// Why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -102,6 +102,7 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
     if let Ok(found) = &mut result {
         let mut all = warnings(&system).map_err(|error| located(experiment, point, &error))?;
         settle(&mut all, found);
+        all.extend(unexplained(&system, found));
         all.append(&mut found.warnings);
         found.warnings = all;
     }

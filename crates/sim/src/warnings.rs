@@ -1,7 +1,9 @@
 //! What will mislead in a result although nothing is wrong with the experiment: small buffers, routers that block, runs that are
 //! too short, time series of a single interval, sources that starve.
 
+use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, RouterSpec};
+use host::MOST_TRACED;
 use topology::ChannelClass;
 use units::{Bytes, Time};
 
@@ -22,11 +24,17 @@ const FEWEST_MESSAGES: f64 = 200.0;
 /// The kind of the warning that a time series may be a single interval.
 const COARSE_SERIES: &str = "coarse-series";
 
+/// The kind of the warning that time is not explained.
+const NO_TIMELINE: &str = "no-timeline";
+
 /// All warnings of a system.
 ///
 /// # Errors
 /// If the routing breaks its contract.
 pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
+    if system.network.is_flat() {
+        return Ok(Vec::new());
+    }
     let mut found: Vec<Warning> = credits(system);
     found.extend(memory(system));
     found.extend(head_of_line(system));
@@ -170,6 +178,28 @@ pub(crate) fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
     let is_series = |point: &PointResult| point.series.as_ref().is_some_and(|series| series.time_ns.len() > 1);
     let has_series = is_series(point) || point.jobs.iter().any(|job| is_series(&job.point));
     warnings.retain(|warning| !(has_series && warning.kind == COARSE_SERIES));
+}
+
+/// Time that is not explained although `measure.timeline` asks for it, of a run that is over.
+pub(crate) fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
+    let of_jobs = point.jobs.iter().map(|job| &job.point);
+    let points: Vec<&PointResult> = if point.jobs.is_empty() { vec![point] } else { of_jobs.collect() };
+    let has_ranks = system.jobs.iter().map(|job| job.workload.programs().is_some());
+    let closed =
+        has_ranks.zip(points).filter(|(has_ranks, _)| *has_ranks).filter_map(|(_, point)| point.closed.as_ref());
+    let (mut missing, mut unresolved) = (false, false);
+    for closed in closed.filter(|_| system.spec.measure.timeline) {
+        missing |= closed.breakdown.is_none();
+        unresolved |= closed.critical_path.as_ref().is_some_and(|path| path.unresolved_ns > 0.0);
+    }
+    let message = if missing {
+        format!("not all ranks have ended, or there are more than {MOST_TRACED} operations: there is no timeline")
+    } else {
+        format!(
+            "channels have sent more than {MOST_TRANSMISSIONS} times: what the critical path does in the network is not resolved"
+        )
+    };
+    (missing || unresolved).then_some(Warning { kind: NO_TIMELINE, key: "measure.timeline", message })
 }
 
 /// Sources that get far less than others of a channel that all ask for.

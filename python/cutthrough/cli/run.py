@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import cutthrough.activity as activity
 import cutthrough.checks as checks
 import cutthrough.experiments as experiments
 import cutthrough.reports as reports
@@ -162,6 +163,7 @@ def report(
     elif results.points:
         out.print(reports.points_table(results))
         _show_phases(results)
+        _show_time(results)
         _show_channels(results)
     for warning in checks.warnings_of(results.points):
         complain(warning)
@@ -201,6 +203,18 @@ def _show_phases(results: Results) -> None:
     for place in sorted(slowest):
         out.print()
         out.print(reports.phases_table(results[place], f"Phases{_where(results, place)}"))
+
+
+def _show_time(results: Results) -> None:
+    """Where the time of ranks goes, at the points that took longest, and what their ends waited for."""
+    known = [place for place, point in enumerate(results.by_job()) if activity.has_breakdown(point)]
+    points = results.by_job()
+    slowest = sorted(known, key=lambda place: -(points[place].get("time_ns") or math.inf))[:MOST_POINTS_OF_PHASES]
+    for place in sorted(slowest):
+        out.print()
+        out.print(activity.breakdown_table(points[place], f"Time of ranks{_where(points, place)}"))
+        out.print()
+        out.print(activity.path_table(points[place]["critical_path"], f"Critical path{_where(points, place)}"))
 
 
 def _show_channels(results: Results) -> None:

@@ -17,6 +17,7 @@ import cutthrough.checks as checks
 import cutthrough.keep.atomic as atomic
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
+from cutthrough.page.activity import activity_of
 from cutthrough.page.lines import QUANTITIES, axes_of, brief, lines_of, quantities_of, rows_of, settings_of
 from cutthrough.page.maps import maps_of
 from cutthrough.page.messages import messages_of
@@ -139,6 +140,7 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "messages": messages_of([side.results for side in sides]),
         "series": series,
         "seriesNote": series_note,
+        "time": activity_of([side.results for side in sides]),
         "comparisons": [
             {"pair": [a, b], **_compared(compare(tables[a], tables[b], (sides[a].name, sides[b].name)))}
             for a, b in pairs

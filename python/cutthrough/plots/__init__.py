@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 
 import cutthrough.keep.atomic as atomic
+from cutthrough.activity import has_breakdown, has_timeline
 from cutthrough.channels import Stored
-from cutthrough.plots import bars, curves, details, heat, surfaces
+from cutthrough.plots import activity, bars, curves, details, heat, surfaces
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
@@ -41,6 +42,9 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "sizes": details.message_sizes,
     "distribution": details.distribution,
     "series": details.time_series,
+    "breakdown": activity.breakdown,
+    "critical-path": activity.critical_path,
+    "timeline": activity.timeline,
 }
 
 
@@ -51,7 +55,8 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
         results: The points.
         quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
             of several jobs that were compared with themselves alone, `slowdown`; of measured messages, `sizes` or
-            `distribution`; of a time series, `series`.
+            `distribution`; of a time series, `series`; of ranks whose time is known, `breakdown`, `critical-path` or
+            `timeline`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -144,12 +149,15 @@ def _names(results: PointTable) -> list[str]:
 
 
 def _detail_names(results: PointTable) -> list[str]:
-    """The figures of messages and of time series, if these were measured."""
+    """The figures of messages, of time series and of the time of ranks, if these were measured."""
     messages = [point["messages"] for point in results.by_job() if point.get("messages")]
     named = {
         "sizes": any(len(own["sizes"]) > 1 for own in messages),
         "distribution": any(own["distribution"] for own in messages),
         "series": any(point.get("series") for point in results),
+        "breakdown": any(map(has_breakdown, results.by_job())),
+        "critical-path": any(map(has_breakdown, results.by_job())),
+        "timeline": any(map(has_timeline, results.by_job())),
     }
     return [name for name, is_there in named.items() if is_there]
 

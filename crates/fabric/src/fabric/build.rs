@@ -73,6 +73,7 @@ impl Fabric {
             notify_deliveries: false,
             reports_deliveries: false,
             marks: Vec::new(),
+            transmissions: None,
             frees_at_head: plan.frees_at_head(),
             bypasses: plan.frees_at_head()
                 && !plan.tracks_tails()

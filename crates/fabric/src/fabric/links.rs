@@ -63,6 +63,10 @@ impl Fabric {
         }
         let more = port.queued > 0;
         let head = now + class.delay;
+        if !PLAIN && self.transmissions.is_some() {
+            self.log_transmission(output, packet, time);
+        }
+        let port = &mut self.outputs[output];
         // Most channels lead to routers: a comparison is predicted better than a jump through a table.
         let FarEnd::Router { partition, port: target } = port.far_end else {
             self.leave_network(output, outgoing, head + time);

@@ -3,19 +3,22 @@
 use workload::program::{Action, Ended, Matched, Op};
 
 use super::{Executor, NONE, Receiving, Sending};
+use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
-use crate::matching::{ANY_SOURCE, Label};
+use crate::label::{ANY_SOURCE, Label};
 use crate::report::HostError;
+use crate::trace::Purpose;
 
 impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
         let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.len() as u64;
+        state.open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
         if state.open == 0 {
             self.progress.open -= 1;
         }
+        self.trace_issued(self.issued.len());
         self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
@@ -26,6 +29,7 @@ impl Executor {
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
         while let Some((rank, op)) = self.ready.pop_front() {
             if self.processors.postpones(rank) {
+                self.trace_postponed(rank);
                 self.processors.postpone(rank, op);
             } else {
                 self.start(rank, op, now, around);
@@ -35,18 +39,27 @@ impl Executor {
 
     /// Starts an operation of a rank, by its number here.
     pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
+        if op.count > 1 && (self.processors.has_deferred(rank) || self.trace.is_some()) {
+            // The first call of a burst lets the library do what has waited; operations are recorded one by one.
+            let (first, rest) = self.split(op);
+            self.start(rank, first, now, around);
+            return self.start(rank, rest, now, around);
+        }
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
-        state.started = state.started.wrapping_add(1);
+        state.started = state.started.wrapping_add(op.count);
+        self.trace_started(rank, id.number, &op.action, now);
         let ranks = self.placed.node_of.len() as u32;
         match op.action {
             Action::Calc { time } => {
                 let end = self.processors.calculate(rank, now, time);
+                self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
             }
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
+            Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
             Action::Send { to, bytes, tag, context } => {
                 let sending = Sending {
                     op: id,
@@ -66,13 +79,13 @@ impl Executor {
             }
             Action::Recv { from, bytes, tag, context } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
+                let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
                 let place = self.receives.insert(receiving);
-                let met = self.matching.receive(rank, label, place);
-                let from = self.search(rank, now, true);
-                if let Some(message) = met {
-                    self.unexpected.take(rank, self.buffered(message));
-                    self.meet((message, place), (from, now), around);
+                if op.count > 1 {
+                    let sources = Sources { first: label.source, stride: op.stride, ranks };
+                    self.post_burst(place, label, (sources, op.count), now, around);
+                } else {
+                    self.post_receive(label, (place, 0), now, around);
                 }
             }
             Action::Poll => {
@@ -87,16 +100,18 @@ impl Executor {
     pub(super) fn calculated(&mut self, op: OpId, id: u32, now: u64, around: &mut impl HostContext) {
         let rank = self.placed.number(op.rank);
         if let Some(end) = self.processors.calculated(rank, now) {
+            self.trace_calc_until(rank, end);
             return self.later(end, op, Event::Calculated(id), now, around);
         }
-        self.end(rank, id, now, None);
+        self.end(rank, (op.number, id), now, None);
         if self.processors.occupied() {
             self.settle(rank, now, around);
         }
     }
 
-    /// An operation of a rank, by its number here, ends.
-    pub(super) fn end(&mut self, rank: u32, id: u32, now: u64, matched: Option<Matched>) {
+    /// An operation of a rank, by its number here, ends: its number, and what its program knows it by.
+    pub(super) fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
+        self.trace_ended(rank, number, now);
         let state = &mut self.ranks[rank as usize];
         state.open -= 1;
         state.ended_at = now;

@@ -2,9 +2,10 @@
 
 use super::{Executor, Sending};
 use crate::context::{HostContext, MatchingParams, RegistrationParams};
-use crate::event::Event;
+use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
+use crate::trace::Purpose;
 
 impl Executor {
     /// A rank's library, by its number here, has something to do from a time on, which may be later than now: then, or when the
@@ -27,10 +28,11 @@ impl Executor {
     fn handle(&mut self, rank: u32, reaction: Reaction, (from, now): (u64, u64), around: &mut impl HostContext) {
         match reaction {
             Reaction::Admit(message) => self.admit(message, now, around),
-            Reaction::Complete(receive) => {
-                let Envelope { bytes, .. } = self.arrivals[self.receives[receive].message].envelope;
-                let at = self.processors.react(rank, from, self.interface.receiving(bytes));
-                self.later(at, self.receives[receive].op, Event::Received(receive), now, around);
+            Reaction::Complete(message) => {
+                let Envelope { bytes, .. } = self.arrivals[message].envelope;
+                let op = self.receive_of(message);
+                let at = self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes));
+                self.later(at, op, Event::Received(message), now, around);
             }
             Reaction::Answer(message) => {
                 let at = self.answering(rank, message, from);
@@ -38,14 +40,15 @@ impl Executor {
             }
             Reaction::Copy(message) => {
                 let at = self.copying(rank, message, from);
-                let op = self.receives[self.arrivals[message].receive].op;
+                let op = self.receive_of(message);
                 self.later(at, op, Event::CopyOut(message), now, around);
             }
             Reaction::Fetched(send) => {
                 let Sending { op, to, .. } = self.sends[send];
                 // Within a node the sender reads a word of memory; otherwise a message.
                 let is_read = !self.is_within(op.rank, to) && !self.interface.matching.on_nic;
-                let at = self.processors.react(rank, from, if is_read { self.interface.receive_overhead } else { 0 });
+                let work = if is_read { self.interface.receive_overhead } else { 0 };
+                let at = self.reaction_work(rank, (op, Purpose::Fetched), from, work);
                 self.later(at, op, Event::Fetched(send), now, around);
             }
             Reaction::Data(send) => {
@@ -58,29 +61,35 @@ impl Executor {
     /// When a message's request has been answered that has met its receive at a time.
     fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let Inbound { envelope, read_at, .. } = self.arrivals[message];
+        let what = (self.arrivals[message].send(), Purpose::Answer);
         if self.interface.matching.on_nic {
+            self.trace_latency(rank, what, (from, from));
             return from;
         }
         let work = self.interface.send_overhead + self.registration(rank, envelope.bytes);
         // A processor that is occupied has read the request before it goes on to this.
-        self.processors.react(rank, if self.processors.occupied() { from } else { read_at.max(from) }, work)
+        let from = if self.processors.occupied() { from } else { read_at.max(from) };
+        self.reaction_work(rank, what, from, work)
     }
 
     /// When the copy of a message begins that has met its receive at a time, within a node.
     fn copying(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let alone = self.alone(self.arrivals[message].envelope.bytes);
-        self.processors.react(rank, from, alone).saturating_sub(alone).max(from)
+        let op = self.receives[self.arrivals[message].receive].op;
+        self.reaction_work(rank, (op, Purpose::Copy), from, alone).saturating_sub(alone).max(from)
     }
 
     /// When a send's data are handed over whose request has been answered at a time.
     fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
+        let Sending { op, bytes, .. } = self.sends[send];
         if self.interface.matching.on_nic {
+            self.trace_latency(rank, (op, Purpose::Data), (from, from));
             return from;
         }
-        let bytes = self.sends[send].bytes;
-        let at = self.processors.react(rank, from, self.interface.receive_overhead + self.interface.sending(bytes));
+        let work = self.interface.receive_overhead + self.interface.sending(bytes);
+        let at = self.reaction_work(rank, (op, Purpose::Data), from, work);
         if let Some(time) = self.interface.parts.written(bytes) {
-            self.sends[send].written_at = self.processors.react(rank, at, time);
+            self.sends[send].written_at = self.reaction_work(rank, (op, Purpose::Write), at, time);
         }
         at
     }
@@ -97,8 +106,8 @@ impl Executor {
         if is_new { time.saturating_add(bytes.div_ceil(page).saturating_mul(per_page)) } else { 0 }
     }
 
-    /// A queue of a rank has been searched: when the search has ended, in a call or as a reaction.
-    pub(super) fn search(&mut self, rank: u32, now: u64, in_call: bool) -> u64 {
+    /// A queue of a rank has been searched for an operation: when the search has ended, in a call or as a reaction.
+    pub(super) fn search(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool)) -> u64 {
         let MatchingParams { per_entry, on_nic } = self.interface.matching;
         let time = per_entry.saturating_mul(u64::from(self.matching.looked_at));
         match (time, on_nic) {
@@ -107,8 +116,8 @@ impl Executor {
                 let node = self.placed.number_of[self.placed.node(self.rank(rank)) as usize];
                 self.interfaces.search(node as usize, now, time)
             }
-            (_, false) if in_call => self.processors.call(rank, now, time),
-            (_, false) => self.processors.react(rank, now, time),
+            (_, false) if in_call => self.call_work(rank, (op, Purpose::Search), now, time),
+            (_, false) => self.reaction_work(rank, (op, Purpose::Search), now, time),
         }
     }
 
@@ -126,6 +135,7 @@ impl Executor {
         loop {
             self.start_ready(now, around);
             if let Some(op) = self.processors.next_postponed(rank) {
+                self.trace_resumed(rank);
                 self.start(rank, op, now, around);
             } else if let Some(reaction) = self.processors.next_deferred(rank) {
                 self.handle(rank, reaction, (now, now), around);

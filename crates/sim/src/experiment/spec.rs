@@ -344,6 +344,10 @@ pub struct MeasureSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Time>,
+    /// Whether it is recorded what each rank does when: computing, overhead, waiting for a late sender or receiver, transfer; with the
+    /// critical path. Only of ranks that run programs, of at most 4,194,304 operations.
+    #[serde(skip_serializing_if = "is_false")]
+    pub timeline: bool,
 }
 
 impl Default for MeasureSpec {
@@ -359,6 +363,7 @@ impl Default for MeasureSpec {
             compare_alone: false,
             messages: false,
             series: None,
+            timeline: false,
         }
     }
 }

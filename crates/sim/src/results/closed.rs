@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ranks::{BenchmarkResult, ProgramResult};
+use super::time::{BreakdownResult, CriticalPathResult, TimelineResult};
 
 /// One phase of a closed workload.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -47,6 +48,15 @@ pub struct ClosedResult {
     /// What a program of ranks has besides.
     #[serde(flatten)]
     pub program: Option<ProgramResult>,
+    /// What ranks do, if `measure.timeline` asks for it and all have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<BreakdownResult>,
+    /// What the end of the run has waited for, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPathResult>,
+    /// What ranks do when, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<TimelineResult>,
 }
 
 /// What an application has besides, of one step.

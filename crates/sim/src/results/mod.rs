@@ -7,6 +7,7 @@ mod messages;
 mod point;
 mod ranks;
 mod series;
+mod time;
 mod warning;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
@@ -16,6 +17,10 @@ pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};
 pub use ranks::{BenchmarkResult, PairResult, ProgramResult};
 pub use series::{QueueSeries, SeriesResult};
+pub use time::{
+    BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,
+    TimelineResult,
+};
 pub use warning::Warning;
 
 /// The JSON Schema of a point's result: what it measures, with units in the names.

@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Something that will mislead in a result although nothing is wrong with the experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `starvation` or
-    /// `not-monotone`.
+    /// What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `no-timeline`,
+    /// `starvation` or `not-monotone`.
     pub kind: &'static str,
     /// The key of the experiment that changes it.
     pub key: &'static str,

@@ -369,6 +369,9 @@ impl Course for VolumesCourse {
             steps: None,
             benchmark: None,
             program: None,
+            breakdown: None,
+            critical_path: None,
+            timeline: None,
         };
         let weights = weights(&volumes, network.topology.nodes());
         let senders = weights.iter().filter(|&&weight| weight > 0.0).count();

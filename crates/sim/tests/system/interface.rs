@@ -134,7 +134,7 @@ fn shares_of_processors_add_up() {
     assert_eq!(end, 4000.0 + 1500.0 + 2500.0 + 0.008 + 1500.0);
     assert_eq!(
         (program.computing_share, program.library_share),
-        (Some(4000.0 / (2.0 * end)), Some(3000.0 / (2.0 * end)))
+        (Some(4_000_000.0 / 19_000_016.0), Some(3_000_000.0 / 19_000_016.0))
     );
     assert_eq!(program.noise_share, Some(0.0));
     let ideal = switched(2, "", &goal.program(), "").replace("kind = \"loggp\", ", "");

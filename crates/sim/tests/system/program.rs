@@ -76,7 +76,7 @@ fn a_file_runs_to_the_picosecond() {
 }
 
 /// Programs with wildcards, with several ranks a node, by rendezvous and on adaptive routings.
-const PROGRAMS: [&str; 5] = [
+pub(crate) const PROGRAMS: [&str; 5] = [
     r#"{ kind = "halo-3d", message_size = "700 B", iterations = 2, compute = "3 us" }"#,
     r#"{ kind = "sweep", message_size = "300 B", sweeps = 4, blocks = 2 }"#,
     r#"{ kind = "fft", message_size = "250 B" }"#,

@@ -79,13 +79,33 @@ impl Action {
     }
 }
 
-/// An operation of a rank that starts.
+/// Operations of a rank that start: one, or as many of one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What the program knows it by; need not be unique.
+    /// What the program knows it by, and each that ends of it; need not be unique.
     pub id: u32,
-    /// What it does.
+    /// What the first of them does.
     pub action: Action,
+    /// How many there are, at least 1; of calculations 1.
+    pub count: u32,
+    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks; below that.
+    pub stride: u32,
+}
+
+impl Op {
+    /// One operation.
+    pub fn one(id: u32, action: Action) -> Self {
+        Self { id, action, count: 1, stride: 0 }
+    }
+}
+
+/// The rank that is so many strides from another, among so many ranks.
+#[inline]
+pub fn stridden(rank: u32, (stride, number): (u32, u32), ranks: u32) -> u32 {
+    match stride {
+        0 => rank,
+        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+    }
 }
 
 /// The message that a receive has met.

@@ -6,6 +6,7 @@ drawDifferences();
 const drawn = drawCurves();
 drawMessages();
 drawSeries();
+drawTime();
 drawChannels();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((made) => made.draw()));
 // For tests, and for whoever prints the page: the curves are there.

@@ -203,6 +203,24 @@ function timeFigure(kind, shown, [unit, heading]) {
   return withPoints(figure, lines, (line, at) => `${number(line.x[at])} ${unit}`);
 }
 
+// What ranks do, and the critical path: tables side by side, then the pictures, for each of the results.
+function drawTime() {
+  if (!data.time.length) return drop("time");
+  for (const own of data.time) {
+    if (several) byId("timed").append(element("h3", data.results[own.result].name));
+    const tables = element("div", null, { class: "cards" });
+    for (const { name, headings, rows } of own.tables) {
+      const [box, table] = [element("div", null, { class: "scroll" }), element("table")];
+      plainTable(table, headings, rows);
+      if (name) table.prepend(element("caption", name));
+      box.append(table);
+      tables.append(box);
+    }
+    byId("timed").append(tables);
+    for (const { alt, src } of own.pictures) byId("timed").append(element("img", null, { alt, src, class: "picture", loading: "lazy" }));
+  }
+}
+
 function whenSeen(target, act) {
   const watcher = new IntersectionObserver((seen) => {
     if (seen.some((entry) => entry.isIntersecting)) { watcher.disconnect(); act(); }

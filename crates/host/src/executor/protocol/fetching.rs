@@ -3,10 +3,11 @@
 //! The answer to a request is a read request then. The sender's interface serves it by itself: the data go as soon as it has come,
 //! without an overhead. When the receive has ended, the receiver hands a notice over, which takes both overheads, and ends the send.
 
-use super::super::Executor;
+use super::super::{Executor, Sending};
 use crate::context::{HostContext, Rendezvous};
 use crate::event::Event;
 use crate::processor::Reaction;
+use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// Whether receivers read the data of messages that wait for them.
@@ -17,11 +18,13 @@ impl Executor {
 
     /// What the receiver answers has arrived: to the request of a send or, if its data have been fetched, that they have.
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
-        let rank = self.sends[send].rank;
-        if self.sends[send].fetched {
+        let Sending { op, rank, fetched, .. } = self.sends[send];
+        self.trace_arrival(op, if fetched { TracedPart::Notice } else { TracedPart::Answer }, now);
+        if fetched {
             self.react(rank, Reaction::Fetched(send), (now, now), around);
         } else if self.reads() {
             self.sends[send].fetched = true;
+            self.trace_latency(rank, (op, Purpose::Data), (now, now));
             self.put_on_network(send, now, around);
         } else {
             self.react(rank, Reaction::Data(send), (now, now), around);
@@ -30,11 +33,16 @@ impl Executor {
 
     /// A receive has ended whose data have been read: the notice of it follows.
     pub(super) fn finish_read(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+        let (rank, send) = (self.arrivals[message].rank, self.arrivals[message].send());
+        let what = (send, Purpose::Finish);
         let at = match self.interface.matching.on_nic {
-            true => now,
-            false => self.processors.react(self.arrivals[message].rank, now, self.interface.send_overhead),
+            true => {
+                self.trace_latency(rank, what, (now, now));
+                now
+            }
+            false => self.reaction_work(rank, what, now, self.interface.send_overhead),
         };
-        self.later(at, self.arrivals[message].send(), Event::Finish(message), now, around);
+        self.later(at, send, Event::Finish(message), now, around);
     }
 
     /// Hands over the notice that the data of a message have been read, which is done with.
@@ -46,6 +54,6 @@ impl Executor {
     /// A send ends whose data have been fetched.
     pub(in super::super) fn fetched(&mut self, send: u32, now: u64) {
         let sending = self.sends.remove(send);
-        self.end(sending.rank, sending.id, now, None);
+        self.end(sending.rank, (sending.op.number, sending.id), now, None);
     }
 }

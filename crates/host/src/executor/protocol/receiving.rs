@@ -4,10 +4,13 @@ use workload::program::Matched;
 
 use super::super::{Executor, Receiving};
 use crate::context::HostContext;
+use crate::event::OpId;
 use crate::inbound::Envelope;
-use crate::matching::Label;
+use crate::label::Label;
+use crate::matching::Receive;
 use crate::processor::Reaction;
 use crate::report::{Completed, HostError};
+use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// A packet of a message, or its request, has arrived.
@@ -19,13 +22,19 @@ impl Executor {
             // Where overheads take no processor, a request is read whether or not its turn has come.
             let by_nic = self.interface.matching.on_nic;
             message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
+            let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
+            self.trace_arrival(op, TracedPart::Request, now);
+            if by_nic || !self.processors.occupied() {
+                self.trace_latency(rank, (op, Purpose::Read), (now, read_at));
+            }
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
-                let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
+                let (envelope, rank, is_met) = (message.envelope, message.rank, message.receive().is_some());
+                self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
-                if let Some(receive) = receive {
-                    self.react(rank, Reaction::Complete(receive), (now, now), around);
+                if is_met {
+                    self.react(rank, Reaction::Complete(place), (now, now), around);
                 }
             }
         }
@@ -51,6 +60,7 @@ impl Executor {
         let rank = self.placed.number(envelope.to);
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
+        self.trace_arrival(self.arrivals[message].send(), TracedPart::Data, now);
         self.react(rank, Reaction::Admit(message), (now, now), around);
     }
 
@@ -64,14 +74,14 @@ impl Executor {
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
-        let mut from = now;
+        let (mut from, send) = (now, self.arrivals[place].send());
         if asks && self.processors.occupied() && !self.interface.matching.on_nic {
-            from = self.processors.react(rank, now, self.interface.receive_overhead);
+            from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
             self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         let met = self.matching.message(rank, label, place);
-        let from = self.search(rank, from, false);
+        let from = self.search(rank, from, (send, false));
         match met {
             Some(receive) => self.meet((place, receive), (from, now), around),
             None => self.unexpected.hold(rank, self.buffered(place)),
@@ -84,23 +94,23 @@ impl Executor {
         if self.asks(source, to, bytes) { 0 } else { bytes }
     }
 
-    /// A message has met its receive, from a time on, which may be later than now.
+    /// A message has met its receive, which may be one of a burst, from a time on, which may be later than now.
     pub(in super::super) fn meet(
         &mut self,
-        (place, receive): (u32, u32),
+        (place, (receive, number)): (u32, Receive),
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        self.receives[receive].message = place;
-        self.arrivals[place].receive = receive;
+        (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
-        let Receiving { op, bytes: received, .. } = self.receives[receive];
+        let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
+        self.trace_met(rank, op.number, message.send());
         if sent > received {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(receive), (from, now), around);
+            self.react(message.rank, Reaction::Complete(place), (from, now), around);
         } else if self.is_within(source, op.rank) {
             self.react(message.rank, Reaction::Copy(place), (from, now), around);
         } else if self.waits_for_receiver(sent) {
@@ -109,16 +119,28 @@ impl Executor {
     }
 
     /// A receive ends.
-    pub(in super::super) fn received(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Receiving { rank, id, message, .. } = self.receives.remove(place);
+    pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+        let (place, op) = (self.arrivals[message].receive, self.receive_of(message));
+        let receiving = &mut self.receives[place];
+        let Receiving { rank, id, .. } = *receiving;
+        receiving.left -= 1;
+        if receiving.left == 0 {
+            self.receives.remove(place);
+        }
         let envelope = self.arrivals[message].envelope;
         let Envelope { source, to, tag, bytes, .. } = envelope;
-        self.end(rank, id, now, Some(Matched { source, tag, bytes }));
+        self.end(rank, (op.number, id), now, Some(Matched { source, tag, bytes }));
         if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
         self.give_back(&envelope, now, around);
         self.forget(message);
+    }
+
+    /// The receive that a message has met, as an operation.
+    pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
+        let OpId { rank, number } = self.receives[self.arrivals[message].receive].op;
+        OpId { rank, number: number.wrapping_add(self.arrivals[message].number) }
     }
 
     /// A message is done with.

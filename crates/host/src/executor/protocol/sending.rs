@@ -8,6 +8,7 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
+use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
@@ -19,15 +20,15 @@ impl Executor {
             // Nothing has to be registered with an interface that the data do not pass.
             let registration = if within { 0 } else { self.registration(rank, bytes) };
             let work = self.interface.send_overhead + registration;
-            let at = self.processors.call(rank, now, work);
+            let at = self.call_work(rank, (op, Purpose::Request), now, work);
             return self.later(at, op, Event::Request(place), now, around);
         }
-        let at = self.processors.call(rank, now, self.interface.sending(bytes));
+        let at = self.call_work(rank, (op, Purpose::Send), now, self.interface.sending(bytes));
         if within {
             // The copy is part of the call.
-            self.processors.call(rank, at, self.alone(bytes));
+            self.call_work(rank, (op, Purpose::Write), at, self.alone(bytes));
         } else if let Some(time) = self.interface.parts.written(bytes) {
-            self.sends[place].written_at = self.processors.call(rank, at, time);
+            self.sends[place].written_at = self.call_work(rank, (op, Purpose::Write), at, time);
         }
         self.later(at, op, Event::Data(place), now, around);
     }
@@ -45,13 +46,19 @@ impl Executor {
     /// Hands the request of a send over.
     pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        self.hand_over(place, (u64::from(self.interface.control), false), now, around);
+        self.hand_over(place, (u64::from(self.interface.control), TracedPart::Request), now, around);
     }
 
     /// Answers the request of a message that has met a receive, or the data of one that has been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
+        if self.wire.is_some() {
+            self.trace_hand_over(self.arrivals[place].send(), part, now, None);
+            return self.fly_back(place, now, around);
+        }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
+        self.trace_hand_over(self.arrivals[place].send(), part, now, Some((flow_id, sent_from)));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
         self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
@@ -68,12 +75,14 @@ impl Executor {
     /// Hands the data of a send over, which ends, unless its processor still writes them.
     pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
-        let OpId { rank: source, number } = self.sends[place].op;
+        let op = self.sends[place].op;
+        let OpId { rank: source, number } = op;
         if written_at <= now {
-            self.end(rank, id, now, None);
+            self.end(rank, (number, id), now, None);
         }
         if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
+            self.trace_hand_over(op, TracedPart::Data, now, None);
             self.deliver_within(envelope, now, around);
         } else {
             if !asks {
@@ -91,14 +100,14 @@ impl Executor {
 
     /// The processor has written the data of a send, which ends.
     pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
-        let Sending { rank, id, .. } = self.sends.remove(place);
-        self.end(rank, id, now, None);
+        let Sending { op, rank, id, .. } = self.sends.remove(place);
+        self.end(rank, (op.number, id), now, None);
     }
 
     /// The data of a send enter the network.
     pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
-        self.hand_over(place, (bytes.max(1), true), now, around);
+        self.hand_over(place, (bytes.max(1), TracedPart::Data), now, around);
         if let Some((released, _)) = &mut self.notes {
             released.push(Released { source, number, at: self.tick, to, bytes });
         }
@@ -106,6 +115,9 @@ impl Executor {
 
     /// Announces the message of a send.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
+        if self.wire.is_some() {
+            return;
+        }
         let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
         let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
@@ -116,20 +128,26 @@ impl Executor {
     }
 
     /// Queues bytes of a send at its node's interface; they are released to the network at the present tick at the earliest.
-    fn hand_over(&mut self, place: u32, (bytes, is_data): (u64, bool), now: u64, around: &mut impl HostContext) {
+    fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
+        let (bytes, traced) = what;
         let Sending { op, to, placed, written_at, .. } = self.sends[place];
-        let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
-        let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
         let stream = match () {
             () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
-            () if is_data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
+            () if traced == TracedPart::Data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
             () => Stream::whole(now),
         };
+        if self.wire.is_some() {
+            self.trace_hand_over(op, traced, now, None);
+            return self.fly(place, (bytes, stream), around);
+        }
+        let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
+        let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
+        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
         self.queue(op.rank, message, (bytes, stream), around);
     }
 
     /// The node of a rank, by its number here.
-    fn local_node(&self, rank: u32) -> usize {
+    pub(super) fn local_node(&self, rank: u32) -> usize {
         self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 

@@ -14,6 +14,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::processor::Reaction;
+use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// How long a copy of so many bytes takes alone.
@@ -37,6 +38,7 @@ impl Executor {
     pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         let Sending { op, bytes, .. } = self.sends[place];
+        self.trace_hand_over(op, TracedPart::Data, now, None);
         self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
 
@@ -45,6 +47,7 @@ impl Executor {
         self.announce(place, around);
         self.sends[place].fetched = true;
         let Sending { op, placed, .. } = self.sends[place];
+        self.trace_hand_over(op, TracedPart::Data, now, None);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
@@ -71,13 +74,13 @@ impl Executor {
     /// The sender's copy has ended, and so does the send.
     pub(in super::super) fn copied_in(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op, rank, id, placed, .. } = self.sends.remove(place);
-        self.end(rank, id, now, None);
+        self.end(rank, (op.number, id), now, None);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
     /// The receiver's copy begins.
     pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let op = self.receives[self.arrivals[message].receive].op;
+        let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
@@ -85,11 +88,13 @@ impl Executor {
     /// The receiver's copy has ended.
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
-        let (send, rank, receive) =
-            (self.arrivals[message].send(), self.arrivals[message].rank, self.arrivals[message].receive);
+        let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
-        self.react(rank, Reaction::Complete(receive), (now, now), around);
+        self.trace_arrival(send, TracedPart::Data, now);
+        self.react(rank, Reaction::Complete(message), (now, now), around);
         if self.asks(source, to, bytes) {
+            self.trace_latency(rank, (send, Purpose::Finish), (now, now));
+            self.trace_hand_over(send, TracedPart::Notice, now, None);
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);
         }
     }

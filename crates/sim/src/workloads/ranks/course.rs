@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, Progress, RankPlacement, Released};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
+use topology::ChannelClass;
 use units::TaskId;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
 use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
+use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::results::{ClosedResult, PointResult};
@@ -29,6 +31,8 @@ pub(super) struct RanksCourse {
     node_of: Arc<[u32]>,
     progress: Progress,
     ended: Ends,
+    /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
+    explained: Option<Explained>,
     /// When the run ends in any case, in ticks.
     longest: u64,
     now: u64,
@@ -62,6 +66,7 @@ impl RanksCourse {
             counted: Counted::new(setting, ranks.packet),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             ended: Ends::default(),
+            explained: None,
             ranks: ranks.clone(),
             now: 0,
         }
@@ -80,6 +85,15 @@ impl RanksCourse {
         let mut progress = Progress::default();
         self.each_executor(machine, &mut |executor| progress.add(&executor.progress()));
         (self.progress, self.now) = (progress, now);
+    }
+
+    /// The links of a flat network.
+    fn wire(&self) -> WireParams {
+        let plan = &self.setting.network.plan;
+        WireParams {
+            delay: plan.link_delay(ChannelClass::INJECTION),
+            bandwidth: plan.bandwidth(ChannelClass::INJECTION),
+        }
     }
 
     /// Measures the messages that have arrived: from when their data were released to the network.
@@ -103,6 +117,24 @@ impl RanksCourse {
             let latency = (at - begin).saturating_mul(units);
             messages.record(Arrived { from: node(source), to: node(to), bytes: bytes.max(1), latency });
         }
+    }
+
+    /// Tells where the time of the ranks has gone, if that was recorded.
+    fn explain_time(&mut self, machine: &dyn Machine) {
+        let Setting { network, job, measure, .. } = &self.setting;
+        if !measure.timeline || self.ended.last().is_none() {
+            return;
+        }
+        let mut gathered = Gathered::new(self.node_of.len(), self.start());
+        self.each_executor(machine, &mut |executor| gathered.add(executor));
+        let Some(activity) = gathered.finish(MOST_TRACED) else { return };
+        let wires = Wires::new(network, &self.node_of, *job, machine.transmissions());
+        self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
+    }
+
+    /// When the ranks begin, in picoseconds.
+    fn start(&self) -> u64 {
+        self.setting.network.picoseconds(if self.setting.shared { self.setting.span.start } else { 0 })
     }
 
     /// When a run that has ended did so, in the machine's ticks.
@@ -136,11 +168,17 @@ impl Course for RanksCourse {
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
         let mut executor =
             Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
+        if network.is_flat() {
+            executor.use_wire(self.wire());
+        }
         if self.ranks.processors.differ() {
             executor = executor.with_nodes(|node| self.ranks.processors.node(node));
         }
         if self.setting.measure.messages {
             executor.note_messages();
+        }
+        if self.setting.measure.timeline {
+            executor.trace();
         }
         let setting = RankSetting {
             job: *job,
@@ -154,6 +192,9 @@ impl Course for RanksCourse {
 
     fn begin(&mut self, machine: &mut dyn Machine) {
         machine.measure_from(self.setting.job, 0);
+        if self.setting.measure.timeline {
+            machine.log_transmissions(self.setting.job);
+        }
         self.poll(0, machine);
     }
 
@@ -199,6 +240,7 @@ impl Course for RanksCourse {
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
         self.ended = ended;
         self.record_messages(machine);
+        self.explain_time(machine);
         self.counted.series.extend(machine.samples(), self.setting.job, (0, self.last_tick()));
         self.longest = self.longest.min(now.max(self.now));
         self.counted.channels = machine.channel_bytes(self.setting.job);
@@ -206,9 +248,9 @@ impl Course for RanksCourse {
     }
 
     fn result(self: Box<Self>, totals: &Totals) -> PointResult {
-        let Self { ranks, setting, counted, ended, longest, .. } = *self;
+        let start = self.start();
+        let Self { ranks, setting, counted, ended, explained, longest, .. } = *self;
         let network = &setting.network;
-        let start = network.picoseconds(if setting.shared { setting.span.start } else { 0 });
         let last = ended.last();
         let time = last.unwrap_or_else(|| network.picoseconds(longest)).saturating_sub(start);
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
@@ -218,6 +260,12 @@ impl Course for RanksCourse {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
                 (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
             }
+        };
+        let (breakdown, critical_path, timeline) = match explained {
+            Some(Explained { breakdown, critical_path, timeline }) => {
+                (Some(breakdown), Some(critical_path), Some(timeline))
+            }
+            None => (None, None, None),
         };
         let count = ranks.programs.ranks();
         let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
@@ -230,6 +278,9 @@ impl Course for RanksCourse {
             steps: ranks.measured.steps().map(of_steps),
             benchmark,
             program,
+            breakdown,
+            critical_path,
+            timeline,
         };
         let weights = weights(&ranks, network.topology.nodes());
         let ending = Ending {

@@ -1,0 +1,126 @@
+//! What an executor records of its ranks: one line where something happens, and nothing unless it is asked for.
+
+use workload::program::Action;
+
+use super::Executor;
+use crate::event::OpId;
+use crate::processor::Accepted;
+use crate::trace::{Kind, NO_OP, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
+
+impl Executor {
+    /// Records from now on what ranks do, before they begin.
+    pub fn trace(&mut self) {
+        self.trace = Some(Box::new(Trace::new(self.ranks.len())));
+    }
+
+    /// The ranks of this executor, by their numbers here, and what has been recorded of them; none unless it was asked for.
+    pub fn traced(&self) -> Option<(&[u32], &Trace)> {
+        Some((self.placed.ranks(), self.trace.as_deref()?))
+    }
+
+    /// The library of a rank, by its number here, works in a call: when that ends.
+    #[inline]
+    pub(super) fn call_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+        let end = self.processors.call(rank, now, work);
+        self.trace_work(rank, what, end);
+        end
+    }
+
+    /// The library of a rank, by its number here, works on what has arrived: when that ends.
+    #[inline]
+    pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+        let end = self.processors.react(rank, now, work);
+        self.trace_work(rank, what, end);
+        end
+    }
+
+    #[inline]
+    pub(super) fn trace_issued(&mut self, count: usize) {
+        if let Some(trace) = &mut self.trace {
+            trace.issued(count);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_postponed(&mut self, rank: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.postponed(rank);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_resumed(&mut self, rank: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.resumed(rank);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_started(&mut self, rank: u32, number: u32, action: &Action, now: u64) {
+        let Some(trace) = &mut self.trace else { return };
+        match *action {
+            Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
+            Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
+            Action::Poll => trace.started(rank, now, Kind::Poll),
+            Action::Send { to, bytes, .. } => {
+                trace.started(rank, now, Kind::Send);
+                trace.sends(rank, number, (to, bytes));
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_ended(&mut self, rank: u32, number: u32, now: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.ended(rank, number, now);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_met(&mut self, rank: u32, number: u32, message: OpId) {
+        if let Some(trace) = &mut self.trace {
+            trace.met(rank, number, message);
+        }
+    }
+
+    /// The work that a rank's processor, by its number here, has accepted last is for an operation, and ends at a time.
+    #[inline]
+    pub(super) fn trace_work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), end: u64) {
+        let Some(trace) = &mut self.trace else { return };
+        let Accepted { begin, work, beside } = self.processors.accepted();
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
+    }
+
+    /// An operation takes a time beside the processor of a rank, by its number here.
+    #[inline]
+    pub(super) fn trace_latency(&mut self, rank: u32, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
+        let Some(trace) = &mut self.trace else { return };
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work: end - begin, beside: true });
+    }
+
+    #[inline]
+    pub(super) fn trace_calc_until(&mut self, rank: u32, end: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.calc_until(rank, end);
+        }
+    }
+
+    /// A part of a message is handed over; its packets are known by their `flow_id` and their mark, if it has any.
+    #[inline]
+    pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, packets: Option<(u32, u32)>) {
+        let Some(trace) = &mut self.trace else { return };
+        let message = (message.rank, message.number);
+        let packets = packets.unwrap_or((NO_OP, NO_OP));
+        trace.flight(TracedFlight { message, part, arrived: false, at, packets });
+    }
+
+    /// All of a part of a message has arrived and has passed the interface.
+    #[inline]
+    pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
+        let Some(trace) = &mut self.trace else { return };
+        let message = (message.rank, message.number);
+        trace.flight(TracedFlight { message, part, arrived: true, at, packets: (NO_OP, NO_OP) });
+    }
+}

@@ -1,0 +1,250 @@
+//! The critical path: the chain of work and messages that the end of the run has waited for (Yang and Miller, *Critical path analysis
+//! for the execution of parallel and distributed programs*, ICDCS 1988).
+//!
+//! It is followed backwards from the end of the rank that ends last. What has let a piece of work begin is, in this order: the work
+//! that had the processor until then; the operation of the same rank whose end has issued this one; or the part of a message
+//! that has arrived, which leads over to the rank that has sent it. Each step begins when the one before it ends, so that the
+//! steps add up to the time of the run exactly.
+
+use host::{Kind, OpKey, Purpose, TracedPart, TracedWork};
+
+use super::Activity;
+
+/// What a step of the path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    /// A calculation.
+    Computing,
+    /// The overhead of an operation.
+    Overhead,
+    /// Something else that has a processor.
+    Noise,
+    /// What is not recorded.
+    Unknown,
+    /// A part of a message, from its sender's processor to what it makes ready.
+    Message(OpKey, TracedPart),
+}
+
+/// A step of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub kind: StepKind,
+    /// The rank at its end.
+    pub rank: u32,
+    /// The rank at its begin.
+    pub from: u32,
+    /// In picoseconds.
+    pub begin: u64,
+    pub end: u64,
+}
+
+/// Where the path has come to, backwards.
+#[derive(Clone, Copy, Debug)]
+enum At<'a> {
+    /// The end of an operation.
+    End(OpKey),
+    /// The end of work.
+    Work(&'a TracedWork),
+}
+
+impl Activity {
+    /// The steps of the critical path, from the start of the run to its end.
+    pub fn critical_path(&self) -> Vec<Step> {
+        let mut path = Path { activity: self, steps: Vec::new(), reached: self.end() };
+        let mut at = self.last_operation().map(At::End);
+        // Every step leads to what came before it: there are no more of them than works and operations.
+        let mut left = 2 * (self.work.len() + self.ops.len()) + 1;
+        while let Some(here) = at.filter(|_| left > 0) {
+            left -= 1;
+            at = match here {
+                At::End(op) => path.before_end(op),
+                At::Work(work) => path.before_work(work),
+            };
+        }
+        // What is not recorded, if anything is not, stands in the result as such.
+        path.push(StepKind::Unknown, (0, 0), self.start);
+        path.steps.reverse();
+        path.steps
+    }
+
+    /// The operation that ends last: of several the last of the lowest rank.
+    fn last_operation(&self) -> Option<OpKey> {
+        let end = self.end();
+        let rank = (0..self.ranks()).find(|&rank| self.ends[rank as usize] == end)?;
+        let number = self.ops_of(rank).iter().rposition(|op| op.ended == end)?;
+        Some((rank, number as u32))
+    }
+}
+
+/// The path as far as it is known, backwards.
+struct Path<'a> {
+    activity: &'a Activity,
+    steps: Vec<Step>,
+    /// When the earliest step begins.
+    reached: u64,
+}
+
+impl<'a> Path<'a> {
+    /// Adds a step that begins at a time and ends where the path has come to.
+    fn push(&mut self, kind: StepKind, (from, rank): (u32, u32), begin: u64) {
+        if begin < self.reached {
+            self.steps.push(Step { kind, rank, from, begin, end: self.reached });
+            self.reached = begin;
+        }
+    }
+
+    /// The last work for an operation; of one without, what had the processor until it ended.
+    fn before_end(&mut self, op: OpKey) -> Option<At<'a>> {
+        let held = self.activity.op(op);
+        let work = match held.kind {
+            Kind::Calc => self.activity.work_for(op, Purpose::Calc),
+            Kind::Send => {
+                let last = [Purpose::Fetched, Purpose::Write].map(|purpose| self.activity.work_for(op, purpose));
+                let work = last.into_iter().flatten().next();
+                let work = work.or_else(|| self.activity.sending_work(op, TracedPart::Data))?;
+                // A copy that shares the node's memory, or a credit that was waited for.
+                self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
+                Some(work)
+            }
+            Kind::Recv => self.activity.work_for(op, Purpose::Receive),
+            Kind::Poll if held.started < held.ended => self.activity.work_until(op.0, held.ended),
+            Kind::Poll => return self.before_start(op),
+        };
+        work.map(At::Work)
+    }
+
+    /// What has let work begin: what had the processor until then, or what the work was for.
+    fn before_work(&mut self, work: &'a TracedWork) -> Option<At<'a>> {
+        self.push_work(work);
+        if self.enabled_at(work) < work.begin
+            && let Some(other) = self.activity.work_until(work.rank, work.begin)
+        {
+            return Some(At::Work(other));
+        }
+        match self.activity.awaited(work) {
+            Some((message, TracedPart::Data)) if work.purpose == Purpose::Receive && self.activity.stays(message) => {
+                self.before_copy(message, work.op)
+            }
+            Some((message, part)) => self.over(message, part, work.rank),
+            None => match work.purpose {
+                Purpose::Answer => self.before_answer(work),
+                Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map(At::Work),
+                Purpose::Finish => {
+                    let receive = self.activity.receive_of(work.op)?;
+                    match self.activity.op(receive).ended == work.begin {
+                        true if !self.activity.stays(work.op) => Some(At::End(receive)),
+                        _ => self.before_copy(work.op, receive),
+                    }
+                }
+                _ => self.before_start(work.op),
+            },
+        }
+    }
+
+    /// Adds work; of a calculation that the library has interrupted, both, and at the end noise.
+    fn push_work(&mut self, work: &TracedWork) {
+        let ranks = (work.rank, work.rank);
+        let noise_from = self.activity.noise_from(work);
+        if work.purpose != Purpose::Calc {
+            self.push(StepKind::Noise, ranks, noise_from.min(self.reached));
+            return self.push(StepKind::Overhead, ranks, work.begin);
+        }
+        let activity = self.activity;
+        for other in activity.interrupts(work).rev().filter(|other| other.end <= work.end) {
+            self.push_computing(ranks, noise_from, other.end);
+            self.push(StepKind::Overhead, ranks, other.begin.min(self.reached));
+        }
+        self.push_computing(ranks, noise_from, work.begin);
+    }
+
+    /// Adds a part of a calculation that begins at a time, of which what is after `noise_from` is noise.
+    fn push_computing(&mut self, ranks: (u32, u32), noise_from: u64, begin: u64) {
+        if begin >= self.reached {
+            return;
+        }
+        self.push(StepKind::Noise, ranks, noise_from.clamp(begin, self.reached));
+        self.push(StepKind::Computing, ranks, begin);
+    }
+
+    /// When work could have begun, had its processor been free.
+    fn enabled_at(&self, work: &TracedWork) -> u64 {
+        let arrival = |part| self.activity.flight(work.op, part, true).map_or(work.begin, |flight| flight.at);
+        match work.purpose {
+            Purpose::Calc | Purpose::Send | Purpose::Request => self.issued_at(work.op),
+            Purpose::Read => arrival(TracedPart::Request),
+            Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map_or(work.begin, |sent| sent.end),
+            Purpose::Search => match self.activity.awaited(work) {
+                None => self.activity.op(work.op).started,
+                Some((_, part)) => arrival(part).min(work.begin),
+            },
+            Purpose::Data => arrival(TracedPart::Answer),
+            Purpose::Fetched => arrival(TracedPart::Notice),
+            Purpose::Finish => work.begin,
+            Purpose::Copy => self.activity.op(work.op).started,
+            Purpose::Answer => {
+                let read = self.activity.work_for(work.op, Purpose::Read).map_or(work.begin, |read| read.end);
+                let receive = self.activity.receive_of(work.op);
+                receive.map_or(work.begin, |receive| self.activity.op(receive).started).max(read)
+            }
+            Purpose::Receive => {
+                let receive = self.activity.op(work.op);
+                let arrived = self.activity.flight((receive.peer, receive.sent_by), TracedPart::Data, true);
+                arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
+            }
+        }
+    }
+
+    /// When an operation was issued: when the one before it ended.
+    fn issued_at(&self, (rank, number): OpKey) -> u64 {
+        match self.activity.op((rank, number)).cause {
+            host::NO_OP => self.activity.start,
+            cause => self.activity.op((rank, cause)).ended,
+        }
+    }
+
+    /// What has let an operation start: the one that has issued it, or what had the processor since.
+    fn before_start(&mut self, (rank, number): OpKey) -> Option<At<'a>> {
+        let op = self.activity.op((rank, number));
+        let issued = self.issued_at((rank, number));
+        if issued < op.started
+            && let Some(other) = self.activity.work_until(rank, op.started)
+        {
+            return Some(At::Work(other));
+        }
+        self.push(StepKind::Overhead, (rank, rank), issued);
+        match op.cause {
+            host::NO_OP => None,
+            cause => Some(At::End((rank, cause))),
+        }
+    }
+
+    /// An answer waits for its request to be read and for the receive: for the later of the two.
+    fn before_answer(&mut self, work: &'a TracedWork) -> Option<At<'a>> {
+        let read = self.activity.work_for(work.op, Purpose::Read);
+        let receive = self.activity.receive_of(work.op);
+        match (read, receive) {
+            (Some(read), _) if read.end == work.begin => Some(At::Work(read)),
+            (_, Some(receive)) if self.activity.op(receive).started == work.begin => self.before_start(receive),
+            // The message has waited for one before it of the same pair.
+            _ => self.over(work.op, TracedPart::Request, work.rank),
+        }
+    }
+
+    /// A message within a node has been copied: since the receive has been posted, or since it was sent if that is later.
+    fn before_copy(&mut self, message: OpKey, receive: OpKey) -> Option<At<'a>> {
+        let handed = self.activity.flight(message, TracedPart::Data, false)?.at;
+        let started = self.activity.op(receive).started;
+        if started <= handed {
+            return self.over(message, TracedPart::Data, receive.0);
+        }
+        self.push(StepKind::Message(message, TracedPart::Data), (receive.0, receive.0), started);
+        self.before_start(receive)
+    }
+
+    /// Over to the rank that has sent a part of a message.
+    fn over(&mut self, message: OpKey, part: TracedPart, rank: u32) -> Option<At<'a>> {
+        let work = self.activity.sending_work(message, part)?;
+        self.push(StepKind::Message(message, part), (work.rank, rank), work.end);
+        Some(At::Work(work))
+    }
+}

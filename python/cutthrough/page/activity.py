@@ -1,0 +1,71 @@
+"""The time of ranks on a page: tables of what ranks do and of the critical path, and pictures of both."""
+
+from __future__ import annotations
+
+import base64
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import cutthrough.plots as plots
+from cutthrough.activity import PARTS, has_breakdown, path_parts
+from cutthrough.page.lines import brief
+from cutthrough.plots.activity import slowest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cutthrough.results import Results
+
+__all__ = ["activity_of"]
+
+#: The pictures of each of the results, with what they show.
+PICTURES = {
+    "breakdown": "What each rank does for how long",
+    "critical-path": "What the critical path is made of",
+    "timeline": "What ranks do when, with the critical path",
+}
+#: Dots to an inch.
+SHARPNESS = 120
+
+
+def activity_of(results: Sequence[Results]) -> list[dict[str, Any]]:
+    """For each of the results with ranks whose time is known, `result`, `tables` and `pictures`.
+
+    Tables are of the points that took longest, those that the pictures show.
+    """
+    found = []
+    for number, own in enumerate(results):
+        if not any(map(has_breakdown, own.by_job())):
+            continue
+        tables = []
+        for name, point in slowest(own.by_job(), has_breakdown):
+            tables.append({"name": name, "headings": ["ranks", "mean ns", "most ns"], "rows": _ranks(point)})
+            tables.append({"name": name, "headings": ["critical path", "ns", "share"], "rows": _path(point)})
+        pictures = [{"alt": words, "src": _picture(own, name)} for name, words in PICTURES.items() if _has(own, name)]
+        found.append({"result": number, "tables": tables, "pictures": pictures})
+    return found
+
+
+def _has(results: Results, name: str) -> bool:
+    return name != "timeline" or any(point.get("timeline") for point in results.by_job())
+
+
+def _ranks(point: Mapping[str, Any]) -> list[list[Any]]:
+    breakdown = point["breakdown"]
+    ranks = breakdown["ranks"]
+    held = [name for name in PARTS if any(ranks[name])]
+    return [[PARTS[name], brief(breakdown[name]), brief(max(ranks[name]))] for name in held]
+
+
+def _path(point: Mapping[str, Any]) -> list[list[Any]]:
+    parts = [part for part in path_parts(point["critical_path"]) if part[2] > 0.0]
+    total = sum(time for *_, time in parts) or 1.0
+    return [[f"{group}: {what}" if group else what, brief(time), f"{time / total:.1%}"] for group, what, time in parts]
+
+
+def _picture(results: Results, name: str) -> str:
+    """A figure as an address that holds it."""
+    held = BytesIO()
+    with plots.style.context(plots.STYLE):
+        plots.figure(results, name).savefig(held, format="png", dpi=SHARPNESS)
+    return f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode('ascii')}"
