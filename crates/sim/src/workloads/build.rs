@@ -228,9 +228,10 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
+    let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
-        other => other.build(shape.tasks, site.base),
+        other => other.build_on(&nodes, site.base),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;

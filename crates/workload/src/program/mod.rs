@@ -8,6 +8,7 @@
 //! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them. [`calls::Calls`] are
 //! scripts that are written out.
 
+mod burst;
 pub mod calls;
 mod running;
 mod script;
@@ -15,11 +16,12 @@ mod script;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::collectives::CollectiveError;
+use crate::collectives::{CollectiveError, Fastest};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
-pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
+pub use burst::Burst;
+pub use script::{Request, Script, ScriptedRank, Scripts, Seen, Step};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,12 +135,22 @@ pub struct Ended {
 /// A time that a program has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// What has been measured, as the program numbers it.
+    /// What has been measured, as the program numbers it; of a program with measures, the number of its measure, and so many times
+    /// their number as it has been measured before.
     pub key: u32,
     /// When it began, in picoseconds.
     pub start: u64,
     /// When it ended.
     pub end: u64,
+}
+
+/// What a program measures: the name of intervals, and how long each takes at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name.
+    pub name: String,
+    /// From the first rank's begin to the last one's end at least, in picoseconds; none if that is not known.
+    pub bound: Option<u64>,
 }
 
 /// Messages of one shape.
@@ -195,6 +207,10 @@ pub trait Programs: Debug + Send + Sync {
     fn operations(&self) -> u64;
     /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
+    fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
+        Vec::new()
+    }
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false

@@ -2,8 +2,9 @@
 //!
 //! - *Copied twice* (eager): when the send overhead has passed, the sender copies the message to a buffer that both can read, and the
 //!   send ends. The message can be read the memory's latency later. When it has met a receive, the receiver copies it out.
-//! - *Copied once* (messages of more than the eager limit to another rank): when the send overhead has passed, the message can be read the latency later. When it has met a receive, the
-//!   receiver copies it from the sender's buffer; the latency after that copy has ended, so does the send.
+//! - *Copied once* (messages of more than the eager limit to another rank): when the send overhead has passed, the message can be
+//!   read the latency later. When it has met a receive, the receiver copies it from the sender's buffer; the latency after that copy
+//!   has ended, so does the send.
 //!
 //! The receive ends the receive overhead after the receiver's copy. A copy takes the processor of its rank, if overheads do, for the
 //! time that it takes alone; how much longer it takes with others beside it does not. A message is copied as a whole: the second copy

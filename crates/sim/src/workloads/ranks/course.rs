@@ -5,14 +5,16 @@ use std::sync::Arc;
 use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
 use topology::ChannelClass;
 use units::TaskId;
+use workload::collectives::Fastest;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
+use super::measured::{HostCounts, Measured, Steps, measured_times, of_program, steps_result};
 use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
+use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
@@ -160,6 +162,19 @@ impl RanksCourse {
     }
 }
 
+/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links.
+fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
+    let plan = &network.plan;
+    let ends = [ChannelClass::INJECTION, ChannelClass::EJECTION];
+    let delay = ends.map(|end| plan.link_delay(end)).iter().sum::<u64>() + plan.router_delay();
+    let packet = ends.map(|end| plan.serialization(end, ranks.packet)).into_iter().min().unwrap_or(0);
+    let host = ranks.nic.host();
+    Fastest {
+        latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
+        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
+    }
+}
+
 impl Course for RanksCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let Setting { network, job, seed, span, .. } = &self.setting;
@@ -258,7 +273,10 @@ impl Course for RanksCourse {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
             Measured::Program | Measured::Steps(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
-                (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
+                let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
+                let measures = ranks.programs.measures(&fastest(&ranks, network));
+                program.times = measured_times(&measures, &ended.intervals);
+                (None, Some(program))
             }
         };
         let (breakdown, critical_path, timeline) = match explained {
