@@ -572,6 +572,7 @@ def test_one_command_goes_from_a_program_to_a_mapping_to_its_time(
     ran = cutthrough("map", some, "--out", places, "--budget", "0.1")
     assert ran.status == 0, ran.err
     assert sorted(places.read_text().split()) == sorted(placement.read_text().split())
+    ct.Experiment(topology=TORUS, link=LINK, workload=ct.workload.Exchange()).save(tmp_path / "exchange.toml")
     wrong = {
         ("map", halo): "has 4 points: a mapping is for one",
         ("map", some, "--machine", "torus:4x4"): "says it: leave it out",
@@ -579,7 +580,7 @@ def test_one_command_goes_from_a_program_to_a_mapping_to_its_time(
         ("map", "--graph", "stencil:4x4"): "--machine: it is missing",
         ("map", "--machine", "torus:4x4"): "--graph: it is missing",
         ("map", "-g", "stencil:4x4", "-m", "torus:4x4", "--set", "seed=2"): "there is no experiment file",
-        ("map", ROOT / "examples" / "torus.toml", "--set", "workload.load=0.1"): "the workload has no ranks",
+        ("map", tmp_path / "exchange.toml"): "the workload has no ranks",
     }
     for command, message in wrong.items():
         ran = cutthrough(*command)
