@@ -183,7 +183,7 @@ fn messages(activity: &Activity, every: usize) -> TimelineMessages {
     let mut all = TimelineMessages::default();
     for rank in (0..activity.ranks()).step_by(every) {
         let sends = (0..).zip(activity.ops_of(rank)).filter(|(_, op)| op.kind == Kind::Send);
-        for (number, op) in sends.filter(|(_, op)| op.peer as usize % every == 0) {
+        for (number, op) in sends.filter(|(_, op)| (op.peer as usize).is_multiple_of(every)) {
             let message = (rank, number);
             let data = |arrived| activity.flight(message, TracedPart::Data, arrived);
             let (Some(handed), Some(arrived)) = (data(false), data(true)) else { continue };
