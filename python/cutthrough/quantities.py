@@ -483,25 +483,25 @@ class TimelineResult(dict[str, Any]):
 
     @property
     def rank(self) -> list[int | None]:
-        """By interval, in ascending order of ranks and times: the rank,"""
+        """By interval, in ascending order of ranks and times, the rank."""
         value: list[int | None] = self["rank"]
         return value
 
     @property
     def state(self) -> list[int | None]:
-        """The number of its state,"""
+        """By interval, the number of its state."""
         value: list[int | None] = self["state"]
         return value
 
     @property
     def begin_ns(self) -> list[float | None]:
-        """Its begin"""
+        """By interval, its begin."""
         value: list[float | None] = self["begin_ns"]
         return value
 
     @property
     def interval_end_ns(self) -> list[float | None]:
-        """And its end."""
+        """By interval, its end."""
         value: list[float | None] = self["interval_end_ns"]
         return value
 
@@ -573,25 +573,25 @@ class TimelinePath(dict[str, Any]):
 
     @property
     def from_(self) -> list[int | None]:
-        """The rank at its begin,"""
+        """The rank at its begin."""
         value: list[int | None] = self["from"]
         return value
 
     @property
     def to(self) -> list[int | None]:
-        """And at its end."""
+        """The rank at its end."""
         value: list[int | None] = self["to"]
         return value
 
     @property
     def begin_ns(self) -> list[float | None]:
-        """When it begins"""
+        """When it begins."""
         value: list[float | None] = self["begin_ns"]
         return value
 
     @property
     def end_ns(self) -> list[float | None]:
-        """And ends."""
+        """When it ends."""
         value: list[float | None] = self["end_ns"]
         return value
 

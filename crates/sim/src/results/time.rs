@@ -112,13 +112,13 @@ pub struct TimelineResult {
     pub every: u32,
     /// The names of states, by their numbers.
     pub states: Vec<String>,
-    /// By interval, in ascending order of ranks and times: the rank,
+    /// By interval, in ascending order of ranks and times, the rank.
     pub rank: Vec<u32>,
-    /// the number of its state,
+    /// By interval, the number of its state.
     pub state: Vec<u8>,
-    /// its begin
+    /// By interval, its begin.
     pub begin_ns: Vec<f64>,
-    /// and its end.
+    /// By interval, its end.
     pub interval_end_ns: Vec<f64>,
     /// Messages between ranks that are kept.
     pub messages: TimelineMessages,
@@ -151,12 +151,12 @@ pub struct TimelineMessages {
 pub struct TimelinePath {
     /// What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise.
     pub kind: Vec<u8>,
-    /// The rank at its begin,
+    /// The rank at its begin.
     pub from: Vec<u32>,
-    /// and at its end.
+    /// The rank at its end.
     pub to: Vec<u32>,
-    /// When it begins
+    /// When it begins.
     pub begin_ns: Vec<f64>,
-    /// and ends.
+    /// When it ends.
     pub end_ns: Vec<f64>,
 }
