@@ -85,6 +85,12 @@ SHOWN_APPLICATION = (
     ("compute_ns", "compute ns", "{:,.0f}"),
     ("hops_per_byte", "hops/byte", "{:.3f}"),
 )
+#: What a program has besides that measures its times: a collective operation, a training step.
+SHOWN_TIMES = (
+    ("operation_time_mean_ns", "mean ns", "{:,.1f}"),
+    ("operation_span_mean_ns", "span ns", "{:,.1f}"),
+    ("operation_bound_ns", "bound ns", "{:,.1f}"),
+)
 #: What measured messages have besides.
 SHOWN_MESSAGES = (
     ("messages.latency_mean_ns", "message mean ns", "{:,.1f}"),
@@ -134,6 +140,7 @@ LEFT_OUT_FIRST = (
     "dilation_max",
     "message_time_spread",
     "compute_ns",
+    "operation_time_mean_ns",
     "hops_per_byte",
     "latency_p99_ns",
     "bandwidth_B_per_s",
@@ -415,7 +422,8 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
         return SHOWN_BENCHMARK
     if "phases" not in keys:
         return SHOWN
-    return SHOWN_CLOSED + tuple(shown for shown in SHOWN_APPLICATION if shown[0] in keys)
+    more = (*SHOWN_APPLICATION, *SHOWN_TIMES)
+    return SHOWN_CLOSED + tuple(shown for shown in more if shown[0] in keys)
 
 
 def _scaled(point: Mapping[str, Any], key: str) -> Any:

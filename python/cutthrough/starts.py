@@ -28,6 +28,13 @@ MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"dims": [4, 4]},
     "mesh": {"dims": [4, 4]},
     "file": {"path": "network.edges"},
+    "flat": {"nodes": 64},
+}
+#: What is run on machines that have no routers.
+RANKS = {
+    "title": "Ranks on a network that is a delay and a bandwidth",
+    "workload": {"kind": "program", "program": {"kind": "halo-2d"}},
+    "sweep": {"link.delay": ["20 ns", "1 us"]},
 }
 #: What the edge list of a file to start from holds.
 EDGES = """\
@@ -120,6 +127,8 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
     resolved = tomllib.loads(experiment.resolved_point(0, complete=False))
     if stands_in:
         return {**resolved, "topology": written["topology"]}
+    if _is_flat(written):
+        return resolved
     return {"routing": {"kind": json.loads(experiment.check(0))["routing"]}, **resolved}
 
 
@@ -127,7 +136,12 @@ def _experiment(name: str) -> dict[str, Any]:
     """The keys that the file sets."""
     base = {"title": f"Uniform traffic on a {name}", "link": LINK, "workload": TRAFFIC, "measure": {}, "sweep": LOADS}
     machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
-    return {**base, **machine, **PURPOSES.get(name, {})}
+    return {**base, **machine, **(RANKS if name == "flat" else PURPOSES.get(name, {}))}
+
+
+def _is_flat(written: Mapping[str, Any]) -> bool:
+    """Whether the machine has no routers, and no channels to analyse."""
+    return bool(written["topology"]["kind"] == "flat")
 
 
 def _machine(kind: str) -> dict[str, Any]:
@@ -146,6 +160,8 @@ def _head(name: str, written: Mapping[str, Any]) -> str:
         f"run {name}.toml": f"tables and plots, in results/{name}",
         "explain topology": "any section, kind or key",
     }
+    if _is_flat(written):
+        del commands[f"analyze {name}.toml"]
     width = max(map(len, commands))
     lines = [
         f"# {written['title']}: a file to start from.",
@@ -163,7 +179,10 @@ def _tables(written: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator
     held_in = dict.fromkeys(section.path for section in sections() if section.path and not section.is_list)
     # The values of a sweep are written last; a link's classes are the user's to name.
     paths = [path for path in held_in if path != "sweep" and "NAME" not in path]
+    absent = ("router", "routing") if _is_flat(written) else ()
     for path in paths:
+        if path in absent:
+            continue
         held, own = _at(resolved, path), _at(written, path)
         if held is None and own is None and path != "routing":
             continue

@@ -4,12 +4,14 @@
 //! keeps step one slot of the wheel is one instant and nothing is ever sorted.
 
 mod bits;
+mod calendar;
 pub mod statistics;
 mod stream;
 mod wheel;
 mod windows;
 
 pub use bits::Bits;
+pub use calendar::Calendar;
 pub use stream::{Owner, Stream};
 pub use wheel::{Event, Instant, Wheel};
 pub use windows::{Pool, SpinBarrier};

@@ -265,15 +265,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, .. } = self;
+        let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
             fabric.decide::<PLAIN>(&mut arrival);
-            if R::BYPASSES {
+            if bypasses {
                 arrivals.push(arrival);
             } else {
                 routers.enqueue::<PLAIN>(fabric, &arrival, now);
             }
         });
-        if R::BYPASSES {
+        if bypasses {
             for arrival in arrivals.drain(..) {
                 if !routers.bypass::<PLAIN>(fabric, &arrival, now) {
                     routers.enqueue::<PLAIN>(fabric, &arrival, now);
@@ -433,7 +434,7 @@ fn enqueue_batch<const PLAIN: bool, R: Routers>(
     for arrival in arrivals.iter_mut() {
         fabric.decide::<PLAIN>(arrival);
     }
-    if R::BYPASSES {
+    if routers.tries_bypass() {
         arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
     }
     for arrival in arrivals.iter() {

@@ -252,6 +252,11 @@ impl Plan {
         self.links[class.0 as usize].delay
     }
 
+    /// Bandwidth of a class of channels.
+    pub fn bandwidth(&self, class: ChannelClass) -> Bandwidth {
+        self.links[class.0 as usize].bandwidth
+    }
+
     /// The router's delay, in ticks.
     pub fn router_delay(&self) -> u64 {
         self.delay

@@ -4,6 +4,7 @@ use crate::inbound::Envelope;
 use crate::memory::MemoryParams;
 use crate::nic::{PartParams, PerByte};
 use crate::processor::ProcessorParams;
+use crate::wire::Flight;
 
 /// Who moves the data of a message that has waited for its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,4 +129,9 @@ pub trait HostContext {
     fn alarm(&mut self, at: u64);
     /// Has the executor of another node of the machine learn of a message, before any packet of it can arrive there.
     fn announce(&mut self, node: u32, envelope: Envelope);
+    /// Has the executor of another node take a message in before it arrives there (`Executor::take_in`). Asked only of what owns a
+    /// network that carries messages whole (`Executor::use_wire`).
+    fn carry(&mut self, _node: u32, _flight: Flight) {
+        debug_assert!(false, "a network of packets carries no whole messages");
+    }
 }

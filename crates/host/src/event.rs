@@ -1,7 +1,6 @@
 //! What an executor has to do at a time, and in which order: independent of the partition that does it.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use engine::Calendar;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,10 +9,12 @@ pub(crate) enum Event {
     Memory(u32),
     /// A calculation ends: its number in the program.
     Calculated(u32),
-    /// A receive ends.
+    /// A receive ends: its message.
     Received(u32),
     /// A send's data are handed over.
     Data(u32),
+    /// Those of the next send of a burst are.
+    NextOfBurst(u32),
     /// A send's request is handed over.
     Request(u32),
     /// The answer to a message's request is handed over.
@@ -26,6 +27,8 @@ pub(crate) enum Event {
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.
     Answered(u32),
+    /// Something that is carried whole has arrived.
+    Landed(u32),
     /// A credit has come back to a rank, by its number here, from another rank.
     Credit {
         rank: u32,
@@ -50,32 +53,60 @@ pub(crate) struct OpId {
 }
 
 impl OpId {
+    /// Its place among all operations of an instant.
+    #[inline]
+    fn order(self) -> u64 {
+        u64::from(self.rank) << 32 | u64::from(self.number)
+    }
     /// What comes before all operations.
     pub const FIRST: Self = Self { rank: 0, number: 0 };
 }
 
 /// Events to come, in the order of their times in picoseconds.
-#[derive(Debug, Default)]
-pub(crate) struct Pending(BinaryHeap<Reverse<(u64, OpId, Event)>>);
+#[derive(Debug)]
+pub(crate) struct Pending(Calendar<Event>);
+
+/// Ranks are below 2^31, so that the first bit of an order is free.
+const BEHIND_ARRIVALS: u64 = 1 << 63;
+
+/// Picoseconds from one event to the next, where nothing else is known: calculations and overheads are of this order.
+const DISTANCE: u64 = 1 << 20;
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self(Calendar::new(DISTANCE))
+    }
+}
 
 impl Pending {
     /// Adds an event of an operation.
     #[inline]
     pub fn push(&mut self, at: u64, op: OpId, event: Event) {
-        self.0.push(Reverse((at, op, event)));
+        self.0.push(at, op.order() | BEHIND_ARRIVALS, event);
+    }
+
+    /// Adds an arrival of a message of an operation: of equal times, arrivals are first.
+    #[inline]
+    pub fn push_arrival(&mut self, at: u64, op: OpId, event: Event) {
+        self.0.push(at, op.order(), event);
     }
 
     /// Takes the earliest event, of equal times that of the lowest operation, if its time is not beyond `last`.
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, OpId, Event)> {
-        self.0.peek().filter(|Reverse((at, ..))| *at <= last)?;
-        self.0.pop().map(|Reverse(event)| event)
+        let (at, order, event) = self.0.take(last)?;
+        Some((at, OpId { rank: (order >> 32) as u32 & !(1 << 31), number: order as u32 }, event))
     }
 
     /// The time of the earliest event.
     #[inline]
     pub fn first(&self) -> Option<u64> {
-        self.0.peek().map(|Reverse((at, ..))| *at)
+        self.0.first()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

@@ -35,8 +35,10 @@ pub(crate) struct Inbound {
     pub envelope: Envelope,
     /// The rank that it is for, by its number here.
     pub rank: u32,
-    /// The receive that it has met, or `NONE`.
+    /// The receive that it has met, or `NONE`,
     pub receive: u32,
+    /// and its number, if that is a burst.
+    pub number: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
     /// Bytes that have begun to pass the receiver's interface, where it has parts.
@@ -50,6 +52,8 @@ pub(crate) struct Inbound {
     /// The message of the same pair that comes next, and whether it is the first of its pair.
     behind: u32,
     is_first: bool,
+    /// Whether it comes in its order without being kept in it.
+    is_in_no_table: bool,
 }
 
 impl Inbound {
@@ -98,6 +102,14 @@ impl Arrivals {
         place
     }
 
+    /// The same, of a message that comes as a whole, and that no other of its pair overtakes.
+    pub fn announce_in_order(&mut self, rank: u32, envelope: Envelope) -> u32 {
+        let place = self.add(rank, envelope);
+        let message = &mut self.messages[place];
+        (message.is_first, message.is_in_no_table, message.missing) = (true, true, 1);
+        place
+    }
+
     /// The same, of a message whose packets come from another executor.
     pub fn announce_remote(&mut self, rank: u32, envelope: Envelope) {
         let place = self.announce(rank, envelope);
@@ -110,6 +122,7 @@ impl Arrivals {
             envelope,
             rank,
             receive: NONE,
+            number: 0,
             // A message of no bytes is a packet of one.
             missing: envelope.bytes.max(1),
             passed: 0,
@@ -118,6 +131,7 @@ impl Arrivals {
             is_here: false,
             behind: NONE,
             is_first: false,
+            is_in_no_table: false,
         })
     }
 
@@ -134,7 +148,10 @@ impl Arrivals {
 
     /// The message behind one whose turn it was, of the same pair, if that is here already: it is its turn.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
-        let Inbound { rank, envelope, behind, .. } = self.messages[place];
+        let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
+        if is_in_no_table {
+            return None;
+        }
         if behind == NONE {
             self.last.remove(Pair(rank, envelope.source));
             return None;
@@ -146,7 +163,7 @@ impl Arrivals {
     /// Takes out a message that has been received; `remote` if it came from another executor.
     pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
-        if remote {
+        if remote && !message.is_in_no_table {
             self.announced.remove(Pair(message.envelope.source, message.envelope.number));
         }
         message

@@ -3,12 +3,15 @@
 //! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
+mod burst;
 mod context;
 mod credits;
 mod event;
 mod executor;
 mod flow;
 mod inbound;
+mod label;
+mod line;
 mod matching;
 mod memory;
 mod nic;
@@ -22,6 +25,7 @@ mod slab;
 mod table;
 mod trace;
 mod unexpected;
+mod wire;
 
 pub use queues::time_of;
 
@@ -37,3 +41,4 @@ pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
+pub use wire::{Carried, Flight, WireParams};

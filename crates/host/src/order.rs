@@ -18,6 +18,38 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// So many entries, at the positions from 0.
+    pub fn full(len: u32) -> Self {
+        let mut order = Self { len, next: len, ..Self::default() };
+        let words = len.div_ceil(WORD);
+        order.bits = vec![u64::MAX; words as usize];
+        if !len.is_multiple_of(WORD) {
+            order.bits[words as usize - 1] = (1 << (len % WORD)) - 1;
+        }
+        // A node of the tree stands for as many words as its lowest bit.
+        let of = |node: u32| (len.min(node.saturating_mul(WORD))) - (node & (node - 1)) * WORD;
+        order.tree = (1..=words).map(of).collect();
+        order
+    }
+
+    /// Whether there is an entry at a position.
+    #[inline]
+    pub fn contains(&self, position: u32) -> bool {
+        self.bits.get((position / WORD) as usize).is_some_and(|word| word >> (position % WORD) & 1 == 1)
+    }
+
+    /// The position of the first entry that is not before one.
+    #[inline]
+    pub fn next_from(&self, position: u32) -> Option<u32> {
+        let mut word = (position / WORD) as usize;
+        let mut bits = self.bits.get(word)? & (u64::MAX << (position % WORD));
+        while bits == 0 {
+            word += 1;
+            bits = *self.bits.get(word)?;
+        }
+        Some(word as u32 * WORD + bits.trailing_zeros())
+    }
+
     /// The number of entries.
     #[inline]
     pub fn len(&self) -> u32 {

@@ -65,7 +65,7 @@ pub struct NodeParams {
 pub(crate) enum Reaction {
     /// A message has come in its turn: it is to be matched.
     Admit(u32),
-    /// All data of a receive's message have arrived.
+    /// All data of a message that has met its receive have arrived.
     Complete(u32),
     /// A message's request has met a receive.
     Answer(u32),
@@ -177,6 +177,18 @@ impl Processors {
             Some(own) if own.node.speed != 1.0 => libm::round(time as f64 / own.node.speed) as u64,
             _ => time,
         }
+    }
+
+    /// Whether reactions of a rank wait that may take place now.
+    #[inline]
+    pub fn has_deferred(&self, rank: u32) -> bool {
+        let own = &self.all[rank as usize];
+        !own.computing && !own.deferred.is_empty()
+    }
+
+    /// Whether noise may lengthen what they do.
+    pub fn are_noisy(&self) -> bool {
+        self.params.noise.is_some()
     }
 
     /// Whether overheads occupy the processor.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
+use workload::collectives::{Algorithm, Operation, algorithms};
 
 use crate::errors::Parts;
 
@@ -32,7 +33,22 @@ pub fn catalogue() -> String {
         lists.insert(name.to_owned(), Value::Array(entries.collect()));
     }
     lists.insert("injections".to_owned(), Value::Array(words(&sections, "workload", "injection")));
+    lists.insert("collectives".to_owned(), Value::Array(collectives(&sections)));
     Value::Object(lists).to_string()
+}
+
+/// The collective operations, each with the algorithms that serve it.
+fn collectives(sections: &[sim::SectionDoc]) -> Vec<Value> {
+    let mut operations = words(sections, "workload.program", "operation");
+    operations.dedup();
+    let serving = |name: &str| {
+        let operation = Operation::ALL.into_iter().find(|operation| operation.name() == name);
+        operation.into_iter().flat_map(algorithms).map(Algorithm::name).collect::<Vec<_>>()
+    };
+    for operation in &mut operations {
+        operation["keys"] = json!(operation["name"].as_str().map(serving));
+    }
+    operations
 }
 
 /// Equation 1 of Bhatele: the two terms of a message's latency, of its distance and of its length, in nanoseconds; for a message

@@ -13,6 +13,7 @@ use units::ChannelId;
 use crate::credit_bound;
 use crate::effort;
 use crate::error::SystemError;
+use crate::flat;
 use crate::loads::{capacity, class_of, loads, of_class};
 use crate::memory;
 use crate::path_sample;
@@ -106,6 +107,9 @@ pub(crate) const CALLED_BACK: &str = "what a program sends that is called back i
 /// # Errors
 /// If the routing breaks its contract, and for a program that is called back.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+    if system.network.is_flat() {
+        return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
+    }
     let mut programs = system.jobs.iter().filter_map(|job| job.workload.programs());
     if programs.any(|programs| programs.is_called_back()) {
         return Err(SystemError::new("workload.program", CALLED_BACK));
@@ -238,6 +242,11 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
+    let checked = describe_network(system, cycle)?;
+    Ok(if system.network.is_flat() { flat::described(checked, &system.network) } else { checked })
+}
+
+fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);
     let senders = (0..topology.nodes()).filter(|&node| system.weight(units::NodeId(node)) > 0.0).count() as u32;
     let slot_us = system.picoseconds(system.network.slot(system.packets())) as f64 / 1e6;

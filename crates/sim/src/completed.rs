@@ -2,6 +2,7 @@
 //! same.
 
 use routing::RoutingSpec;
+use routing::algorithms::flat::is_flat;
 use units::Bytes;
 
 use crate::experiment::{Experiment, ExperimentSpec, Point, WorkloadSpec};
@@ -22,6 +23,9 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
+    if is_flat(&*topology) {
+        return Completed { spec, keys };
+    }
     if spec.routing.is_none() {
         spec.routing = Some(RoutingSpec::default_for(&*topology));
         keys.push("routing".to_owned());

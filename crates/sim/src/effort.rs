@@ -7,7 +7,10 @@
 //! 26 M packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known. Adaptive routing is taken without congestion,
 //! and traffic that is refused past saturation is counted as if it were carried.
 
+use std::sync::Arc;
+
 use units::NodeId;
+use workload::program::Programs;
 
 use crate::experiment::Search;
 use crate::network::Network;
@@ -20,6 +23,16 @@ use crate::workloads::Extent;
 /// Packet-hops that one core makes in a second, about.
 const HOPS_PER_SECOND: f64 = 1e7;
 
+/// Messages that one core carries over a flat network in a second, about.
+const MESSAGES_PER_SECOND: f64 = 4e6;
+
+/// Messages of programs, as far as they are known beforehand.
+fn messages(programs: &Arc<dyn Programs>) -> u64 {
+    let mut messages = 0_u64;
+    programs.each_message(&mut |of_shape| messages = messages.saturating_add(of_shape.count));
+    messages
+}
+
 /// Processor time of a run in seconds, on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
@@ -31,6 +44,11 @@ pub(crate) struct Effort {
 
 /// What running a system will take.
 pub(crate) fn of(system: &System) -> Effort {
+    if system.network.is_flat() {
+        let messages: u64 = system.jobs.iter().filter_map(|job| job.workload.programs()).map(messages).sum();
+        let seconds = messages as f64 / MESSAGES_PER_SECOND;
+        return Effort { least_s: seconds, most_s: seconds };
+    }
     let runs = runs(system);
     let least = hops(system, &|extent| extent.usual_time());
     let most = hops(system, &|extent| extent.longest_time());

@@ -12,6 +12,7 @@ mod credit_bound;
 mod effort;
 mod error;
 mod experiment;
+mod flat;
 mod loads;
 mod machine;
 mod memory;
@@ -28,6 +29,7 @@ mod router_memory;
 mod routing_table;
 mod run;
 mod series;
+mod shared_interfaces;
 mod starvation;
 mod system;
 mod timeline;
@@ -49,9 +51,9 @@ pub use point::{PointError, analyze_point, check_point, program_of, run_point, v
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
-    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, JobResult, MappingFigures, MessageFigures,
-    MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult, QueueSeries, SeriesResult,
-    StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
+    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, JobResult, MappingFigures, MeasureResult,
+    MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult,
+    QueueSeries, SeriesResult, StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
 };
 pub use router_memory::RouterMemory;
 pub use routing_table::routing_table;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fabric::Plan;
 use routing::Routing;
+use routing::algorithms::flat::is_flat;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
 
@@ -59,8 +60,16 @@ impl Network {
         whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
     }
 
+    /// Whether it is a delay and a bandwidth, without routers: then messages are not cut into packets.
+    pub fn is_flat(&self) -> bool {
+        is_flat(&*self.topology)
+    }
+
     /// Latency of a packet that meets no other, on a path through so many routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
+        if self.is_flat() {
+            return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
+        }
         let between = (2..self.topology.class_names().len() as u8)
             .map(|class| self.plan.link_delay(ChannelClass(class)))
             .max()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use routing::algorithms::flat::{NoRouting, is_flat};
 use routing::{Routing, RoutingSpec};
 use topology::{Topology, TopologySpec};
 use workload::program::Programs;
@@ -49,6 +50,9 @@ impl Parts {
         topology: &dyn Topology,
         base: &Path,
     ) -> Result<Arc<dyn Routing>, SystemError> {
+        if is_flat(topology) {
+            return Ok(Arc::new(NoRouting));
+        }
         let kind = || spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
         let wrong = |error: routing::RoutingError| SystemError::new(format!("routing.{}", error.key), error.message);
         let key = (spec.topology.clone(), spec.routing.clone());

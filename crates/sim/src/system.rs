@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
+use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
@@ -11,11 +12,13 @@ use units::{Bytes, NodeId, Time};
 use crate::allocation::Allocator;
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use crate::flat;
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
+use crate::shared_interfaces;
 use crate::traffic::{JobNumbers, Span};
 use crate::workloads::{self, Setting, Site, Workload};
 
@@ -68,11 +71,28 @@ impl System {
     /// What does not fit together, at the key that is at fault.
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
+        let is_flat = is_flat(&*topology);
+        if is_flat {
+            flat::check(spec)?;
+        }
         let routing = parts.routing(spec, &*topology, base)?;
         let jobs = draft_jobs(spec, &topology, (base, parts))?;
-        let packet = jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1);
+        if spec.nic.parts().is_some() {
+            let placed = jobs.iter().map(|job| {
+                let Draft { name, workload, .. } = job;
+                (&**name, &**workload.placement(), workload.programs().is_some())
+            });
+            shared_interfaces::check(placed)?;
+        }
+        let packet = match is_flat {
+            // No buffer is measured in it.
+            true => fabric::packet_size(spec.link.bandwidth).0 as u32,
+            false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
+        };
         let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
-        crate::memory::check(&fabric)?;
+        if !is_flat {
+            crate::memory::check(&fabric)?;
+        }
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
         let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) };
         let direct = direct.map_err(|error| SystemError::new("measure.messages", error.message))?;
@@ -237,6 +257,9 @@ impl System {
     /// If the routing breaks its contract: a bug, reported instead of run into.
     pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
         let Network { topology, routing, .. } = &self.network;
+        if self.network.is_flat() {
+            return Ok(None);
+        }
         routing::dependency_cycle(&**topology, &**routing).map_err(|fault| SystemError::new("routing", fault))
     }
 
@@ -295,7 +318,10 @@ fn draft_jobs(
     (base, parts): (&Path, &Parts),
 ) -> Result<Vec<Draft>, SystemError> {
     let programs = &*parts.programs;
-    let packet = fabric::packet_size(spec.link.of_class("injection").0);
+    let packet = match is_flat(&**topology) {
+        true => Bytes(flat::WHOLE),
+        false => fabric::packet_size(spec.link.of_class("injection").0),
+    };
     if let Some(workload) = &spec.workload {
         let site = Site {
             topology,
@@ -354,6 +380,9 @@ fn fabric_spec(
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
+    // A flat network has no packets, and times are exact to the picosecond: nothing gains from a tick that divides them.
+    let is_flat = is_flat(&**topology);
+    let jobs = if is_flat { &[] } else { jobs };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -366,7 +395,7 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        other_times: jobs.iter().flat_map(times).collect(),
+        other_times: jobs.iter().flat_map(times).chain(is_flat.then_some(Time(1))).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
             drain: spec.node.drain.unwrap_or_else(|| {

@@ -32,6 +32,9 @@ const NO_TIMELINE: &str = "no-timeline";
 /// # Errors
 /// If the routing breaks its contract.
 pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
+    if system.network.is_flat() {
+        return Ok(Vec::new());
+    }
     let mut found: Vec<Warning> = credits(system);
     found.extend(memory(system));
     found.extend(head_of_line(system));

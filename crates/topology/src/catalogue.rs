@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
+use crate::families::flat::{Flat, FlatSpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::torus::{GridSpec, Torus};
 use crate::network::{Topology, TopologyError};
@@ -31,17 +32,20 @@ pub enum TopologySpec {
     Mesh(GridSpec),
     /// Any connected network, from an edge list.
     File(FileSpec),
+    /// A delay and a bandwidth, and no routers: for ranks alone.
+    Flat(FlatSpec),
 }
 
 impl TopologySpec {
     /// Every kind, as the experiment file names it, with an example of its shorthand.
-    pub const KINDS: [(&'static str, &'static str); 6] = [
+    pub const KINDS: [(&'static str, &'static str); 7] = [
         ("single-switch", "single-switch:8"),
         ("fat-tree", "fat-tree:k=4,n=4"),
         ("dragonfly", "dragonfly:h=4"),
         ("torus", "torus:8x8x8"),
         ("mesh", "mesh:8x8"),
         ("file", "file:machine.edges"),
+        ("flat", "flat:4096"),
     ];
 
     /// Builds the topology. `base` is the folder of the experiment file, from which the paths in it are relative.
@@ -53,6 +57,7 @@ impl TopologySpec {
             Self::Torus(spec) => Arc::new(Torus::new(spec)?),
             Self::Mesh(spec) => Arc::new(Torus::mesh(spec)?),
             Self::File(spec) => Arc::new(FileTopology::new(spec, base)?),
+            Self::Flat(spec) => Arc::new(Flat::new(spec)?),
         })
     }
 }
@@ -70,6 +75,7 @@ impl FromStr for TopologySpec {
             "dragonfly" => DragonflySpec::from_shorthand(settings).map(Self::Dragonfly),
             "torus" => GridSpec::from_shorthand(settings).map(Self::Torus),
             "mesh" => GridSpec::from_shorthand(settings).map(Self::Mesh),
+            "flat" => FlatSpec::from_shorthand(settings).map(Self::Flat),
             "file" => Ok(Self::File(FileSpec { path: settings.into() })),
             other => {
                 let examples = Self::KINDS.map(|(_, example)| example).join("`, `");

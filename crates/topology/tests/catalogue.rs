@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use topology::families::fat_tree::FatTreeSpec;
 use topology::families::file::FileSpec;
+use topology::families::flat::FlatSpec;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
 use topology::{TopologyError, TopologySpec};
@@ -37,6 +38,11 @@ fn tables_and_shorthands_say_the_same() {
             ["mesh:8x4,nodes_per_router=2", "mesh:nodes_per_router=2,dims=8x4"],
         ),
         (file, json!({"kind": "file", "path": "a,b.edges"}), ["file:a,b.edges"; 2]),
+        (
+            TopologySpec::Flat(FlatSpec { nodes: 64 }),
+            json!({"kind": "flat", "nodes": 64}),
+            ["flat:64", "flat: nodes = 64"],
+        ),
     ] {
         assert_eq!(serde_json::from_value::<TopologySpec>(table).unwrap(), expected);
         for shorthand in shorthands {
@@ -116,6 +122,7 @@ fn the_schema_states_the_range_that_is_built() {
     check_range(&schema("fat-tree", "k"), |k| TopologySpec::FatTree(FatTreeSpec { k, n: 1 }));
     check_range(&schema("fat-tree", "n"), |n| TopologySpec::FatTree(FatTreeSpec { k: 2, n }));
     check_range(&schema("torus", "dims")["items"], torus);
+    check_range(&schema("flat", "nodes"), |nodes| TopologySpec::Flat(FlatSpec { nodes }));
     check_range(&schema("mesh", "nodes_per_router"), |nodes| TopologySpec::Mesh(grid(&[2], nodes)));
     let dims = schema("mesh", "dims");
     assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(24)));

@@ -332,7 +332,7 @@ fn what_cannot_be_called_is_refused() {
     let call = Collective::new(Operation::Broadcast, Algorithm::Binomial, 8);
     assert_eq!(
         check(Collective { algorithm: Algorithm::Bruck, ..call }),
-        "`bruck` does not serve `broadcast`: `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical` are allowed"
+        "`bruck` does not serve `broadcast`: `auto`, `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical` are allowed"
     );
     assert_eq!(check(Collective { root: 4, ..call }), "there is no member 4: 0 to 3 are allowed");
     assert_eq!(check(Collective { element: 3, ..call }), "8 bytes are not whole elements of 3 bytes");

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use units::Bytes;
+use workload::collectives::{Algorithm, Operation, Selection, algorithms};
 use workload::message_driven::{DrivenSpec, MessageDriven};
-use workload::motifs::{FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec};
-use workload::program::{Action, Ended, Matched, Programs};
+use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
+use workload::program::{Action, Context, Ended, Matched, Programs};
 use workload::schedule::{ScheduleBuilder, goal};
 use workload::tasks::{ArcList, Group, GroupKind, Phase, TaskGraph};
 
@@ -94,8 +96,8 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
     let mut ranks: Vec<_> = (0..programs.ranks()).map(|rank| Arc::clone(programs).rank(rank)).collect();
     let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
     // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
-    let mut receives: Vec<(u32, u32, Option<u32>, Option<u32>)> = Vec::new();
-    let mut messages: Vec<(u32, u32, u32)> = Vec::new();
+    let mut receives: Vec<(u32, u32, Option<u32>, Option<u32>, Context)> = Vec::new();
+    let mut messages: Vec<(u32, u32, u32, Context)> = Vec::new();
     for (rank, program) in (0..).zip(&mut ranks) {
         program.begin(0, &mut starts).unwrap();
         open.extend(starts.drain(..).map(|op| (rank, op)));
@@ -110,24 +112,25 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 ended.push((rank, op.id, None));
             }
             Action::Poll => ended.push((rank, op.id, None)),
-            Action::Send { to, tag, .. } => {
+            Action::Send { to, tag, context, .. } => {
                 *pairs.entry((rank, to)).or_default() += 1;
                 ended.push((rank, op.id, None));
-                messages.push((rank, to, tag));
+                messages.push((rank, to, tag, context));
                 left += 1;
             }
-            Action::Recv { from, tag, .. } => receives.push((rank, op.id, from, tag)),
+            Action::Recv { from, tag, context, .. } => receives.push((rank, op.id, from, tag, context)),
         }
         while let Some((receive, message)) = receives.iter().enumerate().find_map(|(receive, own)| {
-            let fits = |message: &(u32, u32, u32)| {
+            let fits = |message: &(u32, u32, u32, Context)| {
                 message.1 == own.0
                     && own.2.is_none_or(|from| from == message.0)
                     && own.3.is_none_or(|tag| tag == message.2)
+                    && own.4 == message.3
             };
             Some((receive, messages.iter().position(fits)?))
         }) {
             let (rank, id, ..) = receives.remove(receive);
-            let (source, _, tag) = messages.remove(message);
+            let (source, _, tag, _) = messages.remove(message);
             ended.push((rank, id, Some(Matched { source, tag, bytes: 1 })));
             left -= 1;
         }
@@ -153,7 +156,32 @@ fn motifs_send_what_they_say_and_end() {
         (ProgramSpec::Fft(FftSpec { iterations: 2, ..FftSpec::default() }), 12),
         (ProgramSpec::Incast(IncastSpec { root: 2, messages: 3, ..IncastSpec::default() }), 5),
     ];
-    for (spec, ranks) in cases {
+    let collective = |operation, algorithm| {
+        let size = Bytes(10);
+        ProgramSpec::Collective(CollectiveSpec {
+            operation,
+            algorithm,
+            size,
+            iterations: 2,
+            ..CollectiveSpec::default()
+        })
+    };
+    let training = |tensor, pipeline, expert, overlap| {
+        let (layers, micro_batches, hidden, sequence) = (4, 3, 12, 5);
+        let sizes = TrainingSpec { layers, micro_batches, hidden, sequence, steps: 2, ..TrainingSpec::default() };
+        let bucket_size = Bytes(1000);
+        ProgramSpec::Training(TrainingSpec { tensor, pipeline, expert, overlap, bucket_size, ..sizes })
+    };
+    let more = [
+        (collective(Operation::Allreduce, Algorithm::Rabenseifner), 6),
+        (collective(Operation::Alltoall, Algorithm::Linear), 5),
+        (collective(Operation::Allgather, Algorithm::Bruck), 7),
+        (training(1, 1, 1, true), 4),
+        (training(2, 2, 1, false), 12),
+        (training(2, 2, 3, true), 24),
+        (training(1, 4, 2, true), 8),
+    ];
+    for (spec, ranks) in cases.into_iter().chain(more) {
         let programs = build(&spec, ranks);
         let (pairs, left, _) = sent(&programs);
         assert_eq!((pairs, left), (said(&*programs), 0), "{spec:?}");
@@ -183,6 +211,7 @@ fn motifs_have_the_messages_of_their_grids() {
 fn programs_that_cannot_be_are_refused_at_their_key() {
     // Would catch a panic, or a program of something else than what was asked for.
     let halo = |dims: &[u32]| HaloSpec { dims: Some(dims.to_vec()), ..HaloSpec::default() };
+    let training = ProgramSpec::Training;
     let cases = [
         (ProgramSpec::Halo2d(halo(&[3, 4])), 13, "dims"),
         (ProgramSpec::Halo2d(halo(&[2, 2, 3])), 12, "dims"),
@@ -191,10 +220,64 @@ fn programs_that_cannot_be_are_refused_at_their_key() {
         (ProgramSpec::Incast(IncastSpec { messages: 1_000_000, ..IncastSpec::default() }), 100, "messages"),
         (ProgramSpec::Incast(IncastSpec::default()), 1, "kind"),
         (ProgramSpec::Goal(workload::motifs::GoalSpec { file: "absent.goal".into() }), 4, "file"),
+        (training(TrainingSpec { tensor: 3, ..TrainingSpec::default() }), 8, "tensor"),
+        (training(TrainingSpec { tensor: 0, ..TrainingSpec::default() }), 8, "pipeline"),
+        (training(TrainingSpec { pipeline: 5, ..TrainingSpec::default() }), 8, "pipeline"),
+        (training(TrainingSpec { data: Some(4), ..TrainingSpec::default() }), 8, "data"),
+        (training(TrainingSpec { expert: 3, ..TrainingSpec::default() }), 8, "expert"),
+        (training(TrainingSpec { pipeline: 8, layers: 12, ..TrainingSpec::default() }), 8, "layers"),
+        (training(TrainingSpec { tensor: 8, hidden: 12, ..TrainingSpec::default() }), 8, "hidden"),
+        (training(TrainingSpec { allreduce: Algorithm::Bruck, ..TrainingSpec::default() }), 8, "allreduce"),
+        (training(TrainingSpec { expert: 2, alltoall: Algorithm::Ring, ..TrainingSpec::default() }), 8, "alltoall"),
+        (training(TrainingSpec { bucket_size: Bytes(0), ..TrainingSpec::default() }), 8, "bucket_size"),
+        (training(TrainingSpec { element_size: Bytes(0), ..TrainingSpec::default() }), 8, "element_size"),
     ];
     for (spec, ranks, key) in cases {
         let error = spec.build(ranks, Path::new(".")).unwrap_err();
         assert_eq!(error.key, key, "{spec:?}");
+    }
+}
+
+#[test]
+fn a_table_chooses_by_operation_members_and_size() {
+    // Would catch a rule that is read from another column, one that fits and is passed over, and a table that is not read to its end.
+    let path = std::env::temp_dir().join(format!("cutthrough-{}-selection.csv", std::process::id()));
+    let choose = |text: &str, ranks, bytes| {
+        std::fs::write(&path, text).unwrap();
+        Selection::read(&path).map(|own| own.choose(Operation::Allreduce, ranks, bytes))
+    };
+    let text = "operation,min_ranks,min_bytes,algorithm\nallreduce,0,0,linear # all\nallreduce, 4, 1 KiB, ring\nbarrier,0,0,linear\n";
+    for (ranks, bytes, algorithm) in
+        [(3, 5000, Algorithm::Linear), (4, 1023, Algorithm::Linear), (4, 1024, Algorithm::Ring)]
+    {
+        assert_eq!(choose(text, ranks, bytes).unwrap(), algorithm);
+    }
+    // What a table leaves out is chosen by the built-in one.
+    assert_eq!(choose("barrier,0,0,linear\n", 8, 4).unwrap(), Algorithm::RecursiveDoubling);
+    for (text, error) in [
+        ("allreduce,0,0,rings\n", ":1: `rings` is no algorithm of `allreduce`: "),
+        ("allreduce,0,0,auto\n", ":1: `auto` is no algorithm of `allreduce`: "),
+        ("a,b,c,d\nallreduced,0,0,ring\n", "did you mean `allreduce`?"),
+        ("allreduce,0,0\n", ":1: it has 3 columns; there are operation, min_ranks, min_bytes, algorithm"),
+        ("allreduce,-1,0,ring\n", ":1: `-1` is no number of ranks"),
+        ("allreduce,1,1 parsec,ring\n", ":1: `1 parsec` is no size: bytes, or for example `4 KiB`"),
+        ("# nothing\n", "it has no rules"),
+    ] {
+        let found = choose(text, 4, 4).unwrap_err();
+        assert!(found.contains(error), "{found}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(Selection::read(&path).unwrap_err().contains("it cannot be read"));
+}
+
+#[test]
+fn the_built_in_table_has_algorithms_that_serve() {
+    // Would catch a rule that names an algorithm of another operation, and an operation without a rule.
+    for operation in Operation::ALL {
+        for (ranks, bytes) in [(1, 0), (2, 8), (8, 300), (100, 1 << 15), (5000, 1 << 30)] {
+            let chosen = Selection::built_in().choose(operation, ranks, bytes);
+            assert!(chosen != Algorithm::Auto && algorithms(operation).any(|one| one == chosen), "{operation:?}");
+        }
     }
 }
 

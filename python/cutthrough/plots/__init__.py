@@ -10,6 +10,7 @@ import cutthrough.keep.atomic as atomic
 from cutthrough.activity import has_breakdown, has_timeline
 from cutthrough.channels import Stored
 from cutthrough.plots import activity, bars, curves, details, heat, surfaces
+from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
 from cutthrough.points import MANY_PHASES, phase_times
@@ -39,6 +40,7 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "completion": bars.completion,
     "phases": bars.phases,
     "messages": message_times.messages,
+    "measures": program_times.measures,
     "sizes": details.message_sizes,
     "distribution": details.distribution,
     "series": details.time_series,
@@ -54,9 +56,9 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
     Args:
         results: The points.
         quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
-            of several jobs that were compared with themselves alone, `slowdown`; of measured messages, `sizes` or
-            `distribution`; of a time series, `series`; of ranks whose time is known, `breakdown`, `critical-path` or
-            `timeline`.
+            of a program that measures times, `measures`; of several jobs that were compared with themselves alone,
+            `slowdown`; of measured messages, `sizes` or `distribution`; of a time series, `series`; of ranks whose
+            time is known, `breakdown`, `critical-path` or `timeline`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -171,7 +173,8 @@ def _main_names(results: PointTable) -> list[str]:
         return ["messages"]
     if "phases" in keys:
         many = any(len(phase_times(point)) > MANY_PHASES for point in results)
-        return ["completion", "phases"] if many else ["completion"]
+        measured = ["measures"] if any(point.get("measures") for point in results) else []
+        return ["completion", *(["phases"] if many else []), *measured]
     return ["latency", "throughput"]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point, PointTable
 
-__all__ = ["completion", "phases"]
+__all__ = ["completion", "names_of", "phases", "unit_of"]
 
 #: The width of a bar, of the distance between two.
 WIDTH = 0.6
@@ -37,7 +37,7 @@ def completion(results: PointTable) -> Figure:
     """
     figure = Figure()
     axes = figure.add_subplot()
-    unit, scale = _unit(
+    unit, scale = unit_of(
         sum(time or 0.0 for time in phase_times(point)) or ("steps" in point and point.get("time_ns")) or 0.0
         for point in results
     )
@@ -54,7 +54,7 @@ def completion(results: PointTable) -> Figure:
     else:
         _few_phases(axes, results, times, bottom)
     _draw_intervals(axes, results, scale)
-    name_places(figure, axes, _names(results))
+    name_places(figure, axes, names_of(results))
     axes.margins(x=0.05 if len(results) > 1 else 1.0)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time to the last arrival ({unit})")
@@ -86,8 +86,8 @@ def phases(results: PointTable) -> Figure:
     slowest = sorted(range(len(held)), key=lambda place: -(held[place][0].get("time_ns") or math.inf))[:MOST_LINES]
     figure = Figure()
     axes = figure.add_subplot()
-    unit, scale = _unit(time for _, times in held for time in times)
-    names = _names(results)
+    unit, scale = unit_of(time for _, times in held for time in times)
+    names = names_of(results)
     for number, place in enumerate(sorted(slowest)):
         point, times = held[place]
         stroke = Stroke.of(number)
@@ -144,7 +144,7 @@ def _many_phases(axes: Axes, times: Sequence[Sequence[float]], bottom: list[floa
     axes.add_collection(LineCollection(lines, colors="white", linewidths=0.4))
 
 
-def _names(results: PointTable) -> list[str]:
+def names_of(results: PointTable) -> list[str]:
     """What each point is, without what all have in common; its time is the figure."""
     axes = [axis for axis in results.axes if any(axis in point for point in results)]
     brief = {axis: brief_labels([point.get(axis) for point in results]) for axis in axes}
@@ -156,7 +156,7 @@ def _names(results: PointTable) -> list[str]:
     return [name(point) for point in results]
 
 
-def _unit(times: Iterable[float | None]) -> tuple[str, float]:
+def unit_of(times: Iterable[float | None]) -> tuple[str, float]:
     """Nanoseconds, or microseconds for times of ten of them and more."""
     largest = max((time or 0.0 for time in times), default=0.0)
     return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)

@@ -13,7 +13,7 @@ from cutthrough.sections.base import Choice, Section
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CHOICE", "Dragonfly", "FatTree", "File", "Kind", "Mesh", "SingleSwitch", "Torus"]
+__all__ = ["CHOICE", "Dragonfly", "FatTree", "File", "Flat", "Kind", "Mesh", "SingleSwitch", "Torus"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -121,8 +121,22 @@ class File(Section):
     path: str | None = None
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class Flat(Section):
+    """A delay and a bandwidth, and no routers: for ranks alone.
+
+    Attributes:
+        nodes: Nodes. Each has a link of the bandwidth of `[link]`; a message arrives its delay after it has left
+            (from 1 to 16777216; required, or swept).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "flat")
+
+    nodes: int | None = None
+
+
 #: Any of the kinds.
-Kind: TypeAlias = SingleSwitch | FatTree | Dragonfly | Torus | Mesh | File
+Kind: TypeAlias = SingleSwitch | FatTree | Dragonfly | Torus | Mesh | File | Flat
 
 #: What reads a table.
 CHOICE = Choice(
@@ -134,5 +148,6 @@ CHOICE = Choice(
         "torus": Torus,
         "mesh": Mesh,
         "file": File,
+        "flat": Flat,
     },
 )

@@ -8,6 +8,9 @@ use units::RouterId;
 use super::{Fabric, LocalRouter};
 use crate::port::{InputPort, OutputPort};
 
+/// Packets of a pool that fits into the nearest cache: 16 KB.
+const NEAR_PACKETS: usize = 512;
+
 /// A packet that is through a router's pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -37,7 +40,7 @@ impl Fabric {
     /// routers in the order of memory.)
     #[inline(never)]
     pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, events: &[Event]) {
-        if self.exceeds_cache {
+        if self.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
             // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
             events.iter().for_each(|event| self.before_arrival(event.arg));
         }

@@ -34,6 +34,12 @@ impl Fabric {
         self.wheel.insert(at, side, port as u32, 0);
     }
 
+    /// The same if somebody waits for it, which is as random as the packets.
+    #[inline(always)]
+    pub(crate) fn wake_side_if(&mut self, waits: bool, port: usize, side: usize, at: u64) {
+        self.wheel.insert_if(waits, at, side, port as u32);
+    }
+
     /// The wake-up of an output's link has come.
     #[inline(always)]
     pub(crate) fn link_woken<const PLAIN: bool>(&mut self, output: usize) {

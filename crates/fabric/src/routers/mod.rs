@@ -19,8 +19,11 @@ pub use crate::fabric::Space;
 pub trait Routers: Buffers + Prefetch + Send {
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
-    /// Whether there is a `bypass`.
-    const BYPASSES: bool = false;
+    /// Whether packets that arrive now may take the `bypass`: asked once for a visit of a router. Of no consequence for results.
+    #[inline(always)]
+    fn tries_bypass(&mut self) -> bool {
+        false
+    }
     /// Sends a packet that has just come through the pipeline past the queues, if it has nothing to wait for and `enqueue` and
     /// `serve` would do the same in this instant. Returns whether it was sent; if not, nothing has changed. The outputs of all
     /// arrivals at the router in this instant have been decided.

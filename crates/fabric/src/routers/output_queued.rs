@@ -205,7 +205,10 @@ impl Buffers for OutputQueued {
 impl Prefetch for OutputQueued {}
 
 impl Routers for OutputQueued {
-    const BYPASSES: bool = true;
+    #[inline(always)]
+    fn tries_bypass(&mut self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {

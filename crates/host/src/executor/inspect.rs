@@ -2,16 +2,17 @@
 
 use workload::program::Interval;
 
-use super::{Executor, NONE, Rank, Sending};
+use super::{Executor, Rank, Sending};
 use crate::credits::Credits;
-use crate::matching::{ANY_SOURCE, Label, Searches};
+use crate::label::{ANY_SOURCE, Label};
+use crate::matching::Searches;
 use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
 impl Executor {
     /// How far the ranks are.
     pub fn progress(&self) -> Progress {
-        let is_busy = self.progress.is_busy || self.pending.first().is_some() || !self.queues.is_empty();
+        let is_busy = self.progress.is_busy || !self.pending.is_empty() || !self.queues.is_empty();
         Progress { is_busy, ..self.progress }
     }
 
@@ -68,11 +69,15 @@ impl Executor {
 
     /// What each rank of this executor waits for that waits, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
-        let unmet = self.receives.iter().filter(|receive| receive.message == NONE);
-        let receives = unmet.map(|receive| {
-            let Label { source, tag, context } = receive.label;
-            (receive.op.rank, Wait::Message { from: (source != ANY_SOURCE).then_some(source), tag, context })
-        });
+        let of = |(number, &rank): (u32, &u32)| {
+            let wait = |Label { source, tag, context }| Wait::Message {
+                from: (source != ANY_SOURCE).then_some(source),
+                tag,
+                context,
+            };
+            self.matching.waiting(number).map(move |label| (rank, wait(label)))
+        };
+        let receives = (0..).zip(self.placed.ranks()).flat_map(of);
         let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
             () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
             () if asks => Some((op.rank, Wait::Answer { to, tag, context })),

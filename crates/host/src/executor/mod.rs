@@ -24,6 +24,7 @@
 //! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
 //! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
+mod bursts;
 mod inspect;
 mod operations;
 mod protocol;
@@ -35,12 +36,14 @@ use std::sync::Arc;
 
 use workload::program::{Context, Op, Programs, RankProgram};
 
+use bursts::SendBurst;
+
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
-use crate::matching::{Label, Matching};
+use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
@@ -50,6 +53,7 @@ use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
 use crate::trace::Trace;
 use crate::unexpected::UnexpectedBytes;
+use crate::wire::Wire;
 
 /// A send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -74,16 +78,16 @@ struct Sending {
     written_at: u64,
 }
 
-/// A receive that has started.
+/// A receive that has started, or a burst of them.
 #[derive(Clone, Copy, Debug)]
 struct Receiving {
+    /// Of a burst, the first.
     op: OpId,
     rank: u32,
     id: u32,
-    label: Label,
     bytes: u64,
-    /// The message that it has met, or `NONE`.
-    message: u32,
+    /// Receives that have not ended.
+    left: u32,
 }
 
 const NONE: u32 = u32::MAX;
@@ -115,6 +119,10 @@ pub struct Executor {
     interfaces: Interfaces,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
+    /// Bursts of sends of which some have not been handed over.
+    bursts: Slab<SendBurst>,
+    /// Messages that a burst of receives has met as it was posted, kept for its memory.
+    met: Vec<(u32, u32)>,
     arrivals: Arrivals,
     matching: Matching,
     unexpected: UnexpectedBytes,
@@ -122,6 +130,8 @@ pub struct Executor {
     memories: Memories,
     pending: Pending,
     queues: Queues,
+    /// The links of nodes, if messages are carried whole.
+    wire: Option<Wire>,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
     ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
@@ -149,6 +159,8 @@ impl Executor {
             interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
             sends: Slab::default(),
             receives: Slab::default(),
+            bursts: Slab::default(),
+            met: Vec::new(),
             arrivals: Arrivals::default(),
             matching: Matching::new(ranks),
             unexpected: UnexpectedBytes::new(ranks),
@@ -156,6 +168,7 @@ impl Executor {
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
+            wire: None,
             ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
@@ -305,7 +318,9 @@ impl Executor {
             return self.act(op, event, now, around);
         }
         self.pending.push(at, op, event);
-        self.set_alarm(at, around);
+        if self.wire.is_none() {
+            self.set_alarm(at, around);
+        }
     }
 
     /// Sets an alarm for a time, unless one is set that is not later. What comes until the present tick is caught up with now.
@@ -324,10 +339,12 @@ impl Executor {
             Event::Received(place) => self.received(place, now, around),
             Event::Request(place) => self.send_request(place, now, around),
             Event::Data(place) => self.send_data(place, now, around),
+            Event::NextOfBurst(place) => self.send_next(place, now, around),
             Event::Sent(place) => self.sent(place, now),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
+            Event::Landed(place) => self.landed(op, place, now, around),
             Event::Answered(place) => self.answer_arrived(place, now, around),
             Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
             Event::Finish(place) => self.finish(place, now, around),

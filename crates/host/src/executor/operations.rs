@@ -3,9 +3,10 @@
 use workload::program::{Action, Ended, Matched, Op};
 
 use super::{Executor, NONE, Receiving, Sending};
+use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
-use crate::matching::{ANY_SOURCE, Label};
+use crate::label::{ANY_SOURCE, Label};
 use crate::report::HostError;
 use crate::trace::Purpose;
 
@@ -13,7 +14,7 @@ impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
         let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.len() as u64;
+        state.open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
         if state.open == 0 {
             self.progress.open -= 1;
         }
@@ -38,9 +39,15 @@ impl Executor {
 
     /// Starts an operation of a rank, by its number here.
     pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
+        if op.count > 1 && (self.processors.has_deferred(rank) || self.trace.is_some()) {
+            // The first call of a burst lets the library do what has waited; operations are recorded one by one.
+            let (first, rest) = self.split(op);
+            self.start(rank, first, now, around);
+            return self.start(rank, rest, now, around);
+        }
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
-        state.started = state.started.wrapping_add(1);
+        state.started = state.started.wrapping_add(op.count);
         self.trace_started(rank, id.number, &op.action, now);
         let ranks = self.placed.node_of.len() as u32;
         match op.action {
@@ -52,6 +59,7 @@ impl Executor {
             Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
+            Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
             Action::Send { to, bytes, tag, context } => {
                 let sending = Sending {
                     op: id,
@@ -71,13 +79,13 @@ impl Executor {
             }
             Action::Recv { from, bytes, tag, context } => {
                 let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let receiving = Receiving { op: id, rank, id: op.id, label, bytes, message: NONE };
+                let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
                 let place = self.receives.insert(receiving);
-                let met = self.matching.receive(rank, label, place);
-                let from = self.search(rank, now, (id, true));
-                if let Some(message) = met {
-                    self.unexpected.take(rank, self.buffered(message));
-                    self.meet((message, place), (from, now), around);
+                if op.count > 1 {
+                    let sources = Sources { first: label.source, stride: op.stride, ranks };
+                    self.post_burst(place, label, (sources, op.count), now, around);
+                } else {
+                    self.post_receive(label, (place, 0), now, around);
                 }
             }
             Action::Poll => {

@@ -28,11 +28,11 @@ impl Executor {
     fn handle(&mut self, rank: u32, reaction: Reaction, (from, now): (u64, u64), around: &mut impl HostContext) {
         match reaction {
             Reaction::Admit(message) => self.admit(message, now, around),
-            Reaction::Complete(receive) => {
-                let Envelope { bytes, .. } = self.arrivals[self.receives[receive].message].envelope;
-                let op = self.receives[receive].op;
+            Reaction::Complete(message) => {
+                let Envelope { bytes, .. } = self.arrivals[message].envelope;
+                let op = self.receive_of(message);
                 let at = self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes));
-                self.later(at, op, Event::Received(receive), now, around);
+                self.later(at, op, Event::Received(message), now, around);
             }
             Reaction::Answer(message) => {
                 let at = self.answering(rank, message, from);
@@ -40,7 +40,7 @@ impl Executor {
             }
             Reaction::Copy(message) => {
                 let at = self.copying(rank, message, from);
-                let op = self.receives[self.arrivals[message].receive].op;
+                let op = self.receive_of(message);
                 self.later(at, op, Event::CopyOut(message), now, around);
             }
             Reaction::Fetched(send) => {

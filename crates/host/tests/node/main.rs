@@ -7,4 +7,5 @@ mod processor;
 mod protocols;
 mod reference;
 mod times;
+mod training;
 mod world;

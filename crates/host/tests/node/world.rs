@@ -155,7 +155,9 @@ impl NotedRank {
     }
 
     fn note_starts(&self, starts: &[Op], at: u64) {
-        starts.iter().for_each(|op| self.note((false, op.id, at, None)));
+        // A burst starts all of its operations.
+        let each = starts.iter().flat_map(|op| (0..op.count).map(|_| op.id));
+        each.for_each(|id| self.note((false, id, at, None)));
     }
 }
 

@@ -96,6 +96,10 @@ impl MachineSource {
         let kinds = TopologySpec::KINDS.map(|(kind, _)| kind);
         if kinds.contains(&name) {
             let spec = text.parse::<TopologySpec>()?;
+            if matches!(spec, TopologySpec::Flat(_)) {
+                let message = "a flat network has no channels: wherever tasks are, messages take the same time";
+                return Err(MachineError::key("machine", message.to_owned()));
+            }
             let topology = spec.build(base)?;
             return Ok(Found {
                 topology,

@@ -3,6 +3,7 @@
 pub mod dimension_order;
 pub mod dragonfly;
 pub mod fat_tree;
+pub mod flat;
 pub mod minimal_adaptive;
 pub mod shortest_path;
 pub mod table;

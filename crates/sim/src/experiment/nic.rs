@@ -124,6 +124,8 @@ impl NicSpec {
 /// Sending and receiving on a node's processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+// The schema of a kind has all keys in one table, which the validator reads, if other keys are refused.
+#[schemars(extend("additionalProperties" = false))]
 pub struct HostSpec {
     /// Time from the start of a send to the handing over of its message: added to a message's latency at its sender.
     pub send_overhead: Time,
@@ -205,6 +207,7 @@ pub enum ProgressSpec {
 /// A network interface as LogGP has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct LoggpNicSpec {
     /// What all kinds have.
     #[serde(flatten)]

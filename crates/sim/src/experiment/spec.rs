@@ -19,10 +19,6 @@ use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 
-/// What is wrong with the processors of nodes that compute nothing.
-const NO_RANKS: &str = "it is of the processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                        \"program\", and message-driven applications, have them";
-
 /// The longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
 
@@ -122,22 +118,31 @@ impl ExperimentSpec {
         let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
         let of_memory =
             |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
+        let buffered =
+            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
+        let key = if speeds.is_empty() { "noise" } else { "speeds" };
         let (key, message) = match noise {
-            _ if drain.is_some() && receive_buffer.is_none() => (
-                "drain",
-                "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`",
+            _ if drain.is_some() && receive_buffer.is_none() => ("drain", buffered.to_owned()),
+            _ if (noise.is_some() || !speeds.is_empty()) && !self.has_ranks() => (
+                key,
+                format!(
+                    "`node.{key}` is of processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
+                     \"program\" have them"
+                ),
             ),
-            _ if !speeds.is_empty() && !self.has_ranks() => ("speeds", NO_RANKS),
-            Some(_) if !self.has_ranks() => ("noise", NO_RANKS),
             Some(noise) if noise.duration >= noise.period => {
-                ("noise.duration", "`node.noise.duration` leaves no time to compute: it has to be less than `period`")
+                let message = format!(
+                    "`node.noise.duration` ({}) leaves no time to compute: it has to be less than `period` ({})",
+                    noise.duration, noise.period
+                );
+                ("noise.duration", message)
             }
             Some(noise) if noise.period > LONGEST_PERIOD => {
-                ("noise.period", "`node.noise.period` is too long: at most 1000 s")
+                ("noise.period", format!("{} is too long: at most {LONGEST_PERIOD}", noise.period))
             }
-            _ => memory.as_ref().and_then(of_memory)?,
+            _ => memory.as_ref().and_then(of_memory).map(|(key, message)| (key, message.to_owned()))?,
         };
-        Some((format!("node.{key}"), message.into()))
+        Some((format!("node.{key}"), message))
     }
 
     /// Whether there are ranks that send and receive.
@@ -251,7 +256,8 @@ pub struct NodeSpec {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
 pub struct NoiseSpec {
-    /// Time from one detour to the next, or that has one detour.
+    /// Time from one detour to the next, or that has one detour: by default that of a timer of 1000 Hz.
+    #[serde(default = "millisecond")]
     #[schemars(extend("minimum" = 1))]
     pub period: Time,
     /// How long a detour takes, or does on average; less than the period.
@@ -267,6 +273,10 @@ pub struct NoiseSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"0-35,40\""))]
     pub nodes: Option<String>,
+}
+
+fn millisecond() -> Time {
+    Time(1_000_000_000)
 }
 
 /// How detours come.

@@ -85,6 +85,10 @@ impl IdleTimes {
 
 /// Follows the path from a node to another.
 fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
+    if network.is_flat() {
+        let class = ChannelClass::INJECTION;
+        return IdlePath { delay: network.plan.link_delay(class), slowest: class };
+    }
     let (at, in_port) = network.topology.attachment(from);
     let inside = match &network.direct {
         Some(routing) => {

@@ -67,7 +67,10 @@ fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
 /// Each connected channel, its class and its utilisation, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
-    let channel = |(id, &share): (ChannelId, &f64)| Some((id, class_of(network, numbering.source(id))?, share));
+    // Nothing is serialised where messages of a flat network arrive.
+    let exists = |class: &ChannelClass| !network.is_flat() || *class != ChannelClass::EJECTION;
+    let class = move |id| class_of(network, numbering.source(id)).filter(exists);
+    let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));
     (0..).map(ChannelId).zip(shares).filter_map(channel)
 }
 

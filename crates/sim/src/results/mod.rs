@@ -15,7 +15,7 @@ pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, S
 pub(crate) use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};
-pub use ranks::{BenchmarkResult, PairResult, ProgramResult};
+pub use ranks::{BenchmarkResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult};
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,

@@ -54,6 +54,41 @@ pub struct ProgramResult {
     pub library_share: Option<f64>,
     /// The same of noise that has lengthened either.
     pub noise_share: Option<f64>,
+    /// What a program has besides that measures times itself.
+    #[serde(flatten)]
+    pub times: Option<MeasuredTimes>,
+}
+
+/// Times that a program measures itself: of a collective operation or, of a training step, of the step and of its parts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MeasuredTimes {
+    /// From a rank's begin to its end of the operation, or of the step: the mean over ranks and repetitions; null if none has ended.
+    pub operation_time_mean_ns: Option<f64>,
+    /// The longest of these times.
+    pub operation_time_max_ns: Option<f64>,
+    /// From the first rank's begin to the last one's end: the mean over repetitions.
+    pub operation_span_mean_ns: Option<f64>,
+    /// A lower bound of that: the time of the shortest message, and of the bytes that some node has to send or receive at least.
+    pub operation_bound_ns: Option<f64>,
+    /// The same of everything that the program measures, the operation or the step first.
+    pub measures: Vec<MeasureResult>,
+}
+
+/// A time that a program measures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MeasureResult {
+    /// What is measured.
+    pub name: String,
+    /// How often ranks have measured it, all together.
+    pub count: u64,
+    /// From a rank's begin to its end: the mean; null if none has ended.
+    pub time_mean_ns: Option<f64>,
+    /// The longest of these times.
+    pub time_max_ns: Option<f64>,
+    /// From the first rank's begin to the last one's end: the mean over repetitions.
+    pub span_mean_ns: Option<f64>,
+    /// A lower bound of that; null if none is known.
+    pub bound_ns: Option<f64>,
 }
 
 /// Two ranks that have exchanged messages.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use fabric::{Grain, PartitionMap};
 
 use crate::clock::Stopwatch;
+use crate::flat;
 use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
@@ -111,6 +112,11 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 
 /// The machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
+    if let (true, [only]) = (system.network.is_flat(), runners) {
+        return flat::build(&system.network, threads(system, options), |number, nodes, division| {
+            NodeTraffic::Job(only.course.traffic(Part { number, nodes, division }))
+        });
+    }
     let map = division(system, threads(system, options), options.grain);
     let numbers = Arc::new(system.numbers());
     let parts = (0..map.parts()).map(|part| map.nodes(part));

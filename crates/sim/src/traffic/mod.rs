@@ -11,6 +11,7 @@ mod span;
 mod volume;
 
 use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use host::Executor;
 use units::NodeId;
 
 pub use numbers::JobNumbers;
@@ -58,6 +59,14 @@ impl NodeTraffic {
         match self.of_job(job)? {
             JobTraffic::Scheduled(traffic) => Some(traffic),
             JobTraffic::Open(_) | JobTraffic::Volume(_) => None,
+        }
+    }
+
+    /// The ranks of the only job, to be moved on by a network that carries whole messages.
+    pub fn executor_mut(&mut self) -> Option<&mut Executor> {
+        match self {
+            Self::Job(JobTraffic::Scheduled(traffic)) => Some(traffic.executor_mut()),
+            Self::Job(_) | Self::Paced(_) | Self::Shared(_) => None,
         }
     }
 

@@ -75,6 +75,11 @@ impl ScheduledTraffic {
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
+
+    /// The same, to be moved on.
+    pub fn executor_mut(&mut self) -> &mut Executor {
+        &mut self.executor
+    }
 }
 
 /// What an executor asks for, handed to the fabric.

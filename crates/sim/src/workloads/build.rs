@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mapping::NodeHops;
+use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::Benchmark;
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
@@ -11,11 +12,11 @@ use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::program::{Messages, Programs};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement};
+use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 
 use super::application::{allocation, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps};
+use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, volumes};
 use super::site::Site;
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
@@ -188,6 +189,7 @@ fn message_driven(
         packet,
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        volumes: None,
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -205,11 +207,9 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
     let Benchmark { programs, message_size, pairs } = benchmark;
     check_programs(&*programs, nic)?;
-    let pattern = program_pattern(&*programs, shape.tasks, "workload.benchmark")?;
-    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.benchmark")?;
     let node = |rank| placement.node(TaskId(rank));
-    let channels = pairs.iter().map(|&(a, b)| hops.between(node(a), node(b))).collect();
+    let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
     Ok(Arc::new(Ranks {
         programs,
@@ -219,6 +219,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         packet,
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        volumes,
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -227,19 +228,14 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
+    let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
-        other => other.build(shape.tasks, site.base),
+        other => other.build_on(&nodes, site.base),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let pattern = match programs.is_called_back() {
-        true => {
-            PatternSpec::default().build(&shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
-        }
-        false => program_pattern(&*programs, shape.tasks, "workload.program")?,
-    };
-    let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.program")?;
     Ok(Arc::new(Ranks {
         programs,
         measured: Measured::Program,
@@ -248,6 +244,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         packet,
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        volumes,
         processors: NodeProcessors::new(site)?,
     }))
 }
@@ -328,6 +325,37 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
         return Err(refused(format!("the graph sends {bytes} bytes a step; up to 2^50 are supported")));
     }
     Ok(Arc::new(graph))
+}
+
+/// The channels between nodes of pairs.
+fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId)>) -> Result<Vec<u32>, SystemError> {
+    if is_flat(&**site.topology) {
+        return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
+    }
+    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
+}
+
+/// Who sends to whom in programs, and on a flat network, where that is not listed, what nodes send.
+type WhoSends = (Arc<PlacedPattern>, Option<Arc<[f64]>>);
+
+/// Who sends to whom in programs of placed tasks; an error is at a key.
+fn who_sends(
+    programs: &dyn Programs,
+    site: &Site<'_>,
+    (shape, placement): (&Shape, &Arc<Placement>),
+    key: &str,
+) -> Result<WhoSends, SystemError> {
+    let is_flat = is_flat(&**site.topology);
+    let pattern = match () {
+        () if is_flat => Arc::new(Unlisted),
+        () if programs.is_called_back() => {
+            PatternSpec::default().build(shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
+        }
+        () => program_pattern(programs, shape.tasks, key)?,
+    };
+    let pattern = Arc::new(PlacedPattern::new(pattern, placement, true));
+    Ok((pattern, is_flat.then(|| volumes(programs, placement))))
 }
 
 /// Who sends to whom in programs, among so many tasks, at a key.

@@ -134,7 +134,7 @@ fn shares_of_processors_add_up() {
     assert_eq!(end, 4000.0 + 1500.0 + 2500.0 + 0.008 + 1500.0);
     assert_eq!(
         (program.computing_share, program.library_share),
-        (Some(4000.0 / (2.0 * end)), Some(3000.0 / (2.0 * end)))
+        (Some(4_000_000.0 / 19_000_016.0), Some(3_000_000.0 / 19_000_016.0))
     );
     assert_eq!(program.noise_share, Some(0.0));
     let ideal = switched(2, "", &goal.program(), "").replace("kind = \"loggp\", ", "");
@@ -215,6 +215,17 @@ fn what_contradicts_itself_is_refused() {
             .unwrap_err()
             .key
     };
+    let job = |name, nodes| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nnodes = \"{nodes}\"\nworkload = {{ kind = \"program\", program = {program} }}\n"
+        )
+    };
+    let jobs = |other| {
+        let text = switched(8, "", program, "").replace("workload = {", "# workload = {");
+        build(&format!("{text}\n{}{}", job("one", "0-3"), job("other", other)))
+    };
+    assert!(jobs("4-7").is_ok());
+    assert_eq!(jobs("3-6").unwrap_err().key, "job.other.nodes");
     assert_eq!(traffic("nic = { kind = \"loggp\" }"), "nic.kind");
     assert_eq!(traffic("nic = { occupies = true }"), "nic.occupies");
     assert_eq!(traffic("node = { speeds = [2.0] }"), "node.speeds");

@@ -1,7 +1,8 @@
-//! A call of a collective operation, and the stages that it is made of: one within a group of ranks, or several.
+//! A call of a collective operation.
 
 use super::member::Member;
-use super::table::{Algorithm, Operation, Phases, algorithms, phases};
+use super::selection::Selection;
+use super::table::{Algorithm, Operation, Phases, algorithms};
 use crate::communicator::{Communicator, Group};
 
 /// A call of a collective operation by the members of a communicator, all of which call it with the same values.
@@ -106,6 +107,18 @@ impl Collective {
         Ok(())
     }
 
+    /// The same with an algorithm that has been chosen, if need be from the built-in table.
+    #[must_use]
+    pub fn chosen(&self, members: u32) -> Self {
+        match self.algorithm {
+            Algorithm::Auto => {
+                let algorithm = Selection::built_in().choose(self.operation, members, self.bytes);
+                Self { algorithm, ..*self }
+            }
+            _ => *self,
+        }
+    }
+
     /// A member, of so many, that takes part with a root in an operation, which may be part of this one.
     pub(super) const fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
         let radix = if self.algorithm.has_radix() { self.radix } else { 2 };
@@ -123,20 +136,4 @@ pub struct Stage {
     pub at: Member,
     /// What the algorithm is made of.
     pub phases: Phases,
-}
-
-/// How many stages an operation has.
-pub const fn stages(call: &Collective) -> u8 {
-    if matches!(call.algorithm, Algorithm::Hierarchical) { 3 } else { 1 }
-}
-
-/// What a rank does in a stage of an operation that has been checked; none if it takes no part.
-pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
-    if call.algorithm == Algorithm::Hierarchical {
-        return super::hierarchical::stage(call, communicator, number);
-    }
-    let root = if call.operation.has_root() { call.root } else { 0 };
-    let phases = phases(call.operation, call.algorithm)?;
-    let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
-    Some(Stage { group: communicator.group().clone(), at, phases })
 }

@@ -4,6 +4,7 @@
 //! is a function of the member and the round, so that a rank holds a few numbers and no list of messages. [`table`] says which
 //! algorithms serve which operation.
 
+mod bounds;
 mod bruck;
 mod call;
 mod data;
@@ -15,11 +16,15 @@ mod pairwise;
 mod recursive;
 mod ring;
 mod selection;
+mod selection_file;
+mod stages;
 mod table;
 mod tree;
 
-pub use call::{Collective, CollectiveError, Stage, stage, stages};
+pub use bounds::{Fastest, bound};
+pub use call::{Collective, CollectiveError, Stage};
 pub use data::Data;
 pub use member::{Member, Move, Phase, Way};
 pub use selection::{Rule, Selection};
+pub use stages::{stage, stages};
 pub use table::{Algorithm, Operation, algorithms, phases};

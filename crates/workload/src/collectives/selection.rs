@@ -62,6 +62,11 @@ impl Selection {
         Self(Cow::Borrowed(BUILT_IN))
     }
 
+    /// These rules.
+    pub fn of(rules: Vec<Rule>) -> Self {
+        Self(Cow::Owned(rules))
+    }
+
     /// Its rules.
     pub fn rules(&self) -> &[Rule] {
         &self.0

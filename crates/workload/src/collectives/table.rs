@@ -85,6 +85,8 @@ impl Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
+    /// That which a table chooses by the operation, its size and the size of the group.
+    Auto,
     /// Every message from its source to its destination, all at once.
     Linear,
     /// Along a binomial tree.
@@ -114,7 +116,8 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
+        Self::Auto,
         Self::Linear,
         Self::Binomial,
         Self::KNomial,
@@ -132,6 +135,7 @@ impl Algorithm {
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Linear => "linear",
             Self::Binomial => "binomial",
             Self::KNomial => "k-nomial",
@@ -165,7 +169,8 @@ const UNFOLD: &dyn Phase = &Unfold { parts: false };
 const STAR_IN: &dyn Phase = &linear::Star { up: true, parts: false };
 const STAR_OUT: &dyn Phase = &linear::Star { up: false, parts: false };
 
-/// What an algorithm of an operation is made of; none if it does not serve it, or is made of other operations (hierarchical).
+/// What an algorithm of an operation is made of; none if it does not serve it, is made of other
+/// operations (hierarchical) or has not been chosen (auto).
 pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
@@ -209,6 +214,7 @@ pub const fn is_hierarchical(operation: Operation) -> bool {
 /// The algorithms that serve an operation.
 pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
     Algorithm::ALL.into_iter().filter(move |&algorithm| match algorithm {
+        Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
         _ => phases(operation, algorithm).is_some(),
     })

@@ -112,7 +112,7 @@ impl DrivenRank {
     fn post(&mut self, starts: &mut Vec<Op>) {
         if self.to_post > 0 {
             self.to_post -= 1;
-            starts.push(Op { id: RECEIVE, action: Action::recv(None, self.program.largest, None) });
+            starts.push(Op::one(RECEIVE, Action::recv(None, self.program.largest, None)));
         }
     }
 
@@ -147,7 +147,7 @@ impl DrivenRank {
                     0 => self.end(turn, now, starts),
                     time => {
                         self.computing = Some(turn);
-                        starts.push(Op { id: COMPUTE, action: Action::Calc { time } });
+                        starts.push(Op::one(COMPUTE, Action::Calc { time }));
                     }
                 }
             } else {
@@ -163,7 +163,7 @@ impl DrivenRank {
         for sent in program.sent.of(at) {
             let tag = iteration * program.messages_of(sent.to) + sent.number;
             for (bytes, count) in sent.sizes() {
-                let send = Op { id: SEND, action: Action::send(sent.to, bytes, tag) };
+                let send = Op::one(SEND, Action::send(sent.to, bytes, tag));
                 starts.extend((0..count).map(|_| send));
             }
         }

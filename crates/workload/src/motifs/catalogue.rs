@@ -7,10 +7,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
+use super::limits::check_time;
 use super::sweep::{Sweep, SweepSpec};
+use super::training::Training;
+use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
 use crate::program::{Programs, calls};
@@ -39,6 +43,10 @@ pub enum ProgramSpec {
     Fft(FftSpec),
     /// All ranks send to one, which takes messages from any of them.
     Incast(IncastSpec),
+    /// A collective operation of all ranks, or of groups of them at once, again and again.
+    Collective(CollectiveSpec),
+    /// Training steps of a transformer with tensor, pipeline, data and expert parallelism.
+    Training(TrainingSpec),
 }
 
 impl Default for ProgramSpec {
@@ -77,15 +85,23 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The largest message of a motif in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// The longest calculation in picoseconds: a thousand seconds.
-const LONGEST: u64 = 1_000_000_000_000_000;
-
 impl ProgramSpec {
-    /// The program of so many ranks; of a file, as many as it has, and at most these. Paths start from `base`.
+    /// The program of so many ranks, each on a node of its own; of a file, as many as it has, and at most these. Paths start from
+    /// `base`.
     ///
     /// # Errors
     /// A file that cannot be read, more ranks than there are, or keys that do not go together.
     pub fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+        let nodes: Vec<u32> = (0..ranks).collect();
+        self.build_on(&nodes, base)
+    }
+
+    /// The same, given the node of each rank.
+    ///
+    /// # Errors
+    /// As those of `build`.
+    pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+        let ranks = node_of.len() as u32;
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
@@ -96,6 +112,8 @@ impl ProgramSpec {
             Self::Sweep(spec) => Arc::new(Sweep::new(spec, ranks)?),
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
+            Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, node_of, base)?)),
+            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, node_of, base)?)),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
@@ -103,7 +121,9 @@ impl ProgramSpec {
     /// Refuses messages and calculations that are too large.
     fn check_values(&self) -> Result<(), PatternError> {
         let (size, time) = match self {
-            Self::Goal(_) | Self::Calls(_) | Self::CalledBack(_) => return Ok(()),
+            Self::Goal(_) | Self::Calls(_) | Self::CalledBack(_) | Self::Collective(_) | Self::Training(_) => {
+                return Ok(());
+            }
             Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
             Self::Sweep(spec) => (spec.message_size, spec.compute.0),
             Self::Fft(spec) => (spec.message_size, spec.compute.0),
@@ -112,11 +132,7 @@ impl ProgramSpec {
         if !(1..=LARGEST).contains(&size.0) {
             return Err(PatternError::new("message_size", format!("{size} is out of range: 1 B to 1 GiB are allowed")));
         }
-        if time > LONGEST {
-            let message = format!("{} is too long: at most 1000 s are allowed", units::Time(time));
-            return Err(PatternError::new("compute", message));
-        }
-        Ok(())
+        check_time("compute", units::Time(time))
     }
 }
 

@@ -2,11 +2,15 @@
 //! al., "Ember: reference communication patterns for exascale", Sandia National Laboratories).
 
 mod catalogue;
+mod collective;
 mod fft;
 mod grid;
 mod halo;
 mod incast;
+mod limits;
+mod ranks;
 mod sweep;
+mod training;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,10 +18,12 @@ use std::sync::Arc;
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
 pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec, check_room};
+pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use sweep::SweepSpec;
+pub use training::spec::TrainingSpec;
 
 /// What ranks do, round after round, whatever they see.
 trait Motif: Debug + Send + Sync {

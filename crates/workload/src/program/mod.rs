@@ -8,6 +8,7 @@
 //! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them. [`calls::Calls`] are
 //! scripts that are written out.
 
+mod burst;
 pub mod calls;
 mod running;
 mod script;
@@ -15,11 +16,12 @@ mod script;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::collectives::CollectiveError;
+use crate::collectives::{CollectiveError, Fastest};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
-pub use script::{Burst, Request, Script, ScriptedRank, Scripts, Seen, Step};
+pub use burst::Burst;
+pub use script::{Request, Script, ScriptedRank, Scripts, Seen, Step};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +81,33 @@ impl Action {
     }
 }
 
-/// An operation of a rank that starts.
+/// Operations of a rank that start: one, or as many of one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What the program knows it by; need not be unique.
+    /// What the program knows it by, and each that ends of it; need not be unique.
     pub id: u32,
-    /// What it does.
+    /// What the first of them does.
     pub action: Action,
+    /// How many there are, at least 1; of calculations 1.
+    pub count: u32,
+    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks; below that.
+    pub stride: u32,
+}
+
+impl Op {
+    /// One operation.
+    pub fn one(id: u32, action: Action) -> Self {
+        Self { id, action, count: 1, stride: 0 }
+    }
+}
+
+/// The rank that is so many strides from another, among so many ranks.
+#[inline]
+pub fn stridden(rank: u32, (stride, number): (u32, u32), ranks: u32) -> u32 {
+    match stride {
+        0 => rank,
+        _ => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
+    }
 }
 
 /// The message that a receive has met.
@@ -113,12 +135,22 @@ pub struct Ended {
 /// A time that a program has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// What has been measured, as the program numbers it.
+    /// What has been measured, as the program numbers it; of a program with measures, the number of its measure, and so many times
+    /// their number as it has been measured before.
     pub key: u32,
     /// When it began, in picoseconds.
     pub start: u64,
     /// When it ended.
     pub end: u64,
+}
+
+/// What a program measures: the name of intervals, and how long each takes at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name.
+    pub name: String,
+    /// From the first rank's begin to the last one's end at least, in picoseconds; none if that is not known.
+    pub bound: Option<u64>,
 }
 
 /// Messages of one shape.
@@ -175,6 +207,10 @@ pub trait Programs: Debug + Send + Sync {
     fn operations(&self) -> u64;
     /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
+    fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
+        Vec::new()
+    }
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false

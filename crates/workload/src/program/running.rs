@@ -2,7 +2,7 @@
 
 use super::Action;
 use super::ProgramError;
-use super::script::Burst;
+use super::burst::Burst;
 use crate::collectives::{Collective, Data, Member, Move, Stage, Way, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 

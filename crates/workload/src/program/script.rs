@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::burst::Burst;
 use super::running::Running;
 use super::{Action, Ended, Interval, Matched, Messages, Op, ProgramError, Programs, RankProgram};
 use crate::collectives::{Collective, CollectiveError};
@@ -36,32 +37,6 @@ pub enum Step {
     End,
     /// The rank cannot go on, for a reason that the program knows: the run ends with an error.
     Fail,
-}
-
-/// Sends or receives of one shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// The first of them.
-    pub first: Action,
-    /// How many there are.
-    pub count: u32,
-    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
-    pub stride: u32,
-}
-
-impl Burst {
-    /// The n-th operation, from 0, among so many ranks.
-    pub fn action(&self, number: u32, ranks: u32) -> Action {
-        let shift = |rank: u32| match self.stride {
-            0 => rank,
-            stride => ((u64::from(rank) + u64::from(stride) * u64::from(number)) % u64::from(ranks.max(1))) as u32,
-        };
-        match self.first {
-            Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
-            Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-            Action::Calc { .. } | Action::Poll => self.first,
-        }
-    }
 }
 
 /// What a rank sees when it is asked for its next call.
@@ -217,11 +192,11 @@ impl<S: Script> ScriptedRank<S> {
         while self.blocked == Blocked::No {
             match self.script.next(&self.seen) {
                 Step::Do(Action::Calc { time }) => {
-                    starts.push(Op { id: CALCULATION, action: Action::Calc { time } });
+                    starts.push(Op::one(CALCULATION, Action::Calc { time }));
                     self.blocked = Blocked::Calculation;
                 }
                 Step::Do(Action::Poll) => {
-                    starts.push(Op { id: CALCULATION, action: Action::Poll });
+                    starts.push(Op::one(CALCULATION, Action::Poll));
                     self.blocked = Blocked::Calculation;
                 }
                 Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
@@ -239,7 +214,7 @@ impl<S: Script> ScriptedRank<S> {
                 Step::WaitAny if self.done.is_empty() && self.open == 0 => return Err(ProgramError::NothingToWaitFor),
                 Step::WaitAny => self.wait(Blocked::OnAny),
                 Step::Test => {
-                    starts.push(Op { id: TEST, action: Action::Poll });
+                    starts.push(Op::one(TEST, Action::Poll));
                     self.blocked = Blocked::Test;
                 }
                 Step::End => self.blocked = Blocked::Over,
@@ -378,8 +353,18 @@ impl<S: Script> ScriptedRank<S> {
 
 /// Starts the operations of a burst.
 fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
-    let actions = (0..burst.count).map(|number| burst.action(number, ranks));
-    starts.extend(actions.map(|action| Op { id, action }));
+    let Burst { first, count, stride } = burst;
+    let stride = stride % ranks.max(1);
+    let normal = |rank: u32| if stride == 0 { rank } else { rank % ranks.max(1) };
+    let (action, stride) = match first {
+        Action::Send { to, bytes, tag, context } => (Action::Send { to: normal(to), bytes, tag, context }, stride),
+        Action::Recv { from: Some(from), bytes, tag, context } => {
+            (Action::Recv { from: Some(normal(from)), bytes, tag, context }, stride)
+        }
+        // From any rank, or none: there is nothing to stride over.
+        Action::Recv { from: None, .. } | Action::Calc { .. } | Action::Poll => (first, 0),
+    };
+    starts.push(Op { id, action, count, stride });
 }
 
 impl<S: Script> RankProgram for ScriptedRank<S> {

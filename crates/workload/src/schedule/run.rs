@@ -46,7 +46,7 @@ impl ScheduledRank {
     fn start(&mut self, op: u32, starts: &mut Vec<Op>) {
         self.stack.push(op);
         while let Some(op) = self.stack.pop() {
-            starts.push(Op { id: op, action: self.action(op) });
+            starts.push(Op::one(op, self.action(op)));
             for &next in self.schedule.after_start(op).iter().rev() {
                 let waits = &mut self.waits[(next - self.first) as usize];
                 *waits -= 1;

@@ -124,10 +124,9 @@ impl Switched {
         self.take_out(fabric, base, input, now + time);
         let (side, is_asked) = self.requests.served(output, candidate);
         side.free_at = now + time;
-        if is_asked && !side.waking {
-            side.waking = true;
-            fabric.wake_side(output, event_kind::OUTPUT_SIDE, now + time);
-        }
+        let waits = is_asked & !side.waking;
+        side.waking |= waits;
+        fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, now + time);
         self.put_out::<PLAIN>(fabric, output, Outgoing { packet, bytes, vc }, now);
         let space = Space { input: input as u32, part: 0 };
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in }, now);

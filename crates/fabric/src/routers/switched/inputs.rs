@@ -101,9 +101,7 @@ impl Switched {
         let others = side.filled & !(1 << (input - first));
         side.filled = others | u64::from(is_filled) << (input - first);
         side.free_at = until;
-        if side.filled != 0 {
-            fabric.wake_side(port, event_kind::INPUT_SIDE, until);
-        }
+        fabric.wake_side_if(side.filled != 0, port, event_kind::INPUT_SIDE, until);
         for vc in Bits(others) {
             let out = base + usize::from(self.fifos[first | vc].out);
             self.requests.remove(out, (port - base) << self.vc_shift | vc);

@@ -1,7 +1,7 @@
 //! Routers whose inputs queue in FIFOs and whose crossbar takes one packet at a time from an input and to an output:
 //! input-queued and input-output-queued.
 //!
-//! *Inputs* (`inputs`): a FIFO for each (input, virtual channel), whose head blocks those behind it. *Allocation*
+//! A packet that finds its input, its output and the link idle is not queued (`bypass`). *Inputs* (`inputs`): a FIFO for each (input, virtual channel), whose head blocks those behind it. *Allocation*
 //! (`allocator`): which head goes to which output now. *Outputs* (`outputs`): none, so that crossing the crossbar is
 //! being on the link, or buffers for each virtual channel behind a crossbar that is faster than the links.
 //!
@@ -15,6 +15,7 @@
 //! has fallen free while somebody waits, or credit has come that it lacked.
 
 mod allocator;
+mod bypass;
 mod inputs;
 mod outputs;
 mod prefetch;
@@ -28,6 +29,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::routers::Routers;
 use crate::routers::arbiter::Requests;
 
+use bypass::Trial;
 use inputs::{Fifo, InputSide};
 use outputs::{Buffer, OutputSide};
 
@@ -56,6 +58,7 @@ pub struct Switched {
     active: Vec<u64>,
     /// Inputs whose heads may be served, likewise.
     heads: Vec<u32>,
+    trial: Trial,
 }
 
 impl Switched {
@@ -86,6 +89,7 @@ impl Switched {
             first: vec![0; fabric.routers.len()],
             active: vec![0; fabric.words],
             heads: Vec::new(),
+            trial: Trial::default(),
         }
     }
 }
@@ -99,6 +103,16 @@ impl Buffers for Switched {
 }
 
 impl Routers for Switched {
+    #[inline(always)]
+    fn tries_bypass(&mut self) -> bool {
+        self.trial.visit()
+    }
+
+    #[inline(always)]
+    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        self.pass::<PLAIN>(fabric, arrival, now)
+    }
+
     #[inline(always)]
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         self.take_in::<PLAIN>(fabric, arrival, now);

@@ -32,6 +32,15 @@ pub(super) struct OutputSide {
     pub waking: bool,
 }
 
+impl OutputSide {
+    /// A packet of a size has crossed until a time, and goes on at once on a virtual channel.
+    #[inline(always)]
+    pub fn crossed(&mut self, until: u64, (bytes, vc): (u32, u8)) {
+        debug_assert!(self.filled == 0, "a packet is passed over");
+        (self.free_at, self.leaving, self.last_vc) = (until, bytes, vc);
+    }
+}
+
 impl Switched {
     /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the one whose
     /// buffer has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.

@@ -29,6 +29,9 @@ impl Executor {
         if self.credits.is_none() || self.is_within(source, to) || self.waits_for_receiver(bytes) {
             return;
         }
+        if self.wire.is_some() {
+            return self.credit_back(envelope, now, around);
+        }
         let credit =
             queues::Outgoing { flow_id: flow_of(to, Part::Credit), mark: source, dst: self.placed.node(source) };
         self.queue(to, credit, (u64::from(self.interface.control), Stream::whole(now)), around);

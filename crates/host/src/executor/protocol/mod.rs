@@ -4,6 +4,7 @@
 
 mod credits;
 mod fetching;
+mod flying;
 mod passing;
 mod receiving;
 mod sending;

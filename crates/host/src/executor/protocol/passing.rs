@@ -3,7 +3,7 @@
 use super::super::Executor;
 use crate::event::{Event, OpId};
 use crate::nic::{Fragment, Passage};
-use crate::queues::{Taken, time_of};
+use crate::queues::Taken;
 
 impl Executor {
     /// A packet leaves a node, by its number here: it is generated when the parts let it. Its tail then leaves the link no sooner than
@@ -61,8 +61,10 @@ impl Executor {
         Fragment { bytes: u64::from(self.interface.control), is_first: true, is_last: true }
     }
 
-    /// The time of bytes on the node's link, in picoseconds.
+    /// The time of bytes on the node's link, in picoseconds: as links have it, in whole ticks, rounded up.
     fn on_link(&self, bytes: u64) -> u64 {
-        time_of(bytes, self.interface.packet, self.interface.pace).saturating_mul(self.interface.tick)
+        let (packet, pace) = (u64::from(self.interface.packet), self.interface.pace);
+        let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;
+        ticks.saturating_mul(self.interface.tick)
     }
 }

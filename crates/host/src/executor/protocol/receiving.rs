@@ -4,8 +4,10 @@ use workload::program::Matched;
 
 use super::super::{Executor, Receiving};
 use crate::context::HostContext;
+use crate::event::OpId;
 use crate::inbound::Envelope;
-use crate::matching::Label;
+use crate::label::Label;
+use crate::matching::Receive;
 use crate::processor::Reaction;
 use crate::report::{Completed, HostError};
 use crate::trace::{Purpose, TracedPart};
@@ -28,11 +30,11 @@ impl Executor {
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
             if message.missing == 0 {
-                let (envelope, rank, receive) = (message.envelope, message.rank, message.receive());
+                let (envelope, rank, is_met) = (message.envelope, message.rank, message.receive().is_some());
                 self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
-                if let Some(receive) = receive {
-                    self.react(rank, Reaction::Complete(receive), (now, now), around);
+                if is_met {
+                    self.react(rank, Reaction::Complete(place), (now, now), around);
                 }
             }
         }
@@ -92,15 +94,14 @@ impl Executor {
         if self.asks(source, to, bytes) { 0 } else { bytes }
     }
 
-    /// A message has met its receive, from a time on, which may be later than now.
+    /// A message has met its receive, which may be one of a burst, from a time on, which may be later than now.
     pub(in super::super) fn meet(
         &mut self,
-        (place, receive): (u32, u32),
+        (place, (receive, number)): (u32, Receive),
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        self.receives[receive].message = place;
-        self.arrivals[place].receive = receive;
+        (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
         let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
         let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
@@ -109,7 +110,7 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(receive), (from, now), around);
+            self.react(message.rank, Reaction::Complete(place), (from, now), around);
         } else if self.is_within(source, op.rank) {
             self.react(message.rank, Reaction::Copy(place), (from, now), around);
         } else if self.waits_for_receiver(sent) {
@@ -118,8 +119,14 @@ impl Executor {
     }
 
     /// A receive ends.
-    pub(in super::super) fn received(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Receiving { op, rank, id, message, .. } = self.receives.remove(place);
+    pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+        let (place, op) = (self.arrivals[message].receive, self.receive_of(message));
+        let receiving = &mut self.receives[place];
+        let Receiving { rank, id, .. } = *receiving;
+        receiving.left -= 1;
+        if receiving.left == 0 {
+            self.receives.remove(place);
+        }
         let envelope = self.arrivals[message].envelope;
         let Envelope { source, to, tag, bytes, .. } = envelope;
         self.end(rank, (op.number, id), now, Some(Matched { source, tag, bytes }));
@@ -128,6 +135,12 @@ impl Executor {
         }
         self.give_back(&envelope, now, around);
         self.forget(message);
+    }
+
+    /// The receive that a message has met, as an operation.
+    pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
+        let OpId { rank, number } = self.receives[self.arrivals[message].receive].op;
+        OpId { rank, number: number.wrapping_add(self.arrivals[message].number) }
     }
 
     /// A message is done with.

@@ -51,9 +51,13 @@ impl Executor {
 
     /// Answers the request of a message that has met a receive, or the data of one that has been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
+        if self.wire.is_some() {
+            self.trace_hand_over(self.arrivals[place].send(), part, now, None);
+            return self.fly_back(place, now, around);
+        }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
-        let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         self.trace_hand_over(self.arrivals[place].send(), part, now, Some((flow_id, sent_from)));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
         self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
@@ -111,6 +115,9 @@ impl Executor {
 
     /// Announces the message of a send.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
+        if self.wire.is_some() {
+            return;
+        }
         let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
         let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
@@ -124,19 +131,23 @@ impl Executor {
     fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
         let (bytes, traced) = what;
         let Sending { op, to, placed, written_at, .. } = self.sends[place];
-        let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
-        let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
         let stream = match () {
             () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
             () if traced == TracedPart::Data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
             () => Stream::whole(now),
         };
+        if self.wire.is_some() {
+            self.trace_hand_over(op, traced, now, None);
+            return self.fly(place, (bytes, stream), around);
+        }
+        let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
+        let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
+        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
         self.queue(op.rank, message, (bytes, stream), around);
     }
 
     /// The node of a rank, by its number here.
-    fn local_node(&self, rank: u32) -> usize {
+    pub(super) fn local_node(&self, rank: u32) -> usize {
         self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 

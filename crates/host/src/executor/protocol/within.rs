@@ -2,8 +2,9 @@
 //!
 //! - *Copied twice* (eager): when the send overhead has passed, the sender copies the message to a buffer that both can read, and the
 //!   send ends. The message can be read the memory's latency later. When it has met a receive, the receiver copies it out.
-//! - *Copied once* (messages of more than the eager limit to another rank): when the send overhead has passed, the message can be read the latency later. When it has met a receive, the
-//!   receiver copies it from the sender's buffer; the latency after that copy has ended, so does the send.
+//! - *Copied once* (messages of more than the eager limit to another rank): when the send overhead has passed, the message can be
+//!   read the latency later. When it has met a receive, the receiver copies it from the sender's buffer; the latency after that copy
+//!   has ended, so does the send.
 //!
 //! The receive ends the receive overhead after the receiver's copy. A copy takes the processor of its rank, if overheads do, for the
 //! time that it takes alone; how much longer it takes with others beside it does not. A message is copied as a whole: the second copy
@@ -80,7 +81,7 @@ impl Executor {
 
     /// The receiver's copy begins.
     pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let op = self.receives[self.arrivals[message].receive].op;
+        let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
@@ -88,11 +89,10 @@ impl Executor {
     /// The receiver's copy has ended.
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
-        let (send, rank, receive) =
-            (self.arrivals[message].send(), self.arrivals[message].rank, self.arrivals[message].receive);
+        let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
         self.trace_arrival(send, TracedPart::Data, now);
-        self.react(rank, Reaction::Complete(receive), (now, now), around);
+        self.react(rank, Reaction::Complete(message), (now, now), around);
         if self.asks(source, to, bytes) {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
             self.trace_hand_over(send, TracedPart::Notice, now, None);

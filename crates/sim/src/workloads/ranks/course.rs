@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
+use topology::ChannelClass;
 use units::TaskId;
+use workload::collectives::Fastest;
 use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{HostCounts, Measured, Steps, of_program, steps_result};
+use super::measured::{HostCounts, Measured, Steps, measured_times, of_program, steps_result};
 use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
+use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
@@ -86,6 +89,15 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
+    /// The links of a flat network.
+    fn wire(&self) -> WireParams {
+        let plan = &self.setting.network.plan;
+        WireParams {
+            delay: plan.link_delay(ChannelClass::INJECTION),
+            bandwidth: plan.bandwidth(ChannelClass::INJECTION),
+        }
+    }
+
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -150,6 +162,19 @@ impl RanksCourse {
     }
 }
 
+/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links.
+fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
+    let plan = &network.plan;
+    let ends = [ChannelClass::INJECTION, ChannelClass::EJECTION];
+    let delay = ends.map(|end| plan.link_delay(end)).iter().sum::<u64>() + plan.router_delay();
+    let packet = ends.map(|end| plan.serialization(end, ranks.packet)).into_iter().min().unwrap_or(0);
+    let host = ranks.nic.host();
+    Fastest {
+        latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
+        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
+    }
+}
+
 impl Course for RanksCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let Setting { network, job, seed, span, .. } = &self.setting;
@@ -158,6 +183,9 @@ impl Course for RanksCourse {
         let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
         let mut executor =
             Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
+        if network.is_flat() {
+            executor.use_wire(self.wire());
+        }
         if self.ranks.processors.differ() {
             executor = executor.with_nodes(|node| self.ranks.processors.node(node));
         }
@@ -245,7 +273,10 @@ impl Course for RanksCourse {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
             Measured::Program | Measured::Steps(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
-                (None, Some(of_program(&ended.counts, all, ranks.programs.is_called_back())))
+                let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
+                let measures = ranks.programs.measures(&fastest(&ranks, network));
+                program.times = measured_times(&measures, &ended.intervals);
+                (None, Some(program))
             }
         };
         let (breakdown, critical_path, timeline) = match explained {

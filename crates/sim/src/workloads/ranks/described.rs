@@ -20,6 +20,9 @@ pub(crate) struct Ranks {
     /// Bytes of a packet.
     pub packet: u32,
     pub nic: NicSpec,
+    /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
+    /// a list of all pairs would take more memory than the run.
+    pub volumes: Option<Arc<[f64]>>,
     /// By way of which ranks of a node exchange messages, if it takes time.
     pub memory: Option<MemoryParams>,
     pub processors: NodeProcessors,

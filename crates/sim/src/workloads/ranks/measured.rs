@@ -7,10 +7,13 @@ use host::{BusyTimes, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
-use workload::program::Interval;
+use workload::program::{Interval, Measure};
 use workload::tasks::TaskGraph;
 
-use crate::results::{ApplicationResult, BenchmarkResult, MappingFigures, PairResult, ProgramResult, StepsResult};
+use crate::results::{
+    ApplicationResult, BenchmarkResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult, ProgramResult,
+    StepsResult,
+};
 use crate::workloads::application;
 
 /// What is measured of ranks besides the times at which they end.
@@ -115,6 +118,52 @@ pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bo
         computing_share: share(counts.busy.computing),
         library_share: share(counts.busy.library),
         noise_share: share(counts.busy.noise),
+        times: None,
+    }
+}
+
+/// The times that a program measures itself, if it does.
+pub(super) fn measured_times(measures: &[Measure], intervals: &[Interval]) -> Option<MeasuredTimes> {
+    let each = (0..).zip(measures).map(|(number, measure)| {
+        let own = |interval: &&Interval| interval.key as usize % measures.len() == number;
+        measure_result(measure, intervals.iter().filter(own), measures.len() as u32)
+    });
+    let measures: Vec<MeasureResult> = each.collect();
+    let first = measures.first()?;
+    Some(MeasuredTimes {
+        operation_time_mean_ns: first.time_mean_ns,
+        operation_time_max_ns: first.time_max_ns,
+        operation_span_mean_ns: first.span_mean_ns,
+        operation_bound_ns: first.bound_ns,
+        measures,
+    })
+}
+
+/// What has been measured of one of so many, given its intervals.
+fn measure_result<'a>(measure: &Measure, own: impl Iterator<Item = &'a Interval>, measures: u32) -> MeasureResult {
+    let ns = |picoseconds: f64| picoseconds / 1e3;
+    let (mut count, mut sum, mut longest) = (0_u64, 0_u128, 0);
+    // By repetition, the first begin and the last end.
+    let mut spans: Vec<Option<(u64, u64)>> = Vec::new();
+    for interval in own {
+        let repetition = (interval.key / measures) as usize;
+        if spans.len() <= repetition {
+            spans.resize(repetition + 1, None);
+        }
+        let (begin, end) = spans[repetition].unwrap_or((interval.start, interval.end));
+        spans[repetition] = Some((begin.min(interval.start), end.max(interval.end)));
+        count += 1;
+        sum += u128::from(interval.end - interval.start);
+        longest = longest.max(interval.end - interval.start);
+    }
+    let spans: Vec<f64> = spans.into_iter().flatten().map(|(begin, end)| (end - begin) as f64).collect();
+    MeasureResult {
+        name: measure.name.clone(),
+        count,
+        time_mean_ns: (count > 0).then(|| ns(sum as f64 / count as f64)),
+        time_max_ns: (count > 0).then(|| ns(longest as f64)),
+        span_mean_ns: mean(&spans).map(ns),
+        bound_ns: measure.bound.map(|bound| ns(bound as f64)),
     }
 }
 

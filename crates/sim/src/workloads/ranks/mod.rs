@@ -5,11 +5,12 @@ mod described;
 mod interface;
 mod measured;
 mod processors;
+mod volumes;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use units::Time;
+use units::{NodeId, Time};
 use workload::program::{Messages, Programs};
 use workload::{PlacedPattern, Placement};
 
@@ -23,8 +24,16 @@ use course::RanksCourse;
 pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
+pub(crate) use volumes::{Unlisted, volumes};
+
+/// Delays of a flat network from one poll to the next: several of all messages of a program's step.
+const POLL_DELAYS: u64 = 64;
 
 impl Workload for Ranks {
+    fn weight(&self, node: NodeId) -> f64 {
+        self.volumes.as_ref().map_or_else(|| self.pattern().weight(node), |volumes| volumes[node.index()])
+    }
+
     fn pattern(&self) -> &Arc<PlacedPattern> {
         &self.pattern
     }
@@ -56,6 +65,9 @@ impl Workload for Ranks {
     }
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
+        if network.is_flat() {
+            return POLL_DELAYS * network.longest_path();
+        }
         closed::poll_interval(network, self.packets())
     }
 

@@ -36,7 +36,7 @@ const LARGEST: u64 = 1 << 40;
 const LONGEST: u64 = 1_000_000_000_000_000;
 
 /// The most operations of a program that is checked before it runs: the check takes memory for each.
-const MOST_CHECKED: u64 = 1 << 22;
+const MOST_CHECKED: u64 = 1 << 20;
 
 /// Why a rank cannot call something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

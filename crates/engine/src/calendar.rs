@@ -1,0 +1,312 @@
+//! A calendar of events that are ordered within an instant, for whatever has its own grain of time (Brown, "Calendar queues", CACM
+//! 1988).
+//!
+//! A year is divided into days. A day ahead is a list in no order; it is sorted when it comes. What is added to the day that has come
+//! waits in a heap beside it, and what is beyond the year in another. Where days are as long as the usual distance of events, adding
+//! is a store and taking is a pop, and a day whose events were added in their order needs no sorting. The length of a day
+//! follows what is added; it cannot change the order in which events are taken.
+//!
+//! The wheel is faster where all times are multiples of a tick that is not much less than they are, and where a phase
+//! of an instant may be handled in any order. A calendar needs neither.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An event: its time, its place within the instant, and what it is.
+type Entry<T> = (u64, u64, T);
+
+/// An event of a day ahead, and the one that was added to the day before it.
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    entry: Entry<T>,
+    behind: u32,
+}
+
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// Days of a year.
+const DAYS: u64 = 1024;
+
+/// Words of a bit for each day.
+const WORDS: usize = DAYS as usize / 64;
+
+/// Events that are added, at least, from one look at the length of a day to the next.
+const REVIEW: usize = 4096;
+
+/// Events in the order of their times, at equal times of their places within the instant, and then of themselves.
+#[derive(Debug)]
+pub struct Calendar<T> {
+    /// Bits of a time within a day.
+    bits: u32,
+    /// The day that has come: all before it are over.
+    today: u64,
+    /// Its events as they were when it came, the last one first.
+    sorted: Vec<Entry<T>>,
+    /// What has been added to it since.
+    late: BinaryHeap<Reverse<Entry<T>>>,
+    /// By day of the year, the event that was added last.
+    days: Vec<u32>,
+    /// Whether a day has events.
+    occupied: [u64; WORDS],
+    nodes: Vec<Node<T>>,
+    free: u32,
+    /// Events of the days ahead.
+    ahead: usize,
+    /// Events beyond the year.
+    far: BinaryHeap<Reverse<Entry<T>>>,
+    /// Events that have been added since the last look at the length of a day: all, to today, and beyond the year.
+    added: [usize; 3],
+}
+
+impl<T: Copy + Ord> Calendar<T> {
+    /// An empty calendar for events that are mostly so far apart in time, in its own units.
+    pub fn new(distance: u64) -> Self {
+        Self {
+            bits: distance.max(1).ilog2().saturating_sub(2),
+            today: 0,
+            sorted: Vec::new(),
+            late: BinaryHeap::new(),
+            days: vec![NONE; DAYS as usize],
+            occupied: [0; WORDS],
+            nodes: Vec::new(),
+            free: NONE,
+            ahead: 0,
+            far: BinaryHeap::new(),
+            added: [0; 3],
+        }
+    }
+
+    /// The number of events.
+    pub fn len(&self) -> usize {
+        self.sorted.len() + self.late.len() + self.ahead + self.far.len()
+    }
+
+    /// Whether there are no events.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an event, by its time and its place within the instant.
+    #[inline]
+    pub fn push(&mut self, at: u64, order: u64, item: T) {
+        self.added[0] += 1;
+        if self.added[0] >= REVIEW {
+            self.review();
+        }
+        self.place((at, order, item));
+    }
+
+    /// Puts an event where it belongs.
+    #[inline]
+    fn place(&mut self, entry: Entry<T>) {
+        let day = entry.0 >> self.bits;
+        if day <= self.today {
+            self.added[1] += 1;
+            self.late.push(Reverse(entry));
+        } else if day - self.today < DAYS {
+            self.add_ahead(day, entry);
+        } else {
+            self.added[2] += 1;
+            self.far.push(Reverse(entry));
+        }
+    }
+
+    #[inline]
+    fn add_ahead(&mut self, day: u64, entry: Entry<T>) {
+        let day = (day % DAYS) as usize;
+        let node = Node { entry, behind: self.days[day] };
+        let place = self.free;
+        if place == NONE {
+            self.days[day] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        } else {
+            self.free = std::mem::replace(&mut self.nodes[place as usize], node).behind;
+            self.days[day] = place;
+        }
+        self.occupied[day / 64] |= 1 << (day % 64);
+        self.ahead += 1;
+    }
+
+    /// Takes the first event, if its time is not beyond `last`.
+    #[inline]
+    pub fn take(&mut self, last: u64) -> Option<(u64, u64, T)> {
+        if self.sorted.is_empty() && self.late.is_empty() && !self.come_to_next(last) {
+            return None;
+        }
+        let next = self.sorted.last();
+        let late = self.late.peek().map(|Reverse(entry)| entry);
+        match (next, late) {
+            (Some(next), late) if late.is_none_or(|late| next < late) => {
+                (next.0 <= last).then(|| self.sorted.pop()).flatten()
+            }
+            (_, Some(late)) if late.0 <= last => self.late.pop().map(|Reverse(entry)| entry),
+            _ => None,
+        }
+    }
+
+    /// The time of the first event.
+    pub fn first(&self) -> Option<u64> {
+        let next = self.sorted.last().map(|entry| entry.0);
+        let late = self.late.peek().map(|Reverse(entry)| entry.0);
+        let today = next.into_iter().chain(late).min();
+        today.or_else(|| {
+            let day = self.next_day()?;
+            let far = self.far.peek().map(|Reverse(entry)| entry.0);
+            self.of_day(day).map(|entry| entry.0).chain(far).min()
+        })
+    }
+
+    /// The first day ahead that has events, those beyond the year included.
+    #[inline]
+    fn next_day(&self) -> Option<u64> {
+        let far = self.far.peek().map(|Reverse(entry)| entry.0 >> self.bits);
+        if self.ahead == 0 {
+            return far;
+        }
+        let start = ((self.today + 1) % DAYS) as usize;
+        let mut word = start / 64;
+        let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
+        while bits == 0 {
+            word = (word + 1) % WORDS;
+            bits = self.occupied[word];
+        }
+        let day = (word * 64) as u64 + u64::from(bits.trailing_zeros());
+        let ahead = self.today + 1 + (day + DAYS - start as u64) % DAYS;
+        Some(far.map_or(ahead, |far| far.min(ahead)))
+    }
+
+    /// The events of a day ahead.
+    fn of_day(&self, day: u64) -> impl Iterator<Item = &Entry<T>> {
+        let mut place = if self.ahead == 0 { NONE } else { self.days[(day % DAYS) as usize] };
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(place as usize)?;
+            place = node.behind;
+            Some(&node.entry)
+        })
+    }
+
+    /// Comes to the next day that has events, unless it begins after `last`; whether it did.
+    fn come_to_next(&mut self, last: u64) -> bool {
+        let Some(day) = self.next_day().filter(|&day| day <= last >> self.bits) else { return false };
+        self.today = day;
+        let index = (day % DAYS) as usize;
+        let mut place = std::mem::replace(&mut self.days[index], NONE);
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        while place != NONE {
+            let Node { entry, behind } = self.nodes[place as usize];
+            self.sorted.push(entry);
+            self.nodes[place as usize].behind = std::mem::replace(&mut self.free, place);
+            place = behind;
+        }
+        self.ahead -= self.sorted.len();
+        self.come_near();
+        self.sorted.sort_unstable_by(|one, other| other.cmp(one));
+        true
+    }
+
+    /// Moves what the year has come to reach to its day.
+    fn come_near(&mut self) {
+        while let Some(&Reverse(entry)) = self.far.peek() {
+            let day = entry.0 >> self.bits;
+            match day - self.today {
+                0 => self.sorted.push(entry),
+                1..DAYS => self.add_ahead(day, entry),
+                _ => return,
+            }
+            self.far.pop();
+        }
+    }
+
+    /// Gives days another length if too much is added to today or beyond the year.
+    #[cold]
+    fn review(&mut self) {
+        let [all, late, far] = std::mem::take(&mut self.added);
+        let bits = match () {
+            () if 4 * far > all => self.bits.saturating_add(3).min(60),
+            () if 4 * late > all => self.bits.saturating_sub(2),
+            () => self.bits,
+        };
+        if all < self.len() {
+            // Adding them all again would take longer than it saves.
+            self.added = [all.saturating_sub(REVIEW), late, far];
+        } else if bits != self.bits {
+            self.change(bits);
+        }
+    }
+
+    /// Gives days another length.
+    fn change(&mut self, bits: u32) {
+        let mut all: Vec<Entry<T>> = std::mem::take(&mut self.sorted);
+        all.extend(self.late.drain().chain(self.far.drain()).map(|Reverse(entry)| entry));
+        for head in &mut self.days {
+            let mut place = std::mem::replace(head, NONE);
+            while let Some(node) = self.nodes.get(place as usize) {
+                all.push(node.entry);
+                place = node.behind;
+            }
+        }
+        self.occupied = [0; WORDS];
+        self.nodes.clear();
+        (self.free, self.ahead) = (NONE, 0);
+        self.today = (self.today << self.bits) >> bits;
+        self.bits = bits;
+        all.sort_unstable();
+        all.into_iter().for_each(|entry| self.place(entry));
+        self.added = [0; 3];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn events_come_out_once_each_in_order(
+            distance in prop_oneof![1_u64..50, 1_u64..1_000_000],
+            steps in prop::collection::vec((0_u64..5, prop_oneof![0_u64..40, 0_u64..3_000_000, Just(1 << 40)], 0_u64..4), 0..400),
+        ) {
+            // Would catch a lost or repeated event, an order by anything but time and place, a day that comes too early, and an
+            // event added to the day that has come that is passed over.
+            let (mut calendar, mut naive) = (Calendar::new(distance), std::collections::BTreeSet::new());
+            let mut now = 0;
+            for (number, (takes, after, order)) in (0_u32..).zip(steps) {
+                calendar.push(now + after, order, number);
+                naive.insert((now + after, order, number));
+                prop_assert_eq!(calendar.len(), naive.len());
+                prop_assert_eq!(calendar.first(), naive.first().map(|first| first.0));
+                for _ in 0..takes {
+                    let last = now + 1_000_000;
+                    let due = naive.first().copied().filter(|first| first.0 <= last);
+                    prop_assert_eq!(calendar.take(last), due);
+                    let Some(due) = due else { break };
+                    naive.remove(&due);
+                    now = due.0;
+                }
+            }
+            while let Some(first) = naive.pop_first() {
+                prop_assert_eq!(calendar.take(u64::MAX), Some(first));
+            }
+            prop_assert!(calendar.is_empty() && calendar.take(u64::MAX).is_none());
+        }
+
+        #[test]
+        fn days_that_do_not_suit_change_and_lose_nothing(distance in prop_oneof![Just(1_u64), Just(1 << 40)], gaps in 1_u64..100_000) {
+            // Would catch events that are lost, or come in another order, when days get another length.
+            let mut calendar = Calendar::new(distance);
+            (0..100_u64).for_each(|number| calendar.push(number * gaps, number % 3, 0));
+            let mut before = (0, 0, 0_u64);
+            for taken in 1..20_000 {
+                let event = calendar.take(u64::MAX).unwrap();
+                prop_assert!(event >= before);
+                before = event;
+                calendar.push(event.0 + 1 + (taken * 7919) % (200 * gaps), event.1, taken);
+            }
+            prop_assert_eq!(calendar.len(), 100);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Bursts: sends and receives of one shape that start together, and need the memory of one.
+
+use workload::program::{Action, Op, stridden};
+
+use super::{Executor, NONE, Receiving, Sending};
+use crate::burst::Sources;
+use crate::context::HostContext;
+use crate::event::{Event, OpId};
+use crate::label::Label;
+use crate::matching::Receive;
+
+/// Sends of one shape of which some have not been handed over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendBurst {
+    /// The next one,
+    next: Sending,
+    /// its number in the burst, and how many there are.
+    number: u32,
+    count: u32,
+    /// Where the first one goes, and how far each goes from the one before.
+    first: u32,
+    stride: u32,
+    /// The work of each, in picoseconds, if that occupies the processor.
+    work: u64,
+}
+
+impl Executor {
+    /// A receive is posted.
+    pub(super) fn post_receive(&mut self, label: Label, receive: Receive, now: u64, around: &mut impl HostContext) {
+        let Receiving { rank, op, .. } = self.receives[receive.0];
+        let op = OpId { number: op.number.wrapping_add(receive.1), ..op };
+        let met = self.matching.receive(rank, label, receive);
+        let from = self.search(rank, now, (op, true));
+        if let Some(message) = met {
+            self.unexpected.take(rank, self.buffered(message));
+            self.meet((message, receive), (from, now), around);
+        }
+    }
+
+    /// The first of some operations, and the others.
+    pub(super) fn split(&self, op: Op) -> (Op, Op) {
+        let ranks = self.placed.node_of.len() as u32;
+        let next = |rank: u32| stridden(rank, (op.stride, 1), ranks);
+        let action = match op.action {
+            Action::Send { to, bytes, tag, context } => Action::Send { to: next(to), bytes, tag, context },
+            Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(next), bytes, tag, context },
+            other => other,
+        };
+        (Op { count: 1, ..op }, Op { action, count: op.count - 1, ..op })
+    }
+
+    /// Receives of one shape are posted, in order.
+    pub(super) fn post_burst(
+        &mut self,
+        receive: u32,
+        label: Label,
+        burst: (Sources, u32),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let rank = self.receives[receive].rank;
+        if self.interface.matching.per_entry > 0 {
+            // Each search takes its own time.
+            for number in 0..burst.1 {
+                let label = Label { source: burst.0.of(number), ..label };
+                self.post_receive(label, (receive, number), now, around);
+            }
+            return;
+        }
+        let mut met = std::mem::take(&mut self.met);
+        self.matching.receive_burst(rank, label, burst, receive, &mut met);
+        for (number, message) in met.drain(..) {
+            self.unexpected.take(rank, self.buffered(message));
+            self.meet((message, (receive, number)), (now, now), around);
+        }
+        self.met = met;
+    }
+
+    /// Sends of one shape start, in order. The processor accepts the work of all at once, so that they are handed over one after the
+    /// other; each needs memory only then. Where they need more than that, each starts by itself.
+    pub(super) fn start_sends(&mut self, rank: u32, op: Op, id: OpId, now: u64, around: &mut impl HostContext) {
+        let Action::Send { to: first, bytes, tag, context } = op.action else { return };
+        let (placed, asks, fetched, stalled) = (NONE, false, false, false);
+        let sending = |number: u32, to: u32| Sending {
+            op: OpId { rank: id.rank, number: id.number.wrapping_add(number) },
+            rank,
+            id: op.id,
+            to,
+            tag,
+            context,
+            bytes,
+            placed,
+            asks,
+            fetched,
+            stalled,
+            written_at: 0,
+        };
+        let ranks = self.placed.node_of.len() as u32;
+        if self.needs_more_than_a_call(bytes) {
+            for number in 0..op.count {
+                let to = stridden(first, (op.stride, number), ranks);
+                let asks = self.asks(id.rank, to, bytes);
+                self.start_send(Sending { asks, ..sending(number, to) }, now, around);
+            }
+            return;
+        }
+        let work = self.interface.sending(bytes);
+        let (count, stride) = (op.count, op.stride);
+        let at = self.processors.call(rank, now, work);
+        let work = match self.processors.occupied() {
+            true => {
+                self.processors.call(rank, now, work.saturating_mul(u64::from(count) - 1));
+                work
+            }
+            false => 0,
+        };
+        let burst = SendBurst { next: sending(0, first), number: 0, count, first, stride, work };
+        let place = self.bursts.insert(burst);
+        self.later(at, burst.next.op, Event::NextOfBurst(place), now, around);
+    }
+
+    /// Whether a send of so many bytes needs more before it is handed over than a time on the processor that is the same for all.
+    fn needs_more_than_a_call(&self, bytes: u64) -> bool {
+        self.waits_for_receiver(bytes)
+            || self.credits.is_some()
+            || self.interface.protocol.memory.is_some()
+            || self.interface.parts.written(bytes).is_some()
+            || self.processors.are_noisy()
+    }
+
+    /// The next send of a burst is handed over, and all that are handed over at the same time.
+    pub(super) fn send_next(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        loop {
+            let SendBurst { next, number, count, first, stride, work } = self.bursts[place];
+            let send = self.sends.insert(next);
+            let number = number + 1;
+            if number == count {
+                self.bursts.remove(place);
+                return self.send_data(send, now, around);
+            }
+            let ranks = self.placed.node_of.len() as u32;
+            let to = stridden(first, (stride, number), ranks);
+            let op = OpId { rank: next.op.rank, number: next.op.number.wrapping_add(1) };
+            let burst = &mut self.bursts[place];
+            (burst.next, burst.number) = (Sending { op, to, ..next }, number);
+            self.send_data(send, now, around);
+            self.start_ready(now, around);
+            if work > 0 {
+                return self.later(now.saturating_add(work), op, Event::NextOfBurst(place), now, around);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Messages on a network that carries them whole ([`crate::wire`]): what is handed over arrives as one event.
+//!
+//! Messages of a node to another arrive in the order in which they were handed over, so that none has to be announced.
+
+use super::super::{Executor, NONE};
+use crate::context::HostContext;
+use crate::event::{Event, OpId};
+use crate::inbound::Envelope;
+use crate::nic::{Fragment, Passage, Stream};
+use crate::wire::{Cargo, Carried, Flight, Landing, Way, Wire, WireParams};
+
+impl Executor {
+    /// Has messages carried whole from now on. Before the programs begin.
+    pub fn use_wire(&mut self, params: WireParams) {
+        self.wire = Some(Wire::new(params, self.placed.nodes()));
+    }
+
+    /// Moves on to a time in picoseconds, exclusive.
+    pub fn run_until(&mut self, end: u64, around: &mut impl HostContext) {
+        let Some(last) = end.checked_sub(1) else { return };
+        while let Some((at, op, event)) = self.pending.take(last) {
+            self.tick = at;
+            self.act(op, event, at, around);
+            self.start_ready(at, around);
+        }
+    }
+
+    /// What another executor has sent; not after its time.
+    pub fn take_in(&mut self, flight: Flight) {
+        self.progress.packets -= 1;
+        self.expect_flight(flight);
+    }
+
+    /// What has arrived at the nodes of this executor, and what has left them, if messages are carried whole.
+    pub fn carried(&self) -> Option<&Carried> {
+        self.wire.as_ref().map(|wire| &wire.carried)
+    }
+
+    /// Hands the data or the request of a send over.
+    pub(super) fn fly(&mut self, place: u32, bytes: (u64, Stream), around: &mut impl HostContext) {
+        let sending = self.sends[place];
+        let (op, to) = (sending.op, sending.to);
+        // What has asked has a place at its receiver.
+        let cargo = match sending.placed {
+            NONE => Cargo::Announced(Envelope {
+                source: op.rank,
+                number: op.number,
+                to,
+                tag: sending.tag,
+                context: sending.context,
+                bytes: sending.bytes,
+                place,
+            }),
+            placed => Cargo::Data(placed),
+        };
+        self.send_flight((op, to), cargo, bytes, around);
+    }
+
+    /// Answers the request of a message, or its data.
+    pub(super) fn fly_back(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
+        let op = OpId { rank: to, number };
+        self.send_flight(
+            (op, source),
+            Cargo::Answer(send, place),
+            (u64::from(self.interface.control), Stream::whole(now)),
+            around,
+        );
+    }
+
+    /// Gives a credit back for a message.
+    pub(super) fn credit_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
+        let Envelope { source, number, to, .. } = *envelope;
+        let op = OpId { rank: to, number };
+        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), Stream::whole(now)), around);
+    }
+
+    /// Bytes leave for a rank, of an operation of the rank that sends them.
+    fn send_flight(
+        &mut self,
+        (op, to): (OpId, u32),
+        cargo: Cargo,
+        (bytes, stream): (u64, Stream),
+        around: &mut impl HostContext,
+    ) {
+        let node = self.local_node(op.rank);
+        let mut at = stream.passage(0, bytes);
+        if self.interfaces.sending {
+            at = self.interfaces.send(node, &whole(bytes), at);
+        }
+        let Some(wire) = &mut self.wire else { return };
+        let Passage { head, tail } = wire.carry(node, bytes, at);
+        let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
+        if self.placed.is_here(to) {
+            return self.expect_flight(flight);
+        }
+        self.progress.packets += 1;
+        around.carry(self.placed.node(to), flight);
+    }
+
+    /// Something is on its way to a rank of this executor.
+    fn expect_flight(&mut self, Flight { at, op, to, cargo, way }: Flight) {
+        let event = match cargo {
+            Cargo::Announced(envelope) => {
+                Event::Packet(self.arrivals.announce_in_order(self.placed.number(to), envelope))
+            }
+            Cargo::Data(place) => Event::Packet(place),
+            Cargo::Answer(send, placed) => {
+                self.sends[send].placed = placed;
+                Event::Answered(send)
+            }
+            Cargo::Credit => Event::Credit { rank: self.placed.number(to), from: op.rank },
+        };
+        let Some(wire) = &mut self.wire else { return };
+        let place = wire.landings.insert(Landing { to, event, way });
+        self.pending.push_arrival(at, op, Event::Landed(place));
+    }
+
+    /// Something has arrived: it passes the parts of the interface.
+    pub(in super::super) fn landed(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(wire) = &mut self.wire else { return };
+        let Landing { to, event, way } = wire.landings.remove(place);
+        wire.carried.arrive(way.bytes, now - way.since);
+        if !self.interfaces.receiving {
+            return self.act(op, event, now, around);
+        }
+        let node = self.local_node(to);
+        let at = Passage { head: now.saturating_sub(way.span), tail: now };
+        let passed = self.interfaces.receive(node, &whole(way.bytes), at).tail;
+        self.later(passed, op, event, now, around);
+    }
+}
+
+/// A message as one packet.
+fn whole(bytes: u64) -> Fragment {
+    Fragment { bytes, is_first: true, is_last: true }
+}

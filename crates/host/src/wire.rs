@@ -1,0 +1,150 @@
+//! A network that is a delay and a bandwidth: what a message takes from one node to another where there are no routers.
+//!
+//! Each node has a link that carries its messages whole, one after the other, as they are handed over: s bytes keep it for s / B.
+//! A message has arrived a delay after its last byte has left. The receiver takes whatever comes, at once. Links take the bytes of
+//! a message as they come out of the interface (cut-through), so that of the interface and the link the slower one counts. Messages of
+//! one node to another never overtake one another.
+
+use engine::statistics::Histogram;
+use units::{Bandwidth, Bytes};
+
+use crate::event::{Event, OpId};
+use crate::inbound::Envelope;
+use crate::nic::Passage;
+use crate::slab::Slab;
+
+/// What all links are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireParams {
+    /// From the moment that a byte leaves a node to its arrival at another, in picoseconds; above 0.
+    pub delay: u64,
+    /// Of the link of a node.
+    pub bandwidth: Bandwidth,
+}
+
+/// A message, or a part of the protocol, on its way to a node of another executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flight {
+    /// When its last byte arrives, in picoseconds.
+    pub(crate) at: u64,
+    /// The rank that sends it, and the number of the send that it is of: arrivals of an instant are in this order.
+    pub(crate) op: OpId,
+    /// The rank that it is for.
+    pub(crate) to: u32,
+    pub(crate) cargo: Cargo,
+    pub(crate) way: Way,
+}
+
+/// What is known of a message where it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The bytes that come: of the message, or of a control message.
+    pub bytes: u64,
+    /// From the arrival of the first byte to that of the last, in picoseconds.
+    pub span: u64,
+    /// When it was handed over, in picoseconds.
+    pub since: u64,
+}
+
+/// What is on its way to a rank of an executor, and what is to be done when it has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Landing {
+    pub to: u32,
+    pub event: Event,
+    pub way: Way,
+}
+
+/// What has been carried.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Messages that have arrived, control messages included,
+    pub messages: u64,
+    /// and their bytes.
+    pub bytes: u64,
+    /// Their times from the handing over to the arrival of the last byte, in picoseconds.
+    pub latency: Histogram,
+    /// By node, the bytes that have left it.
+    pub by_node: Vec<u64>,
+}
+
+impl Carried {
+    #[inline]
+    pub(crate) fn arrive(&mut self, bytes: u64, latency: u64) {
+        self.messages += 1;
+        self.bytes += bytes;
+        self.latency.record(latency);
+    }
+}
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cargo {
+    /// A message, or its request if it is one that asks first.
+    Announced(Envelope),
+    /// The data of a message that has asked, by its place at the receiver's executor.
+    Data(u32),
+    /// The answer to a request, or the notice that the data have been read, by the place of the message at the sender's executor, and
+    /// at the receiver's.
+    Answer(u32, u32),
+    /// A credit.
+    Credit,
+}
+
+/// The links of an executor's nodes, by their numbers here.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    params: WireParams,
+    /// When each is free, in picoseconds.
+    free_at: Vec<u64>,
+    /// The last size asked for, and its time: most messages of a program have one of a few sizes.
+    last: (u64, u64),
+    pub carried: Carried,
+    pub landings: Slab<Landing>,
+}
+
+impl Wire {
+    /// Links that are free.
+    pub fn new(params: WireParams, nodes: usize) -> Self {
+        let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
+        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, landings: Slab::default() }
+    }
+
+    /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.
+    #[inline]
+    pub fn carry(&mut self, node: usize, bytes: u64, at: Passage) -> Passage {
+        let time = self.time(bytes);
+        let head = self.free_at[node].max(at.head);
+        let tail = head.saturating_add(time).max(at.tail);
+        self.free_at[node] = tail;
+        self.carried.by_node[node] += bytes;
+        Passage { head: head.saturating_add(self.params.delay), tail: tail.saturating_add(self.params.delay) }
+    }
+
+    /// The time of so many bytes on a link, in picoseconds, rounded up.
+    #[inline]
+    fn time(&mut self, bytes: u64) -> u64 {
+        if self.last.0 != bytes {
+            let time = self.params.bandwidth.serialization(Bytes(bytes));
+            self.last = (bytes, time.map_or(u64::MAX, |(time, _)| time.0));
+        }
+        self.last.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_carries_one_message_after_the_other() {
+        // Would catch a link that carries two at once, one that waits for the last byte of what comes slowly, and a delay that keeps
+        // the link: 1 B/ns, 500 ns.
+        let params = WireParams { delay: 500_000, bandwidth: Bandwidth(8_000_000_000) };
+        let mut wire = Wire::new(params, 2);
+        let at = |head, tail| Passage { head, tail };
+        assert_eq!(wire.carry(0, 1000, at(0, 0)), at(500_000, 1_500_000));
+        assert_eq!(wire.carry(0, 10, at(300_000, 300_000)), at(1_500_000, 1_510_000));
+        assert_eq!(wire.carry(1, 10, at(300_000, 300_000)), at(800_000, 810_000));
+        assert_eq!(wire.carry(1, 10, at(2_000_000, 9_000_000)), at(2_500_000, 9_500_000));
+    }
+}

@@ -1,0 +1,90 @@
+//! Which message meets which receive.
+
+use host::Searches;
+use workload::program::Action;
+
+use super::{Message, Naive, What};
+
+impl Naive {
+    /// Messages of a pair of ranks come to the receiver in the order in which they have been handed over.
+    pub(super) fn come_in_turn(&mut self, from: u32, to: u32) {
+        let of_pair = |message: &Message| (message.from, message.to) == (from, to) && !message.has_come;
+        while let Some(message) = self.messages.iter().position(of_pair).filter(|&first| self.messages[first].is_here) {
+            self.messages[message].has_come = true;
+            self.come(message);
+        }
+    }
+
+    pub(super) fn takes(&self, receive: usize, message: usize) -> bool {
+        let Action::Recv { from, tag, context, .. } = self.operations[receive].action else { return false };
+        let message = &self.messages[message];
+        context == message.context
+            && from.is_none_or(|from| from == message.from)
+            && tag.is_none_or(|tag| tag == message.tag)
+    }
+
+    /// A message has come: it meets the first receive posted that takes it, or is not expected.
+    pub(super) fn come(&mut self, message: usize) {
+        let rank = self.messages[message].to as usize;
+        let found = self.posted[rank].iter().position(|&receive| self.takes(receive, message));
+        count(&mut self.searches[0], found, self.posted[rank].len());
+        match found {
+            Some(place) => {
+                let receive = self.posted[rank].remove(place);
+                self.meet(message, receive);
+            }
+            None => {
+                self.unexpected[rank].push(message);
+                let eager = self.unexpected[rank].iter().map(|&place| &self.messages[place]).filter(|own| !own.asks);
+                self.amounts[0] = self.amounts[0].max(eager.map(|own| own.bytes).sum());
+                self.searches[1].longest = self.searches[1].longest.max(self.unexpected[rank].len() as u32);
+            }
+        }
+    }
+
+    /// A receive is posted: it meets the first message that it takes, or waits.
+    pub(super) fn post(&mut self, receive: usize) {
+        let rank = self.operations[receive].rank as usize;
+        let found = self.unexpected[rank].iter().position(|&message| self.takes(receive, message));
+        count(&mut self.searches[1], found, self.unexpected[rank].len());
+        match found {
+            Some(place) => {
+                let message = self.unexpected[rank].remove(place);
+                self.meet(message, receive);
+            }
+            None => {
+                self.posted[rank].push(receive);
+                self.searches[0].longest = self.searches[0].longest.max(self.posted[rank].len() as u32);
+            }
+        }
+    }
+
+    pub(super) fn meet(&mut self, message: usize, receive: usize) {
+        self.messages[message].receive = Some(receive);
+        let Message { send, to, bytes, missing, asks, read_at, .. } = self.messages[message];
+        let Action::Recv { bytes: room, .. } = self.operations[receive].action else { panic!("not a receive") };
+        if bytes > room {
+            self.truncated.push(to);
+        }
+        if missing == 0 {
+            self.complete(message);
+        } else if self.same_node(self.messages[message].from, to) {
+            self.copy(message, receive, What::CopiedOut(message));
+        } else if asks {
+            self.at(read_at.max(self.now) + self.nic.send_overhead, send, What::Answer(message));
+        }
+    }
+
+    pub(super) fn complete(&mut self, message: usize) {
+        let receive = self.messages[message].receive.unwrap();
+        self.at(self.now + self.nic.receive_overhead, receive, What::ReceiveEnds(message));
+    }
+}
+
+/// Counts a search that has found something at a place of a list of a length, or nothing.
+fn count(searches: &mut Searches, found: Option<usize>, length: usize) {
+    let depth = found.map_or(length, |place| place + 1) as u32;
+    searches.count += 1;
+    searches.depth += u64::from(depth);
+    searches.deepest = searches.deepest.max(depth);
+}

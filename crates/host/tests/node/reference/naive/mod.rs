@@ -1,0 +1,303 @@
+//! The reference: operations, messages and events in plain vectors, searched from the front. It is written from
+//! `docs/concepts/schedules.md` and `protocols.md`, and shares with the executor nothing but what operations are.
+
+mod matching;
+mod protocols;
+
+use std::collections::VecDeque;
+
+use host::{NicParams, Searches, Wait};
+use workload::program::{Action, Context, Matched};
+
+use super::caller::Caller;
+use super::memory::Memory;
+use super::network::{Flight, Link, Wire, arrivals};
+use crate::world::Happened;
+
+/// An operation that has started.
+#[derive(Clone, Debug)]
+struct Operation {
+    rank: u32,
+    /// How many operations its rank had started before it.
+    number: u32,
+    /// What the program knows it by.
+    id: u32,
+    action: Action,
+    has_ended: bool,
+}
+
+/// A message that has been handed over, or its request.
+#[derive(Clone, Debug)]
+struct Message {
+    send: usize,
+    from: u32,
+    to: u32,
+    tag: u32,
+    context: Context,
+    bytes: u64,
+    /// Bytes of it that have not arrived.
+    missing: u64,
+    /// Its first packet has arrived, or its request has.
+    is_here: bool,
+    /// It has come to its rank, in its turn.
+    has_come: bool,
+    asks: bool,
+    /// The receiver fetches its data, or has.
+    fetched: bool,
+    /// When its request has been read.
+    read_at: u64,
+    receive: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    CalculationEnds(usize),
+    ReceiveEnds(usize),
+    /// A message, its request, the answer to it or its data are handed over.
+    Send(usize),
+    Request(usize),
+    Answer(usize),
+    Data(usize),
+    /// The notice that data have been read is handed over; the send of a message ends whose data have been fetched.
+    Notice(usize),
+    Fetched(usize),
+    /// Within a node: the copies of sender and receiver end, and the message can be read.
+    CopiedIn(usize),
+    Readable(usize),
+    CopiedOut(usize),
+}
+
+/// What a packet is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Request(usize),
+    Answer(usize),
+    Data {
+        message: usize,
+        bytes: u32,
+    },
+    /// Of a message that has been received.
+    Credit(usize),
+}
+
+/// What waits for the link of a node: for which node, what it is part of, and bytes.
+type Outgoing = (u32, Part, u64);
+
+pub struct Naive {
+    nic: NicParams,
+    wire: Wire,
+    node_of: Vec<u32>,
+    callers: Vec<Caller>,
+    /// By rank, operations started, and when the processor is free.
+    started: Vec<u32>,
+    free_at: Vec<u64>,
+    operations: Vec<Operation>,
+    messages: Vec<Message>,
+    /// By rank, receives that wait, and messages that nobody has expected.
+    posted: Vec<Vec<usize>>,
+    unexpected: Vec<Vec<usize>>,
+    /// Times, the operations that they are ordered by, and what happens.
+    events: Vec<(u64, u32, u32, What)>,
+    /// Operations that start now.
+    ready: VecDeque<(u32, u32, Action)>,
+    /// Sends that wait for a credit, and pairs of ranks by credit that is taken.
+    stalled: Vec<usize>,
+    credits_taken: Vec<(u32, u32)>,
+    links: Vec<(Link, Vec<Outgoing>)>,
+    memory: Memory,
+    flights: Vec<Flight<Part>>,
+    now: u64,
+    pub log: Vec<Vec<Happened>>,
+    pub searches: [Searches; 2],
+    /// Messages that were larger than their receives, by the ranks that receive them.
+    pub truncated: Vec<u32>,
+    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for credits.
+    pub amounts: [u64; 3],
+}
+
+impl Naive {
+    pub fn new(nic: NicParams, wire: Wire, node_of: &[u32], callers: Vec<Caller>) -> Self {
+        let (ranks, nodes) = (node_of.len(), node_of.iter().max().map_or(0, |&node| node as usize + 1));
+        Self {
+            nic,
+            wire,
+            node_of: node_of.to_vec(),
+            callers,
+            started: vec![0; ranks],
+            free_at: vec![0; ranks],
+            operations: Vec::new(),
+            messages: Vec::new(),
+            posted: vec![Vec::new(); ranks],
+            unexpected: vec![Vec::new(); ranks],
+            events: Vec::new(),
+            ready: VecDeque::new(),
+            stalled: Vec::new(),
+            credits_taken: Vec::new(),
+            links: vec![Default::default(); nodes],
+            memory: Memory::new(nic.protocol.memory),
+            flights: Vec::new(),
+            now: 0,
+            log: vec![Vec::new(); ranks],
+            searches: Default::default(),
+            truncated: Vec::new(),
+            amounts: [0; 3],
+        }
+    }
+
+    /// Runs until nothing happens any more.
+    pub fn run(&mut self) {
+        for rank in 0..self.callers.len() {
+            let starts = self.callers[rank].call(0);
+            self.issue(rank as u32, starts);
+            self.start_ready();
+        }
+        let mut next = Some(0);
+        while let Some(now) = next {
+            self.memory.go_on(now - self.now);
+            self.now = now;
+            if now.is_multiple_of(self.nic.tick) {
+                for flight in arrivals(&mut self.flights, now / self.nic.tick) {
+                    self.arrive(flight.what);
+                    self.start_ready();
+                }
+            }
+            self.copies_end();
+            while let Some(first) = self.events.iter().filter(|event| event.0 == now).min().copied() {
+                self.events.retain(|event| *event != first);
+                self.happen(first.3);
+                self.start_ready();
+            }
+            if now.is_multiple_of(self.nic.tick) {
+                (0..self.links.len()).for_each(|node| self.serve(node as u32));
+            }
+            next = self.next();
+        }
+    }
+
+    /// The next instant at which anything happens.
+    fn next(&self) -> Option<u64> {
+        let tick = self.nic.tick;
+        let events = self.events.iter().map(|event| event.0);
+        let flights = self.flights.iter().map(|flight| flight.at * tick);
+        let waiting = self.links.iter().filter(|(_, queue)| !queue.is_empty());
+        let links = waiting.map(|(link, _)| link.free_at.max(self.now.div_ceil(tick)) * tick);
+        let copies = self.memory.next().map(|time| self.now + time);
+        events.chain(flights).chain(links).chain(copies).min()
+    }
+
+    /// What each rank waits for.
+    pub fn waits(&self) -> Vec<(u32, Wait)> {
+        let receives = self.posted.iter().flatten().filter_map(|&place| {
+            let Operation { rank, action: Action::Recv { from, tag, context, .. }, .. } = self.operations[place] else {
+                return None;
+            };
+            Some((rank, Wait::Message { from, tag, context }))
+        });
+        let asks = |message: &&Message| message.asks && !self.operations[message.send].has_ended;
+        let asking = self.messages.iter().filter(asks);
+        let answers = asking.map(|&Message { from, to, tag, context, .. }| (from, Wait::Answer { to, tag, context }));
+        let stalled = self.stalled.iter().filter_map(|&send| {
+            let Operation { rank, action: Action::Send { to, tag, context, .. }, .. } = self.operations[send] else {
+                return None;
+            };
+            Some((rank, Wait::Credit { to, tag, context }))
+        });
+        let mut all: Vec<_> = receives.chain(answers).chain(stalled).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Ranks that have ended.
+    pub fn has_ended(&self) -> bool {
+        self.operations.iter().all(|operation| operation.has_ended)
+    }
+
+    /// What happens at a time, which may be now.
+    fn at(&mut self, time: u64, order: usize, what: What) {
+        if time <= self.now {
+            return self.happen(what);
+        }
+        let Operation { rank, number, .. } = self.operations[order];
+        self.events.push((time, rank, number, what));
+    }
+
+    fn issue(&mut self, rank: u32, starts: Vec<(u32, Action)>) {
+        for (id, action) in starts {
+            self.log[rank as usize].push((false, id, self.now, None));
+            self.ready.push_back((rank, id, action));
+        }
+    }
+
+    fn start_ready(&mut self) {
+        while let Some((rank, id, action)) = self.ready.pop_front() {
+            let number = self.started[rank as usize];
+            self.started[rank as usize] += 1;
+            let op = self.operations.len();
+            self.operations.push(Operation { rank, number, id, action, has_ended: false });
+            self.start(op);
+        }
+    }
+
+    fn start(&mut self, op: usize) {
+        let Operation { rank, action, .. } = self.operations[op];
+        match action {
+            Action::Calc { time } => {
+                let free_at = self.free_at[rank as usize].max(self.now) + time;
+                self.free_at[rank as usize] = free_at;
+                self.at(free_at, op, What::CalculationEnds(op));
+            }
+            Action::Send { to, bytes, .. } => {
+                let asks = self.asks(rank, to, bytes);
+                let what = if asks { What::Request(op) } else { What::Send(op) };
+                self.at(self.now + self.nic.send_overhead, op, what);
+            }
+            Action::Recv { .. } => self.post(op),
+            Action::Poll => self.end(op, None),
+        }
+    }
+
+    fn same_node(&self, one: u32, other: u32) -> bool {
+        self.node_of[one as usize] == self.node_of[other as usize]
+    }
+
+    fn happen(&mut self, what: What) {
+        match what {
+            What::CalculationEnds(op) => self.end(op, None),
+            What::ReceiveEnds(message) => self.receive_ends(message),
+            What::Request(op) | What::Send(op) => self.send(op),
+            What::Answer(message) | What::Notice(message) => {
+                let Message { from, to, .. } = self.messages[message];
+                self.hand_over(to, from, Part::Answer(message), u64::from(self.nic.control));
+            }
+            What::Data(message) => {
+                self.end(self.messages[message].send, None);
+                self.hand_over_data(message);
+            }
+            What::Fetched(message) => self.end(self.messages[message].send, None),
+            What::CopiedIn(message) => {
+                let send = self.messages[message].send;
+                self.end(send, None);
+                self.at(self.now + self.memory.latency(), send, What::Readable(message));
+            }
+            What::Readable(message) => {
+                self.messages[message].is_here = true;
+                self.come_in_turn(self.messages[message].from, self.messages[message].to);
+            }
+            What::CopiedOut(message) => {
+                self.complete(message);
+                if self.messages[message].asks {
+                    let send = self.messages[message].send;
+                    self.at(self.now + self.memory.latency(), send, What::Fetched(message));
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, op: usize, matched: Option<Matched>) {
+        let Operation { rank, id, .. } = self.operations[op];
+        self.operations[op].has_ended = true;
+        self.log[rank as usize].push((true, id, self.now, matched));
+        let starts = self.callers[rank as usize].ended(id, self.now, matched);
+        self.issue(rank, starts);
+    }
+}

@@ -1,0 +1,207 @@
+//! How messages go from rank to rank, as `docs/concepts/protocols.md` says it.
+
+use host::Rendezvous;
+use workload::program::{Action, Matched};
+
+use super::{Message, Naive, Operation, Part, What};
+
+impl Naive {
+    /// A send has passed its overhead.
+    pub(super) fn send(&mut self, op: usize) {
+        let Operation { rank, action: Action::Send { to, bytes, .. }, .. } = self.operations[op] else {
+            panic!("not a send")
+        };
+        let asks = self.asks(rank, to, bytes);
+        if self.same_node(rank, to) {
+            return self.send_within(op, asks);
+        }
+        if self.nic.protocol.eager_credits.is_some() && !self.has_credit(op, &self.stalled) {
+            self.stalled.push(op);
+            self.amounts[2] += 1;
+        } else {
+            self.send_across(op, asks);
+        }
+    }
+
+    pub(super) fn send_across(&mut self, op: usize, asks: bool) {
+        if asks {
+            let message = self.message(op, true);
+            let Message { from, to, .. } = self.messages[message];
+            return self.hand_over(from, to, Part::Request(message), u64::from(self.nic.control));
+        }
+        self.end(op, None);
+        let message = self.message(op, false);
+        let Message { from, to, .. } = self.messages[message];
+        self.credits_taken.push((from, to));
+        self.hand_over_data(message);
+    }
+
+    pub(super) fn send_within(&mut self, op: usize, asks: bool) {
+        if !self.memory.takes_time() {
+            self.end(op, None);
+            let message = self.message(op, false);
+            self.messages[message].missing = 0;
+            return self.happen(What::Readable(message));
+        }
+        let message = self.message(op, asks);
+        if asks {
+            self.at(self.now + self.memory.latency(), op, What::Readable(message));
+        } else {
+            self.copy(message, op, What::CopiedIn(message));
+        }
+    }
+
+    /// A copy of a message begins, that ends with something of an operation.
+    pub(super) fn copy(&mut self, message: usize, op: usize, end: What) {
+        let Message { to, bytes, .. } = self.messages[message];
+        self.amounts[1] += bytes;
+        match bytes {
+            0 => self.happen(end),
+            _ => self.memory.begin(self.node_of[to as usize], bytes, (op, end)),
+        }
+    }
+
+    /// Copies that end now happen in their place in the order of this instant.
+    pub(super) fn copies_end(&mut self) {
+        for (op, end) in self.memory.ended() {
+            let Operation { rank, number, .. } = self.operations[op];
+            self.events.push((self.now, rank, number, end));
+        }
+    }
+
+    /// Whether a send may go, given those before it that wait.
+    pub(super) fn has_credit(&self, op: usize, before: &[usize]) -> bool {
+        let pair = |op: usize| match self.operations[op] {
+            Operation { rank, action: Action::Send { to, bytes, .. }, .. } => (rank, to, self.asks(rank, to, bytes)),
+            _ => panic!("not a send"),
+        };
+        let (from, to, asks) = pair(op);
+        let is_first = !before.iter().any(|&other| (pair(other).0, pair(other).1) == (from, to));
+        let taken = self.credits_taken.iter().filter(|&&taken| taken == (from, to)).count() as u32;
+        is_first && (asks || self.nic.protocol.eager_credits.is_some_and(|credits| taken < credits))
+    }
+
+    /// A credit has come back: sends go on that waited for it.
+    pub(super) fn credit_comes_back(&mut self, message: usize) {
+        let Message { from, to, .. } = self.messages[message];
+        let place = self.credits_taken.iter().position(|&taken| taken == (from, to));
+        self.credits_taken.remove(place.unwrap());
+        while let Some(place) =
+            (0..self.stalled.len()).find(|&place| self.has_credit(self.stalled[place], &self.stalled[..place]))
+        {
+            let op = self.stalled.remove(place);
+            let Operation { rank, action: Action::Send { to, bytes, .. }, .. } = self.operations[op] else { panic!() };
+            self.send_across(op, self.asks(rank, to, bytes));
+        }
+    }
+
+    pub(super) fn receive_ends(&mut self, message: usize) {
+        let Message { receive, send, from, to, tag, bytes, asks, .. } = self.messages[message];
+        self.end(receive.unwrap(), Some(Matched { source: from, tag, bytes }));
+        if self.same_node(from, to) {
+            return;
+        }
+        if asks && self.reads() {
+            self.at(self.now + self.nic.send_overhead, send, What::Notice(message));
+        } else if !asks && self.nic.protocol.eager_credits.is_some() {
+            self.hand_over(to, from, Part::Credit(message), u64::from(self.nic.control));
+        }
+    }
+
+    pub(super) fn reads(&self) -> bool {
+        self.nic.protocol.rendezvous == Rendezvous::Read
+    }
+
+    /// Whether a message waits for its receiver.
+    pub(super) fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
+        let once = from != to && self.nic.protocol.memory.is_some_and(|memory| memory.single_copy);
+        (!self.same_node(from, to) || once) && self.nic.eager_limit.is_some_and(|limit| bytes > limit)
+    }
+
+    pub(super) fn hand_over_data(&mut self, message: usize) {
+        let Message { from, to, bytes, .. } = self.messages[message];
+        self.hand_over(from, to, Part::Data { message, bytes: 0 }, bytes.max(1));
+    }
+
+    /// The message of a send.
+    pub(super) fn message(&mut self, send: usize, asks: bool) -> usize {
+        let Operation { rank: from, action: Action::Send { to, bytes, tag, context }, .. } = self.operations[send]
+        else {
+            panic!("only sends have messages")
+        };
+        let missing = bytes.max(1);
+        let (is_here, has_come, fetched) = (false, false, false);
+        self.messages.push(Message {
+            send,
+            from,
+            to,
+            tag,
+            context,
+            bytes,
+            missing,
+            is_here,
+            has_come,
+            asks,
+            fetched,
+            read_at: 0,
+            receive: None,
+        });
+        self.messages.len() - 1
+    }
+
+    pub(super) fn hand_over(&mut self, from: u32, to: u32, part: Part, bytes: u64) {
+        let node = self.node_of[from as usize] as usize;
+        self.links[node].1.push((self.node_of[to as usize], part, bytes));
+    }
+
+    /// A node's link takes a packet of the first message, which then is the last, if the link is free.
+    pub(super) fn serve(&mut self, node: u32) {
+        let now = self.now / self.nic.tick;
+        let (link, queue) = &mut self.links[node as usize];
+        if link.free_at > now || queue.is_empty() {
+            return;
+        }
+        let (to, mut part, left) = queue.remove(0);
+        let taken = left.min(u64::from(self.nic.packet)) as u32;
+        if left > u64::from(taken) {
+            queue.push((to, part, left - u64::from(taken)));
+        }
+        if let Part::Data { bytes, .. } = &mut part {
+            *bytes = taken;
+        }
+        self.flights.push(link.take(&self.wire, now, (node, to), (taken, part)));
+    }
+
+    pub(super) fn arrive(&mut self, part: Part) {
+        let (Part::Request(message) | Part::Answer(message) | Part::Data { message, .. } | Part::Credit(message)) =
+            part;
+        let Message { send, from, to, .. } = self.messages[message];
+        match part {
+            Part::Credit(_) => self.credit_comes_back(message),
+            Part::Answer(_) if self.messages[message].fetched => {
+                self.at(self.now + self.nic.receive_overhead, send, What::Fetched(message));
+            }
+            Part::Answer(_) if self.reads() => {
+                self.messages[message].fetched = true;
+                self.hand_over_data(message);
+            }
+            Part::Answer(_) => {
+                let at = self.now + self.nic.receive_overhead + self.nic.send_overhead;
+                self.at(at, send, What::Data(message));
+            }
+            Part::Request(_) => {
+                self.messages[message].is_here = true;
+                self.messages[message].read_at = self.now + self.nic.receive_overhead;
+                self.come_in_turn(from, to);
+            }
+            Part::Data { bytes, .. } => {
+                self.messages[message].missing -= u64::from(bytes);
+                self.messages[message].is_here = true;
+                if self.messages[message].missing == 0 && self.messages[message].receive.is_some() {
+                    self.complete(message);
+                }
+                self.come_in_turn(from, to);
+            }
+        }
+    }
+}

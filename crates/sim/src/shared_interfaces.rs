@@ -1,0 +1,35 @@
+//! Interfaces that are made of parts serve one job: jobs of ranks may not share nodes with others, whose packets would not pass the
+//! parts.
+
+use workload::Placement;
+
+use crate::error::SystemError;
+
+/// A job, its placement, and whether it is of ranks.
+pub(crate) type Placed<'a> = (&'a str, &'a Placement, bool);
+
+/// Refuses ranks on a node that another job has too.
+///
+/// # Errors
+/// The first two jobs that share a node, one of them of ranks.
+pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), SystemError> {
+    let jobs: Vec<Placed<'_>> = jobs.collect();
+    let nodes = jobs.iter().map(|(_, placement, _)| placement.nodes()).max().unwrap_or(0);
+    let mut jobs_of = vec![usize::MAX; nodes as usize];
+    for (number, (name, placement, of_ranks)) in jobs.iter().enumerate() {
+        for node in placement.used() {
+            let first = std::mem::replace(&mut jobs_of[node.0 as usize], number);
+            if let Some((other, _, other_of_ranks)) = jobs.get(first).filter(|_| first != number)
+                && (*of_ranks || *other_of_ranks)
+            {
+                let message = format!(
+                    "it has node {} together with `{other}`: an interface of kind \"loggp\" serves one job; give ranks nodes of \
+                     their own, or set `nic.kind = \"ideal\"`",
+                    node.0
+                );
+                return Err(SystemError::new(format!("job.{name}.nodes"), message));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! The flat network on whole systems: closed forms to the picosecond, the same bytes for any number of threads, and what is refused.
+
+use std::path::Path;
+
+use crate::common::{digest, result};
+use sim::{Experiment, PointResult, System, analyze, check, validate_point};
+
+fn experiment(program: &str, rest: &str) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "flat", nodes = 64 }}
+        link = {{ bandwidth = "8 Gb/s", delay = "700 ns" }}
+        workload = {{ kind = "program", program = {program} }}
+        {rest}
+        "#
+    )
+}
+
+/// 1 B/ns; overheads are primes.
+const NIC: &str = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns" }"#;
+
+fn time(point: &PointResult) -> Option<f64> {
+    point.closed.as_ref().and_then(|closed| closed.time_ns)
+}
+
+#[test]
+fn messages_take_their_closed_forms() {
+    // Would catch a delay that is charged twice, a link that carries two messages at once, a receiver that is a bottleneck, and times that
+    // are rounded to a tick. 63 ranks send 1000 B to one.
+    let one = result(&experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, NIC));
+    assert_eq!(time(&one), Some(1009.0 + 1000.0 + 700.0 + 503.0));
+    // Each rank of a row of 8 sends 7 messages at once, and so in a column.
+    let fft = result(&experiment(r#"{ kind = "fft", dims = [8, 8], message_size = "1001 B" }"#, NIC));
+    assert_eq!(time(&fft), Some(2.0 * (1009.0 + 7.0 * 1001.0 + 700.0 + 503.0)));
+    assert_eq!(fft.packets, 64 * 14);
+    assert_eq!((fft.packet_hops, fft.latency_max_ns), (0, Some(7.0 * 1001.0 + 700.0)));
+    let classes: Vec<&str> = fft.class_utilization.iter().map(|of| &*of.class).collect();
+    assert_eq!(classes, ["injection"]);
+}
+
+#[test]
+fn a_rendezvous_takes_three_flights() {
+    // Would catch a request or an answer that is not a message of its own: control messages of 32 B, 32 ns.
+    let nic = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "100 B" }"#;
+    let text = experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, nic).replace("64", "2");
+    let flight = |bytes: f64| 1009.0 + bytes + 700.0 + 503.0;
+    assert_eq!(time(&result(&text)), Some(2.0 * flight(32.0) + flight(1000.0)));
+}
+
+#[test]
+fn a_gap_at_the_receiver_limits_an_incast() {
+    // Would catch a gap that is charged in parallel: 63 messages of which each keeps the interface of the receiver for 5 us, the first of
+    // which comes when it would without gaps.
+    let nic = r#"nic = { kind = "loggp", send_overhead = "1 us", receive_overhead = "500 ns", receive_gap = "5 us" }"#;
+    let point = result(&experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, nic));
+    assert_eq!(time(&point), Some(1000.0 + 1000.0 + 700.0 + 62.0 * 5000.0 + 500.0));
+}
+
+#[test]
+fn threads_change_nothing() {
+    // Would catch an order of arrivals or of memory that depends on the division, and a message that comes late to another thread.
+    for (program, nic) in [
+        (r#"{ kind = "incast", message_size = "300 B", messages = 5 }"#, NIC.to_owned()),
+        (r#"{ kind = "halo-3d", iterations = 4, compute = "1 us" }"#, NIC.replace(" }", r#", eager_limit = "2 KiB" }"#)),
+        (
+            r#"{ kind = "fft", iterations = 2 }"#,
+            r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", gap_per_byte = "2 ns" }"#
+                .to_owned(),
+        ),
+    ] {
+        let placed = format!("{nic}\nplacement = {{ strategy = \"random\", processes_per_node = 2 }}");
+        let text = experiment(program, &placed).replace("nodes = 64", "nodes = 32");
+        let of = |threads| digest(&text, threads);
+        assert_eq!(of(1), of(2), "{program}");
+        assert_eq!(of(1), of(5), "{program}");
+    }
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_at_its_key() {
+    // Would catch a key that is ignored.
+    let program = r#"{ kind = "incast" }"#;
+    let traffic = r#"workload = { kind = "traffic", load = 0.1 }"#;
+    for (rest, replaced, key) in [
+        (r#"routing = { kind = "shortest-path" }"#, "", "routing"),
+        (r#"router = { kind = "input-queued" }"#, "", "router"),
+        (r#"node = { receive_buffer = "64 KiB" }"#, "", "node.receive_buffer"),
+        (r#"measure = { series = "1 us" }"#, "", "measure.series"),
+        ("", r#"delay = "700 ns", injection = { delay = "1 ns" }"#, "link.injection"),
+        ("", traffic, "workload.kind"),
+    ] {
+        let mut text = experiment(program, rest);
+        if replaced.starts_with("delay") {
+            text = text.replace(r#"delay = "700 ns""#, replaced);
+        } else if !replaced.is_empty() {
+            text = text.replace(&format!(r#"workload = {{ kind = "program", program = {program} }}"#), replaced);
+        }
+        let loaded = Experiment::load(&text, "flat.toml", Path::new("."), &[]).unwrap();
+        let error = System::build(&loaded.points()[0].spec, Path::new(".")).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+        assert!(validate_point(&loaded, &loaded.points()[0]).is_err());
+    }
+}
+
+#[test]
+fn it_is_described_and_has_no_channels_to_analyse() {
+    // Would catch routers that are not there in what `check` says, and an analysis of nothing.
+    let loaded =
+        Experiment::load(&experiment(r#"{ kind = "incast" }"#, NIC), "flat.toml", Path::new("."), &[]).unwrap();
+    let system = System::build(&loaded.points()[0].spec, Path::new(".")).unwrap();
+    let checked = check(&system).unwrap();
+    assert_eq!((checked.routers, checked.nodes, checked.channels), (0, 64, 64));
+    assert_eq!((checked.tick_ps, checked.window_ps), (1, Some(700_000)));
+    assert_eq!((checked.routing.as_str(), checked.router.as_str()), ("none", "none"));
+    assert_eq!(analyze(&system).unwrap_err().key, "topology.kind");
+}

@@ -1,0 +1,61 @@
+//! Lower bounds of the times of collective operations, after Chan, Heimlich, Purkayastha and van de Geijn ("Collective communication:
+//! theory, practice, and experience", CCPE 19(13), 2007) and, for allreduce, Patarasuk and Yuan ("Bandwidth optimal all-reduce
+//! algorithms for clusters of workstations", JPDC 69(2), 2009).
+//!
+//! A node sends and receives at most at the bandwidth of its link, and ranks of one node pay nothing for what they exchange. A bound is
+//! the time of the shortest message and that of the bytes which some node has to send or receive at least; it does not count that a
+//! rank may have to send several messages one after the other, which is a property of the interface.
+
+use super::table::Operation;
+use crate::communicator::Communicator;
+
+/// What no message of a machine is faster than.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fastest {
+    /// The time of a message without bytes between two nodes, in picoseconds: overheads and the shortest path.
+    pub latency: u64,
+    /// The time of a byte on a node's link, in picoseconds.
+    pub per_byte: f64,
+}
+
+impl Fastest {
+    /// The time of a message of so many bytes at least, in picoseconds.
+    pub fn message(&self, bytes: u64) -> u64 {
+        self.latency + self.of_bytes(bytes as f64)
+    }
+
+    /// The time of bytes on a node's link, in whole picoseconds, down.
+    fn of_bytes(&self, bytes: f64) -> u64 {
+        (bytes * self.per_byte) as u64
+    }
+}
+
+/// The time of an operation of a size at least, in picoseconds, from when the first member begins to when the last ends. The nodes of
+/// the communicator have to be known; without them, each member has one of its own.
+pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fastest: &Fastest) -> u64 {
+    let members = f64::from(communicator.len());
+    let (nodes, most, least) = match communicator.nodes() {
+        None => (members, 1.0, 1.0),
+        Some(nodes) => {
+            let sizes = (0..nodes.leaders().len()).map(|node| nodes.of_node(node).len());
+            let (least, most) = sizes.fold((u32::MAX, 0), |(least, most), size| (least.min(size), most.max(size)));
+            (f64::from(nodes.leaders().len()), f64::from(most), f64::from(least))
+        }
+    };
+    if nodes < 2.0 {
+        return 0;
+    }
+    let bytes = bytes as f64;
+    let needed = match operation {
+        Operation::Broadcast | Operation::Reduce => bytes,
+        Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
+        Operation::ReduceScatter => (members - least) / members * bytes,
+        // The root's node keeps what is its own; how many that are depends on the root.
+        Operation::Gather | Operation::Scatter => (members - most) * bytes,
+        Operation::Allgather => (members - least) * bytes,
+        // A node has something for every member elsewhere from each of its own.
+        Operation::Alltoall => (most * (members - most)).max(least * (members - least)) * bytes,
+        Operation::Barrier => 0.0,
+    };
+    fastest.latency + fastest.of_bytes(needed)
+}

@@ -1,0 +1,59 @@
+//! The stages that a collective operation is made of: one within a group of ranks, or several; and its messages.
+
+use super::call::{Collective, Stage};
+use super::member::{Move, Way};
+use super::table::{Algorithm, phases};
+use crate::communicator::Communicator;
+
+/// How many stages an operation has.
+pub const fn stages(call: &Collective) -> u8 {
+    if matches!(call.algorithm, Algorithm::Hierarchical) { 3 } else { 1 }
+}
+
+/// What a rank does in a stage of an operation that has been checked; none if it takes no part.
+pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
+    let call = &call.chosen(communicator.len());
+    if call.algorithm == Algorithm::Hierarchical {
+        return super::hierarchical::stage(call, communicator, number);
+    }
+    let root = if call.operation.has_root() { call.root } else { 0 };
+    let phases = phases(call.operation, call.algorithm)?;
+    let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
+    Some(Stage { group: communicator.group().clone(), at, phases })
+}
+
+impl Collective {
+    /// Visits the messages that a member sends of an operation that has been checked: to a rank, and its bytes.
+    pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
+        let element = u64::from(self.element);
+        self.each_move(communicator, &mut |stage, own| {
+            for number in 0..own.count {
+                let (peer, data) = own.message(number, stage.at.size);
+                visit(stage.group.rank(peer), data.elements(stage.at.elements) * element);
+            }
+        });
+    }
+
+    /// How many messages a member sends of an operation that has been checked.
+    pub fn messages(&self, communicator: &Communicator) -> u64 {
+        let mut count = 0;
+        self.each_move(communicator, &mut |_, own| count += u64::from(own.count));
+        count
+    }
+
+    /// Visits what a member sends.
+    fn each_move(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, &Move)) {
+        let call = self.chosen(communicator.len());
+        for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {
+            for phase in stage.phases {
+                for round in 0..phase.rounds(&stage.at) {
+                    phase.round(&stage.at, round, &mut |own| {
+                        if own.way == Way::Send {
+                            visit(&stage, &own);
+                        }
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A collective operation of all ranks, or of groups of them at once, again and again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
+
+use super::limits::{check_reduction, check_time};
+use super::ranks::{Grouping, Groups};
+use crate::PatternError;
+use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, Selection, bound};
+use crate::communicator::Communicator;
+use crate::program::{Action, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+
+/// A collective operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CollectiveSpec {
+    /// What is done.
+    pub operation: Operation,
+    /// How; `cutthrough list collectives` shows which algorithms serve which operation.
+    pub algorithm: Algorithm,
+    /// Bytes of the buffer that is sent or combined; of gather, scatter, allgather and alltoall, of one member's part of it.
+    pub size: Bytes,
+    /// Bytes of an element, which no algorithm divides.
+    #[schemars(extend("minimum" = 1))]
+    pub element_size: Bytes,
+    /// The member that is the root.
+    pub root: u32,
+    /// The radix of `k-nomial` (without it, 4), `bruck` and `dissemination` (without it, 2).
+    #[schemars(range(min = 2, max = 1024))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// Ranks of a group; all groups carry the operation out at once. Without it, all ranks are one group.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_size: Option<u32>,
+    /// From a rank of a group to the next.
+    #[schemars(range(min = 1))]
+    pub group_stride: u32,
+    /// Operations, one after the other.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub iterations: u32,
+    /// Time that a rank calculates before each operation, or meanwhile.
+    pub compute: Time,
+    /// Whether ranks calculate while the operation is under way, and wait for it then.
+    pub overlap: bool,
+    /// Time that a rank calculates for each byte that it combines with another.
+    pub reduction_time: Time,
+    /// A table of rules that `auto` chooses by, relative to the experiment file; without it, the built-in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<PathBuf>,
+}
+
+impl Default for CollectiveSpec {
+    fn default() -> Self {
+        Self {
+            operation: Operation::Allreduce,
+            algorithm: Algorithm::Auto,
+            size: Bytes(64 * 1024),
+            element_size: Bytes(1),
+            root: 0,
+            radix: None,
+            group_size: None,
+            group_stride: 1,
+            iterations: 1,
+            compute: Time(0),
+            overlap: false,
+            reduction_time: Time(0),
+            selection: None,
+        }
+    }
+}
+
+/// The largest size: sums over all ranks are counted in 64 bits.
+const LARGEST: u64 = 1 << 40;
+
+/// The most operations of all ranks together: of each, its begin and end are kept.
+const MOST_INTERVALS: u64 = 1 << 26;
+
+fn wrong(key: &'static str, message: impl ToString) -> PatternError {
+    PatternError::new(key, message.to_string())
+}
+
+/// The key that an error is about.
+fn key_of(error: &CollectiveError) -> &'static str {
+    match error {
+        CollectiveError::Root { .. } => "root",
+        CollectiveError::Element { .. } => "element_size",
+        CollectiveError::Radix { .. } => "radix",
+        _ => "algorithm",
+    }
+}
+
+impl CollectiveSpec {
+    /// Checks what does not depend on the group.
+    fn check(&self, ranks: u32) -> Result<(), PatternError> {
+        if self.size.0 > LARGEST {
+            return Err(wrong("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
+        }
+        if !(1..=1 << 20).contains(&self.element_size.0) {
+            let message = format!("{} is out of range: 1 B to 1 MiB are allowed", self.element_size);
+            return Err(wrong("element_size", message));
+        }
+        if self.root != 0 && !self.operation.has_root() {
+            return Err(wrong("root", format!("`{}` has no root", self.operation.name())));
+        }
+        if self.radix.is_some() && !self.algorithm.has_radix() {
+            let message = format!(
+                "`{}` has no radix that can be chosen; `k-nomial`, `bruck` and `dissemination` have",
+                self.algorithm.name()
+            );
+            return Err(wrong("radix", message));
+        }
+        if self.selection.is_some() && self.algorithm != Algorithm::Auto {
+            let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
+            return Err(wrong("selection", message));
+        }
+        check_reduction(self.reduction_time)?;
+        if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
+            let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
+            return Err(wrong("iterations", message));
+        }
+        check_time("compute", self.compute)
+    }
+
+    /// The call, with an algorithm that is chosen for groups of so many.
+    fn call(&self, members: u32, base: &Path) -> Result<Collective, PatternError> {
+        let algorithm = match (self.algorithm, &self.selection) {
+            (Algorithm::Auto, None) => Selection::built_in().choose(self.operation, members, self.size.0),
+            (Algorithm::Auto, Some(file)) => {
+                let selection = Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?;
+                selection.choose(self.operation, members, self.size.0)
+            }
+            (algorithm, _) => algorithm,
+        };
+        let default = if algorithm == Algorithm::KNomial { 4 } else { 2 };
+        Ok(Collective {
+            communicator: 0,
+            operation: self.operation,
+            algorithm,
+            bytes: self.size.0,
+            element: self.element_size.0 as u32,
+            root: self.root,
+            radix: self.radix.unwrap_or(default),
+            time_per_byte: self.reduction_time.0,
+        })
+    }
+}
+
+/// The operation of so many ranks.
+#[derive(Debug)]
+pub(super) struct CollectiveProgram {
+    call: Collective,
+    groups: Groups,
+    ranks: u32,
+    iterations: u32,
+    compute: u64,
+    overlap: bool,
+    /// Messages of all ranks in all operations.
+    messages: u64,
+}
+
+impl CollectiveProgram {
+    /// The operation of ranks whose nodes are given; paths start from `base`.
+    ///
+    /// # Errors
+    /// Keys that do not go together, groups that the ranks cannot be divided into, or a file that cannot be read.
+    pub fn new(spec: &CollectiveSpec, node_of: &[u32], base: &Path) -> Result<Self, PatternError> {
+        let ranks = node_of.len() as u32;
+        spec.check(ranks)?;
+        let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
+            .map_err(|message| wrong("group_size", message))?;
+        let mut program = Self {
+            call: spec.call(grouping.size(), base)?,
+            groups: Groups::new(grouping, 0, node_of),
+            ranks,
+            iterations: spec.iterations,
+            compute: spec.compute.0,
+            overlap: spec.overlap,
+            messages: 0,
+        };
+        program.call.check(&program.groups.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
+        let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
+        program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
+        Ok(program)
+    }
+}
+
+impl Programs for CollectiveProgram {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let ranks = self.ranks;
+        let state =
+            CollectiveRank { rank, done: 0, place: Place::Before, begin: 0, intervals: Vec::new(), program: self };
+        Box::new(ScriptedRank::new(state, rank, ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        2 * self.messages
+    }
+
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        for from in 0..self.ranks {
+            self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
+                visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
+            });
+        }
+    }
+
+    fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
+        let bounds = self.groups.firsts().map(|own| bound(self.call.operation, self.call.bytes, &own, fastest));
+        let bound = bounds.max();
+        vec![Measure { name: self.call.operation.name().to_owned(), bound }]
+    }
+}
+
+/// Where a rank is within an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is about to begin.
+    Before,
+    /// It has calculated what comes first.
+    Calculated,
+    /// It has started the operation, which goes on by itself.
+    Started,
+    /// It has calculated meanwhile.
+    Overlapped,
+    /// The operation has ended.
+    Over,
+}
+
+/// A rank that takes part.
+#[derive(Debug)]
+struct CollectiveRank {
+    program: Arc<CollectiveProgram>,
+    rank: u32,
+    /// Operations that are over.
+    done: u32,
+    place: Place,
+    /// When the present one began, in picoseconds.
+    begin: u64,
+    intervals: Vec<Interval>,
+}
+
+impl Script for CollectiveRank {
+    fn next(&mut self, seen: &Seen) -> Step {
+        let CollectiveProgram { call, compute, overlap, iterations, .. } = *self.program;
+        let calculate = Step::Do(Action::Calc { time: compute });
+        loop {
+            match self.place {
+                Place::Before if self.done == iterations => return Step::End,
+                Place::Before => {
+                    self.place = Place::Calculated;
+                    if compute > 0 && !overlap {
+                        return calculate;
+                    }
+                }
+                Place::Calculated => {
+                    self.begin = seen.now;
+                    self.place = if overlap { Place::Started } else { Place::Over };
+                    return if overlap { Step::StartCollective(call) } else { Step::Collective(call) };
+                }
+                Place::Started => {
+                    self.place = Place::Overlapped;
+                    if compute > 0 {
+                        return calculate;
+                    }
+                }
+                Place::Overlapped => {
+                    self.place = Place::Over;
+                    // A rank's requests are its operations.
+                    return Step::Wait(self.done);
+                }
+                Place::Over => {
+                    self.intervals.push(Interval { key: self.done, start: self.begin, end: seen.now });
+                    (self.done, self.place) = (self.done + 1, Place::Before);
+                }
+            }
+        }
+    }
+
+    fn communicator(&self, _number: u32) -> Option<Communicator> {
+        Some(self.program.groups.communicator(self.rank))
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+}

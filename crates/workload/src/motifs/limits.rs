@@ -1,0 +1,27 @@
+//! What is too much for a program.
+
+use units::Time;
+
+use crate::PatternError;
+
+/// The longest calculation in picoseconds: a thousand seconds.
+const LONGEST: u64 = 1_000_000_000_000_000;
+
+/// The longest time for a byte that is combined, in picoseconds: a microsecond.
+const LONGEST_BYTE: u64 = 1_000_000;
+
+/// Refuses a calculation that is too long.
+pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), PatternError> {
+    match time.0 > LONGEST {
+        true => Err(PatternError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a time for a byte that is too long.
+pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
+    match time.0 > LONGEST_BYTE {
+        true => Err(PatternError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
+        false => Ok(()),
+    }
+}

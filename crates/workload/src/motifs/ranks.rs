@@ -1,0 +1,84 @@
+//! Ranks divided into groups of equal size.
+
+use std::sync::Arc;
+
+use crate::communicator::{Communicator, Context, Group, NodeGroups};
+
+/// Groups of so many ranks each, a stride apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grouping {
+    ranks: u32,
+    size: u32,
+    stride: u32,
+}
+
+impl Grouping {
+    /// Groups of so many ranks, every so many.
+    ///
+    /// # Errors
+    /// Ranks that cannot be divided so.
+    pub fn new(ranks: u32, size: u32, stride: u32) -> Result<Self, String> {
+        let block = u64::from(size) * u64::from(stride);
+        if block == 0 || !u64::from(ranks).is_multiple_of(block) {
+            let every = if stride > 1 { format!(" every {stride} ranks") } else { String::new() };
+            return Err(format!("{ranks} ranks are not whole groups of {size}{every}"));
+        }
+        Ok(Self { ranks, size, stride })
+    }
+
+    /// Ranks of a group.
+    pub const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// How many groups there are.
+    pub const fn groups(&self) -> u32 {
+        self.ranks / self.size
+    }
+
+    /// The group of a rank.
+    pub const fn group_of(&self, rank: u32) -> u32 {
+        rank / (self.size * self.stride) * self.stride + rank % self.stride
+    }
+
+    /// The ranks of a group.
+    pub const fn group(&self, group: u32) -> Group {
+        let first = group / self.stride * self.size * self.stride + group % self.stride;
+        Group::Progression { first, stride: self.stride, count: self.size }
+    }
+}
+
+/// The communicators of groups, whose members' nodes are known.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    grouping: Grouping,
+    context: Context,
+    /// By group, the nodes of its members.
+    nodes: Vec<Arc<NodeGroups>>,
+}
+
+impl Groups {
+    /// The communicators with a number of groups of ranks, whose nodes are given.
+    pub fn new(grouping: Grouping, number: u32, node_of: &[u32]) -> Self {
+        let nodes = (0..grouping.groups()).map(|group| Arc::new(NodeGroups::new(&grouping.group(group), node_of)));
+        Self { grouping, context: Context::new(number).unwrap_or(Context::WORLD), nodes: nodes.collect() }
+    }
+
+    /// Ranks of a group.
+    pub const fn size(&self) -> u32 {
+        self.grouping.size()
+    }
+
+    /// The communicator of a rank.
+    pub fn communicator(&self, rank: u32) -> Communicator {
+        let group = self.grouping.group_of(rank);
+        let own = Communicator::new(self.context, self.grouping.group(group), rank);
+        own.unwrap_or_else(|| Communicator::world(rank, self.grouping.ranks))
+            .on_nodes(Arc::clone(&self.nodes[group as usize]))
+    }
+
+    /// That of the first rank of each group.
+    pub fn firsts(&self) -> impl Iterator<Item = Communicator> + '_ {
+        (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)))
+    }
+}
