@@ -358,7 +358,7 @@ class CriticalPathResult(dict[str, Any]):
 
     @property
     def serialization_ns(self) -> float:
-        """Sending: at a source the packets of a message before the last to arrive, at the end the length of that one."""
+        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
         value: float = self["serialization_ns"]
         return value
 
@@ -427,7 +427,7 @@ class PathClass(dict[str, Any]):
 
     @property
     def serialization_ns(self) -> float:
-        """Sending: at a source the packets of a message before the last to arrive, at the end the length of that one."""
+        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
         value: float = self["serialization_ns"]
         return value
 

@@ -63,7 +63,7 @@ pub struct CriticalPathResult {
     pub noise_ns: f64,
     /// In the network and the interfaces: the sum of what follows.
     pub network_ns: f64,
-    /// Sending: at a source the packets of a message before the last to arrive, at the end the length of that one.
+    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
     pub serialization_ns: f64,
     /// The delays of channels.
     pub propagation_ns: f64,
@@ -90,7 +90,7 @@ pub struct PathClass {
     pub class: String,
     /// Channels that the path crosses.
     pub crossed: u64,
-    /// Sending: at a source the packets of a message before the last to arrive, at the end the length of that one.
+    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
     pub serialization_ns: f64,
     /// The delays of channels.
     pub propagation_ns: f64,
