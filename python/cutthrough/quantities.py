@@ -8,18 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BreakdownRanks",
+    "BreakdownResult",
     "ChannelUtilization",
     "ClassUtilization",
+    "CriticalPathResult",
     "Distribution",
     "JobResult",
     "MessageResult",
     "MessageSize",
     "PairResult",
+    "PathClass",
     "PhaseResult",
     "PointWarning",
     "Quantities",
     "QueueSeries",
     "SeriesResult",
+    "TimelineMessages",
+    "TimelinePath",
+    "TimelineResult",
 ]
 
 
@@ -216,6 +223,376 @@ class PairResult(dict[str, Any]):
     def time_max_ns(self) -> float | None:
         """Time of the slowest message."""
         value: float | None = self.get("time_max_ns")
+        return value
+
+
+class BreakdownResult(dict[str, Any]):
+    """What ranks do until the last of them has ended (`measure.timeline`).
+
+    The parts of a rank add up to the time of the run.
+    """
+
+    @property
+    def computing_ns(self) -> float:
+        """A calculation has the processor."""
+        value: float = self["computing_ns"]
+        return value
+
+    @property
+    def overhead_ns(self) -> float:
+        """The overhead of an operation passes, and no calculation."""
+        value: float = self["overhead_ns"]
+        return value
+
+    @property
+    def late_sender_ns(self) -> float:
+        """Blocked, and what it waits for has not been sent: the sender is late."""
+        value: float = self["late_sender_ns"]
+        return value
+
+    @property
+    def late_receiver_ns(self) -> float:
+        """Blocked in a send, and the receive has not been posted: the receiver is late."""
+        value: float = self["late_receiver_ns"]
+        return value
+
+    @property
+    def transfer_ns(self) -> float:
+        """Blocked, and what it waits for is on its way."""
+        value: float = self["transfer_ns"]
+        return value
+
+    @property
+    def noise_ns(self) -> float:
+        """Noise has the processor."""
+        value: float = self["noise_ns"]
+        return value
+
+    @property
+    def ended_ns(self) -> float:
+        """Ended, and others have not."""
+        value: float = self["ended_ns"]
+        return value
+
+    @property
+    def ranks(self) -> BreakdownRanks:
+        """Each rank."""
+        return BreakdownRanks(self["ranks"])
+
+
+class BreakdownRanks(dict[str, Any]):
+    """What each rank does, by rank."""
+
+    @property
+    def computing_ns(self) -> list[float | None]:
+        """A calculation has the processor."""
+        value: list[float | None] = self["computing_ns"]
+        return value
+
+    @property
+    def overhead_ns(self) -> list[float | None]:
+        """The overhead of an operation passes, and no calculation."""
+        value: list[float | None] = self["overhead_ns"]
+        return value
+
+    @property
+    def late_sender_ns(self) -> list[float | None]:
+        """Blocked, and what it waits for has not been sent: the sender is late."""
+        value: list[float | None] = self["late_sender_ns"]
+        return value
+
+    @property
+    def late_receiver_ns(self) -> list[float | None]:
+        """Blocked in a send, and the receive has not been posted: the receiver is late."""
+        value: list[float | None] = self["late_receiver_ns"]
+        return value
+
+    @property
+    def transfer_ns(self) -> list[float | None]:
+        """Blocked, and what it waits for is on its way."""
+        value: list[float | None] = self["transfer_ns"]
+        return value
+
+    @property
+    def noise_ns(self) -> list[float | None]:
+        """Noise has the processor."""
+        value: list[float | None] = self["noise_ns"]
+        return value
+
+    @property
+    def ended_ns(self) -> list[float | None]:
+        """Ended, and others have not."""
+        value: list[float | None] = self["ended_ns"]
+        return value
+
+
+class CriticalPathResult(dict[str, Any]):
+    """The critical path: the chain of work and messages that the end of the run has waited for (`measure.timeline`).
+
+    Its parts add up to the time of the run.
+    """
+
+    @property
+    def computing_ns(self) -> float:
+        """Calculations."""
+        value: float = self["computing_ns"]
+        return value
+
+    @property
+    def overhead_ns(self) -> float:
+        """Overheads of operations."""
+        value: float = self["overhead_ns"]
+        return value
+
+    @property
+    def noise_ns(self) -> float:
+        """Noise that lengthens either."""
+        value: float = self["noise_ns"]
+        return value
+
+    @property
+    def network_ns(self) -> float:
+        """In the network and the interfaces: the sum of what follows."""
+        value: float = self["network_ns"]
+        return value
+
+    @property
+    def serialization_ns(self) -> float:
+        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
+        value: float = self["serialization_ns"]
+        return value
+
+    @property
+    def propagation_ns(self) -> float:
+        """The delays of channels."""
+        value: float = self["propagation_ns"]
+        return value
+
+    @property
+    def routers_ns(self) -> float:
+        """The pipelines of routers."""
+        value: float = self["routers_ns"]
+        return value
+
+    @property
+    def queueing_ns(self) -> float:
+        """Waiting for channels, behind other messages."""
+        value: float = self["queueing_ns"]
+        return value
+
+    @property
+    def host_ns(self) -> float:
+        """Between a processor and the network, and behind earlier messages of the same pair of ranks."""
+        value: float = self["host_ns"]
+        return value
+
+    @property
+    def unresolved_ns(self) -> float:
+        """In the network, without a log that would tell more: there were too many transmissions."""
+        value: float = self["unresolved_ns"]
+        return value
+
+    @property
+    def messages(self) -> int:
+        """Messages on the path, of requests and answers each."""
+        value: int = self["messages"]
+        return value
+
+    @property
+    def ranks(self) -> int:
+        """Ranks that the path visits."""
+        value: int = self["ranks"]
+        return value
+
+    @property
+    def classes(self) -> list[PathClass]:
+        """By class of channels."""
+        return [PathClass(each) for each in self.get("classes") or ()]
+
+
+class PathClass(dict[str, Any]):
+    """What a class of channels has of the critical path."""
+
+    @property
+    def class_(self) -> str:
+        """The class's name."""
+        value: str = self["class"]
+        return value
+
+    @property
+    def crossed(self) -> int:
+        """Channels that the path crosses."""
+        value: int = self["crossed"]
+        return value
+
+    @property
+    def serialization_ns(self) -> float:
+        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
+        value: float = self["serialization_ns"]
+        return value
+
+    @property
+    def propagation_ns(self) -> float:
+        """The delays of channels."""
+        value: float = self["propagation_ns"]
+        return value
+
+    @property
+    def queueing_ns(self) -> float:
+        """Waiting for channels, behind other messages."""
+        value: float = self["queueing_ns"]
+        return value
+
+    @property
+    def share(self) -> float:
+        """All of it, as a share of the time of the run."""
+        value: float = self["share"]
+        return value
+
+
+class TimelineResult(dict[str, Any]):
+    """What ranks do when, and their messages (`measure.timeline`).
+
+    Of many ranks every second, fourth, ... one is kept, so that there are at most 262,144 intervals, and as many
+    messages.
+    """
+
+    @property
+    def start_ns(self) -> float:
+        """When the ranks began."""
+        value: float = self["start_ns"]
+        return value
+
+    @property
+    def end_ns(self) -> float:
+        """When the last rank ended."""
+        value: float = self["end_ns"]
+        return value
+
+    @property
+    def every(self) -> int:
+        """The ranks that are kept: each of so many, from 0 on."""
+        value: int = self["every"]
+        return value
+
+    @property
+    def states(self) -> list[str | None]:
+        """The names of states, by their numbers."""
+        value: list[str | None] = self["states"]
+        return value
+
+    @property
+    def rank(self) -> list[int | None]:
+        """By interval, in ascending order of ranks and times, the rank."""
+        value: list[int | None] = self["rank"]
+        return value
+
+    @property
+    def state(self) -> list[int | None]:
+        """By interval, the number of its state."""
+        value: list[int | None] = self["state"]
+        return value
+
+    @property
+    def begin_ns(self) -> list[float | None]:
+        """By interval, its begin."""
+        value: list[float | None] = self["begin_ns"]
+        return value
+
+    @property
+    def interval_end_ns(self) -> list[float | None]:
+        """By interval, its end."""
+        value: list[float | None] = self["interval_end_ns"]
+        return value
+
+    @property
+    def messages(self) -> TimelineMessages:
+        """Messages between ranks that are kept."""
+        return TimelineMessages(self["messages"])
+
+    @property
+    def path(self) -> TimelinePath:
+        """The steps of the critical path."""
+        return TimelinePath(self["path"])
+
+
+class TimelineMessages(dict[str, Any]):
+    """The messages of a timeline."""
+
+    @property
+    def from_(self) -> list[int | None]:
+        """The rank that sends it."""
+        value: list[int | None] = self["from"]
+        return value
+
+    @property
+    def to(self) -> list[int | None]:
+        """The rank that it is for."""
+        value: list[int | None] = self["to"]
+        return value
+
+    @property
+    def bytes_B(self) -> list[int | None]:
+        """Its size."""
+        value: list[int | None] = self["bytes_B"]
+        return value
+
+    @property
+    def sent_ns(self) -> list[float | None]:
+        """When the overhead of its send begins."""
+        value: list[float | None] = self["sent_ns"]
+        return value
+
+    @property
+    def handed_ns(self) -> list[float | None]:
+        """When its data are handed over to the interface."""
+        value: list[float | None] = self["handed_ns"]
+        return value
+
+    @property
+    def arrived_ns(self) -> list[float | None]:
+        """When the last byte arrives."""
+        value: list[float | None] = self["arrived_ns"]
+        return value
+
+    @property
+    def received_ns(self) -> list[float | None]:
+        """When the receive ends that it has met; null if there is none."""
+        value: list[float | None] = self["received_ns"]
+        return value
+
+
+class TimelinePath(dict[str, Any]):
+    """The steps of a critical path, in the order of time."""
+
+    @property
+    def kind(self) -> list[int | None]:
+        """What it is: 0 for computing, 1 for overhead, 2 for a message."""
+        value: list[int | None] = self["kind"]
+        return value
+
+    @property
+    def from_(self) -> list[int | None]:
+        """The rank at its begin."""
+        value: list[int | None] = self["from"]
+        return value
+
+    @property
+    def to(self) -> list[int | None]:
+        """The rank at its end."""
+        value: list[int | None] = self["to"]
+        return value
+
+    @property
+    def begin_ns(self) -> list[float | None]:
+        """When it begins."""
+        value: list[float | None] = self["begin_ns"]
+        return value
+
+    @property
+    def end_ns(self) -> list[float | None]:
+        """When it ends."""
+        value: list[float | None] = self["end_ns"]
         return value
 
 
@@ -937,6 +1314,21 @@ class Quantities(dict[str, Any]):
     def jobs(self) -> list[JobResult]:
         """By job, if there are several: in the order of the file."""
         return [JobResult(each) for each in self.get("jobs") or ()]
+
+    @property
+    def breakdown(self) -> BreakdownResult | None:
+        """What ranks do, if `measure.timeline` asks for it and all have ended."""
+        return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])
+
+    @property
+    def critical_path(self) -> CriticalPathResult | None:
+        """What the end of the run has waited for, likewise."""
+        return None if self.get("critical_path") is None else CriticalPathResult(self["critical_path"])
+
+    @property
+    def timeline(self) -> TimelineResult | None:
+        """What ranks do when, likewise."""
+        return None if self.get("timeline") is None else TimelineResult(self["timeline"])
 
 
 class JobResult(Quantities):

@@ -329,6 +329,9 @@ class Measure(Section):
         series: Simulated time from one sample to the next of a time series of accepted load, source queues and
             queues in routers; without it, there is no series. At most 65,536 samples are kept: of longer runs
             every second one, and so on (greater than 0).
+        timeline: Whether it is recorded what each rank does when: computing, overhead, waiting for a late sender
+            or receiver, transfer; with the critical path. Only of ranks that run programs, of at most 4,194,304
+            operations.
     """
 
     warm_up: Literal["auto"] | Time | None = None
@@ -341,6 +344,7 @@ class Measure(Section):
     compare_alone: bool | None = None
     messages: bool | None = None
     series: Time | None = None
+    timeline: bool | None = None
 
 
 #: What reads a table.

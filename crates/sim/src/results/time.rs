@@ -63,7 +63,7 @@ pub struct CriticalPathResult {
     pub noise_ns: f64,
     /// In the network and the interfaces: the sum of what follows.
     pub network_ns: f64,
-    /// Sending: at a source the packets of a message before the last to arrive, at the end the length of that one.
+    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
     pub serialization_ns: f64,
     /// The delays of channels.
     pub propagation_ns: f64,
@@ -90,7 +90,7 @@ pub struct PathClass {
     pub class: String,
     /// Channels that the path crosses.
     pub crossed: u64,
-    /// Sending: at a source the packets of a message before the last to arrive, at the end the length of that one.
+    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
     pub serialization_ns: f64,
     /// The delays of channels.
     pub propagation_ns: f64,
@@ -112,13 +112,13 @@ pub struct TimelineResult {
     pub every: u32,
     /// The names of states, by their numbers.
     pub states: Vec<String>,
-    /// By interval, in ascending order of ranks and times: the rank,
+    /// By interval, in ascending order of ranks and times, the rank.
     pub rank: Vec<u32>,
-    /// the number of its state,
+    /// By interval, the number of its state.
     pub state: Vec<u8>,
-    /// its begin
+    /// By interval, its begin.
     pub begin_ns: Vec<f64>,
-    /// and its end.
+    /// By interval, its end.
     pub interval_end_ns: Vec<f64>,
     /// Messages between ranks that are kept.
     pub messages: TimelineMessages,
@@ -151,12 +151,12 @@ pub struct TimelineMessages {
 pub struct TimelinePath {
     /// What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise.
     pub kind: Vec<u8>,
-    /// The rank at its begin,
+    /// The rank at its begin.
     pub from: Vec<u32>,
-    /// and at its end.
+    /// The rank at its end.
     pub to: Vec<u32>,
-    /// When it begins
+    /// When it begins.
     pub begin_ns: Vec<f64>,
-    /// and ends.
+    /// When it ends.
     pub end_ns: Vec<f64>,
 }
