@@ -192,13 +192,6 @@ impl Machine for FlatMachine {
         Vec::new()
     }
 
-    /// Nothing is transmitted over channels.
-    fn log_transmissions(&mut self, _job: usize) {}
-
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
-        Some(Vec::new())
-    }
-
     fn channel_bytes(&self, _job: usize) -> Vec<(ChannelSource, u64)> {
         let mut bytes = Vec::new();
         self.each(|executor, nodes| {
