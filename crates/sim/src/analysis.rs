@@ -16,6 +16,7 @@ use crate::error::SystemError;
 use crate::flat;
 use crate::loads::{capacity, class_of, loads, of_class};
 use crate::memory;
+use crate::network::Network;
 use crate::path_sample;
 use crate::results::{MappingFigures, Warning};
 use crate::router_memory::{self, RouterMemory};
@@ -243,8 +244,35 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 /// If the routing breaks its contract.
 pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let checked = describe_network(system, cycle)?;
-    Ok(if system.network.is_flat() { flat::described(checked, &system.network) } else { checked })
+    Ok(if system.network.is_flat() { without_routers(checked, &system.network) } else { checked })
 }
+
+/// What `check` says of a network of nodes without routers.
+fn without_routers(checked: Check, network: &Network) -> Check {
+    let window = network.picoseconds(network.plan.link_delay(ChannelClass::INJECTION));
+    Check {
+        window_ps: Some(window),
+        routers: 0,
+        channels: checked.nodes,
+        diameter: 0,
+        router: checked.routing.clone(),
+        vc_classes: 0,
+        vcs: 0,
+        packet_bytes: 0,
+        router_delay_ns: 0.0,
+        buffer_bytes: 0,
+        buffer_bytes_by_class: BTreeMap::new(),
+        inner_buffer_bytes: None,
+        router_memory_bytes: 0,
+        router_memory: Vec::new(),
+        memory_bytes: u64::from(checked.nodes) * BYTES_A_NODE,
+        packet_hops_per_us: 0.0,
+        ..checked
+    }
+}
+
+/// Bytes of a node with a rank that has some operations outstanding, about.
+const BYTES_A_NODE: u64 = 1 << 10;
 
 fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);

@@ -90,13 +90,16 @@ fn said(programs: &dyn Programs) -> BTreeMap<(u32, u32), u64> {
     pairs
 }
 
+/// A receive: the rank, its request, source and tag if they are given, and the context.
+type Posted = (u32, u32, Option<u32>, Option<u32>, Context);
+
 /// The same as its ranks send them, where a message is there as soon as it is sent; operations that never end; and
 /// the time of all calculations.
 fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64) {
     let mut ranks: Vec<_> = (0..programs.ranks()).map(|rank| Arc::clone(programs).rank(rank)).collect();
     let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
     // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
-    let mut receives: Vec<(u32, u32, Option<u32>, Option<u32>, Context)> = Vec::new();
+    let mut receives: Vec<Posted> = Vec::new();
     let mut messages: Vec<(u32, u32, u32, Context)> = Vec::new();
     for (rank, program) in (0..).zip(&mut ranks) {
         program.begin(0, &mut starts).unwrap();

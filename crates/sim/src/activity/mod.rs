@@ -20,9 +20,6 @@ use path::{Step, StepKind};
 pub(crate) use result::{Explained, explain};
 pub(crate) use wires::Wires;
 
-/// A packet: its `flow_id` and its mark.
-pub(crate) type PacketKey = (u32, u32);
-
 /// What all ranks of a run have done.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {

@@ -11,8 +11,10 @@ use fabric::{FLOW_BITS, Transmission};
 use topology::ChannelSource;
 use units::ChannelId;
 
-use super::PacketKey;
 use crate::network::Network;
+
+/// A packet: its `flow_id` and its mark.
+pub(crate) type PacketKey = (u32, u32);
 
 /// What a class of channels has taken of a time, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

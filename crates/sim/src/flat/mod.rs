@@ -2,14 +2,8 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
-
-use topology::ChannelClass;
-
-use crate::analysis::Check;
 use crate::error::SystemError;
 use crate::experiment::{Execution, ExperimentSpec, WorkloadSpec};
-use crate::network::Network;
 use crate::pacers::PacerSpec;
 
 pub(crate) use machine::build;
@@ -77,30 +71,3 @@ fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
     let message = "a flat network has no queues to sample; leave it out";
     spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
 }
-
-/// What `check` says of a network of nodes without routers.
-pub(crate) fn described(checked: Check, network: &Network) -> Check {
-    let window = network.picoseconds(network.plan.link_delay(ChannelClass::INJECTION));
-    Check {
-        window_ps: Some(window),
-        routers: 0,
-        channels: checked.nodes,
-        diameter: 0,
-        router: checked.routing.clone(),
-        vc_classes: 0,
-        vcs: 0,
-        packet_bytes: 0,
-        router_delay_ns: 0.0,
-        buffer_bytes: 0,
-        buffer_bytes_by_class: BTreeMap::new(),
-        inner_buffer_bytes: None,
-        router_memory_bytes: 0,
-        router_memory: Vec::new(),
-        memory_bytes: u64::from(checked.nodes) * BYTES_A_NODE,
-        packet_hops_per_us: 0.0,
-        ..checked
-    }
-}
-
-/// Bytes of a node with a rank that has some operations outstanding, about.
-const BYTES_A_NODE: u64 = 1 << 10;

@@ -24,17 +24,15 @@
 //! Memory: 16 bytes a message of an iteration, 4 for each delivery of it, some 50 an entry method, for all ranks together.
 
 mod build;
+mod entries;
 mod rank;
 mod table;
 
 use std::sync::Arc;
 
 use crate::program::{Messages, Programs, RankProgram};
+pub use entries::MessageDriven;
 use rank::DrivenRank;
-use table::Rows;
-
-/// The most receives that a rank has posted at once.
-pub(crate) const POSTED: u64 = 64;
 
 /// Why a task graph cannot run message-driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,96 +65,6 @@ pub struct DrivenSpec<'a> {
     pub time_per_load: f64,
     /// Iterations, one at least.
     pub iterations: u32,
-}
-
-/// What an entry does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Begins an object's iteration.
-    Begin,
-    /// An entry method.
-    Method,
-    /// Combines what the members of a reduction send.
-    Combine,
-}
-
-/// Something that happens once an iteration, when all has been delivered that it waits for.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    kind: Kind,
-    /// Deliveries that it waits for in an iteration.
-    need: u32,
-    /// For how long it computes, in picoseconds.
-    time: u64,
-    /// Of an object's last, the begin of its next iteration; else `NONE`.
-    again: u32,
-}
-
-impl Entry {
-    /// Whether it takes no turn on the processor.
-    fn is_at_once(&self) -> bool {
-        self.kind != Kind::Method && self.time == 0
-    }
-}
-
-/// No entry.
-const NONE: u32 = u32::MAX;
-
-/// Messages from an entry to a rank.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    to: u32,
-    /// Which of the messages of that rank it is.
-    number: u32,
-    /// How many there are, of so many bytes together.
-    count: u32,
-    bytes: u64,
-}
-
-impl Sent {
-    /// The size of each in bytes: the first ones have what is left over.
-    fn sizes(&self) -> [(u64, u64); 2] {
-        let (count, each) = (u64::from(self.count), self.bytes / u64::from(self.count));
-        let more = self.bytes % count;
-        [(each + 1, more), (each, count - more)]
-    }
-}
-
-/// A task graph as the program of message-driven ranks.
-#[derive(Debug)]
-pub struct MessageDriven {
-    iterations: u32,
-    entries: Vec<Entry>,
-    /// By rank, its first entry; and their number.
-    first: Vec<u32>,
-    /// By entry, what it sends to other ranks,
-    sent: Rows<Sent>,
-    /// and the entries of its own rank that it delivers to.
-    local: Rows<u32>,
-    /// By rank, the first of its messages; and their number.
-    first_message: Vec<u32>,
-    /// By message, the entries that it is delivered to.
-    delivered: Rows<u32>,
-    /// By rank, messages that come to it in an iteration, each of a count.
-    coming: Vec<u64>,
-    /// The largest message in bytes.
-    largest: u64,
-    messages: u64,
-}
-
-impl MessageDriven {
-    /// The number of iterations.
-    pub fn iterations(&self) -> u32 {
-        self.iterations
-    }
-
-    fn entries_of(&self, rank: u32) -> std::ops::Range<u32> {
-        self.first[rank as usize]..self.first[rank as usize + 1]
-    }
-
-    fn messages_of(&self, rank: u32) -> u32 {
-        self.first_message[rank as usize + 1] - self.first_message[rank as usize]
-    }
 }
 
 impl Programs for MessageDriven {
