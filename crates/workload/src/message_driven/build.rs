@@ -1,7 +1,7 @@
 //! From a task graph and the ranks of its tasks to entries, and to what they send and deliver.
 
+use super::entries::{DrivenError, DrivenSpec, Entry, Kind, MessageDriven, NONE, Sent};
 use super::table::Rows;
-use super::{DrivenError, DrivenSpec, Entry, Kind, MessageDriven, NONE, Sent};
 use crate::tasks::{Group, GroupKind, Phase, TaskGraph};
 
 /// The most messages and deliveries of an iteration: their rows are counted in 32 bits.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{MessageDriven, NONE, POSTED};
+use super::entries::{Kind, MessageDriven, NONE, POSTED};
 use crate::program::{Action, Ended, Interval, Op, ProgramError, RankProgram};
 
 /// The numbers of operations: a receive, a send, a calculation.
@@ -197,7 +197,7 @@ impl RankProgram for DrivenRank {
         self.begun = now;
         (0..self.to_post.min(POSTED)).for_each(|_| self.post(starts));
         for entry in 0..self.count {
-            if self.program.entries[(self.first + entry) as usize].kind == super::Kind::Begin {
+            if self.program.entries[(self.first + entry) as usize].kind == Kind::Begin {
                 self.deliver(entry, 0);
             }
         }
