@@ -15,6 +15,7 @@ __all__ = [
     "CriticalPathResult",
     "Distribution",
     "JobResult",
+    "MeasureResult",
     "MessageResult",
     "MessageSize",
     "PairResult",
@@ -223,6 +224,46 @@ class PairResult(dict[str, Any]):
     def time_max_ns(self) -> float | None:
         """Time of the slowest message."""
         value: float | None = self.get("time_max_ns")
+        return value
+
+
+class MeasureResult(dict[str, Any]):
+    """A time that a program measures."""
+
+    @property
+    def name(self) -> str:
+        """What is measured."""
+        value: str = self["name"]
+        return value
+
+    @property
+    def count(self) -> int:
+        """How often ranks have measured it, all together."""
+        value: int = self["count"]
+        return value
+
+    @property
+    def time_mean_ns(self) -> float | None:
+        """From a rank's begin to its end: the mean; null if none has ended."""
+        value: float | None = self.get("time_mean_ns")
+        return value
+
+    @property
+    def time_max_ns(self) -> float | None:
+        """The longest of these times."""
+        value: float | None = self.get("time_max_ns")
+        return value
+
+    @property
+    def span_mean_ns(self) -> float | None:
+        """From the first rank's begin to the last one's end: the mean over repetitions."""
+        value: float | None = self.get("span_mean_ns")
+        return value
+
+    @property
+    def bound_ns(self) -> float | None:
+        """A lower bound of that; null if none is known."""
+        value: float | None = self.get("bound_ns")
         return value
 
 
@@ -567,7 +608,7 @@ class TimelinePath(dict[str, Any]):
 
     @property
     def kind(self) -> list[int | None]:
-        """What it is: 0 for computing, 1 for overhead, 2 for a message."""
+        """What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise."""
         value: list[int | None] = self["kind"]
         return value
 
@@ -895,8 +936,8 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `starvation`
-        or `not-monotone`.
+        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
+        `no-timeline`, `starvation` or `not-monotone`.
         """
         value: str = self["kind"]
         return value
@@ -1290,6 +1331,54 @@ class Quantities(dict[str, Any]):
         return value
 
     @property
+    def operation_time_mean_ns(self) -> float | None:
+        """From a rank's begin to its end of the operation, or of the step: the mean over ranks and repetitions; null if
+        none has ended.
+        """
+        value: float | None = self.get("operation_time_mean_ns")
+        return value
+
+    @property
+    def operation_time_max_ns(self) -> float | None:
+        """The longest of these times."""
+        value: float | None = self.get("operation_time_max_ns")
+        return value
+
+    @property
+    def operation_span_mean_ns(self) -> float | None:
+        """From the first rank's begin to the last one's end: the mean over repetitions."""
+        value: float | None = self.get("operation_span_mean_ns")
+        return value
+
+    @property
+    def operation_bound_ns(self) -> float | None:
+        """A lower bound of that: the time of the shortest message, and of the bytes that some node has to send or
+        receive at least.
+        """
+        value: float | None = self.get("operation_bound_ns")
+        return value
+
+    @property
+    def measures(self) -> list[MeasureResult]:
+        """The same of everything that the program measures, the operation or the step first."""
+        return [MeasureResult(each) for each in self.get("measures") or ()]
+
+    @property
+    def breakdown(self) -> BreakdownResult | None:
+        """What ranks do, if `measure.timeline` asks for it and all have ended."""
+        return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])
+
+    @property
+    def critical_path(self) -> CriticalPathResult | None:
+        """What the end of the run has waited for, likewise."""
+        return None if self.get("critical_path") is None else CriticalPathResult(self["critical_path"])
+
+    @property
+    def timeline(self) -> TimelineResult | None:
+        """What ranks do when, likewise."""
+        return None if self.get("timeline") is None else TimelineResult(self["timeline"])
+
+    @property
     def messages(self) -> MessageResult | None:
         """Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each."""
         return None if self.get("messages") is None else MessageResult(self["messages"])
@@ -1314,21 +1403,6 @@ class Quantities(dict[str, Any]):
     def jobs(self) -> list[JobResult]:
         """By job, if there are several: in the order of the file."""
         return [JobResult(each) for each in self.get("jobs") or ()]
-
-    @property
-    def breakdown(self) -> BreakdownResult | None:
-        """What ranks do, if `measure.timeline` asks for it and all have ended."""
-        return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])
-
-    @property
-    def critical_path(self) -> CriticalPathResult | None:
-        """What the end of the run has waited for, likewise."""
-        return None if self.get("critical_path") is None else CriticalPathResult(self["critical_path"])
-
-    @property
-    def timeline(self) -> TimelineResult | None:
-        """What ranks do when, likewise."""
-        return None if self.get("timeline") is None else TimelineResult(self["timeline"])
 
 
 class JobResult(Quantities):

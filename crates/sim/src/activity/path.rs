@@ -85,9 +85,10 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Adds a step that begins at a time and ends where the path has come to.
+    /// Adds a step that begins at a time and ends where the path has come to. One that takes no time is left out, unless it leads from
+    /// one rank to another.
     fn push(&mut self, kind: StepKind, (from, rank): (u32, u32), begin: u64) {
-        if begin < self.reached {
+        if begin < self.reached || (begin == self.reached && from != rank) {
             self.steps.push(Step { kind, rank, from, begin, end: self.reached });
             self.reached = begin;
         }

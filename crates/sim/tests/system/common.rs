@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fabric::Grain;
 use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
 use sim::{Experiment, ExperimentSpec, PointResult, RunError, RunOptions, System, SystemError, WorkloadSpec, run};
-use topology::ChannelClass;
+use topology::{ChannelClass, TopologySpec};
 use units::{Bytes, Capacity, NodeId, Time};
 
 /// Every architecture of routers, as the experiment file names it.
@@ -23,10 +23,13 @@ pub fn build(text: &str) -> Result<System, SystemError> {
     let experiment = Experiment::load(text, "test.toml", &base(), &[])
         .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
     let mut spec = experiment.points()[0].spec.clone();
-    if !text.contains("router = {") && !text.contains("[router]") {
-        spec.router = RouterSpec::OutputQueued(OutputQueuedSpec::default());
+    // A flat network has neither routers nor packets.
+    if !matches!(spec.topology, TopologySpec::Flat(_)) {
+        if !text.contains("router = {") && !text.contains("[router]") {
+            spec.router = RouterSpec::OutputQueued(OutputQueuedSpec::default());
+        }
+        fix(&mut spec);
     }
-    fix(&mut spec);
     System::build(&spec, &base())
 }
 

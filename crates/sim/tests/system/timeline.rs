@@ -116,7 +116,7 @@ fn an_incast_queues_for_the_channel_of_its_root() {
     // Would catch a wait that is charged to the wrong class: senders on routers of their own meet at the root's channel alone, in
     // a switch.
     let program = r#"{ kind = "incast", message_size = "1000 B", messages = 1 }"#;
-    let switch = r#"{ kind = "single-switch", nodes = 9 }"#;
+    let switch = r#"{ kind = "single-switch", ports = 9 }"#;
     let point = result(&experiment(switch, program, TIMELINE));
     let closed = point.closed.unwrap();
     let path = closed.critical_path.unwrap();
