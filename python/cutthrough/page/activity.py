@@ -6,6 +6,8 @@ import base64
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import style
+
 import cutthrough.plots as plots
 from cutthrough.activity import PARTS, has_breakdown, path_parts
 from cutthrough.page.lines import brief
@@ -66,6 +68,6 @@ def _path(point: Mapping[str, Any]) -> list[list[Any]]:
 def _picture(results: Results, name: str) -> str:
     """A figure as an address that holds it."""
     held = BytesIO()
-    with plots.style.context(plots.STYLE):
+    with style.context(plots.STYLE):
         plots.figure(results, name).savefig(held, format="png", dpi=SHARPNESS)
     return f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode('ascii')}"

@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
 from cutthrough.plots.legends import below, title_of
@@ -88,12 +89,12 @@ def _bars(axes: Axes, ranks: Mapping[str, Sequence[float]], scale: float, used: 
         times = scale * np.add.reduceat(np.asarray(ranks[name], np.float64), first) / shared
         if times.any():
             used[words] = None
-        edge = {"width": shared * (0.86 if count <= MOST_BARS else 1.0), "align": "center"}
-        axes.bar(first + (shared - 1) / 2, times, bottom=bottom, color=COLOURS[words], linewidth=0, **edge)
+        width = shared * (0.86 if count <= MOST_BARS else 1.0)
+        axes.bar(first + (shared - 1) / 2, times, bottom=bottom, color=COLOURS[words], linewidth=0, width=width)
         bottom += times
     axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
     axes.grid(visible=False, axis="x")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def critical_path(results: PointTable) -> Figure:
@@ -193,7 +194,7 @@ def _states(axes: Axes, line: Mapping[str, Any], scale: float, used: dict[str, N
             colour = COLOURS[line["states"][number]]
             axes.add_collection(PolyCollection(spans, facecolors=colour, edgecolors="none", rasterized=True))
         axes.set_ylim(rows - 0.4, -0.6)
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return
     axes.imshow(
         _shared_rows(line, (rank, state, begin, end), scale),
