@@ -66,7 +66,7 @@ pub struct PointResult {
     /// The most used channels.
     pub hottest_channels: Vec<ChannelUtilization>,
     /// The share of time in which each channel sends, since the measured interval began; by `ChannelId`, 0 of what is
-    /// not connected. Too long for the JSON of a point.
+    /// not connected. Empty on a flat network, which has no channels but those of its nodes. Too long for the JSON of a point.
     #[serde(skip)]
     pub channel_utilization: Vec<f64>,
     /// Load at which the network saturates: the least accepted load at the largest load that it carries. Only of a
@@ -99,7 +99,7 @@ impl PointResult {
         Self {
             class_utilization: channels::by_class(network, &shares),
             hottest_channels: channels::hottest(network, &shares),
-            channel_utilization: shares,
+            channel_utilization: if network.is_flat() { Vec::new() } else { shares },
             ..Self::default()
         }
     }
