@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use workload::collectives::{Algorithm, Collective, Operation};
 use workload::program::calls::{ANY_SIZE, CallError, Calls, CallsBuilder, NoSchedule, text};
-use workload::program::{Action, Burst, Ended, Op, Programs, Step};
+use workload::program::{Action, Burst, Ended, Op, Programs, Step, stridden};
 use workload::schedule::{ScheduleBuilder, ScheduleError, goal};
 
 fn send(to: u32, bytes: u64, tag: u32) -> Step {
@@ -216,8 +216,17 @@ fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
     state.begin(0, &mut starts).unwrap();
     while !starts.is_empty() {
         let op = starts.remove(0);
-        all.push(op.action);
-        state.ended(&Ended { id: op.id, at: 0, matched: None }, &mut starts).unwrap();
+        for number in 0..op.count {
+            let other = |rank| stridden(rank, (op.stride, number), 3);
+            all.push(match op.action {
+                Action::Send { to, bytes, tag, context } => Action::Send { to: other(to), bytes, tag, context },
+                Action::Recv { from, bytes, tag, context } => {
+                    Action::Recv { from: from.map(other), bytes, tag, context }
+                }
+                alone => alone,
+            });
+            state.ended(&Ended { id: op.id, at: 0, matched: None }, &mut starts).unwrap();
+        }
     }
     all
 }

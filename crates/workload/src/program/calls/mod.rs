@@ -217,6 +217,8 @@ impl Calls {
                     // What a rank cannot call has been refused.
                     let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
                 }
+                // A test enters the library.
+                Step::Test => visit(Action::Poll, 1),
                 Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
                 _ => each_action(step, ranks, &mut |action| visit(action, 1)),
             }
