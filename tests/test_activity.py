@@ -186,8 +186,8 @@ def test_tables_fit_80_columns(results: ct.Results) -> None:
         console.print(activity.path_table(point["critical_path"]))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 80
-    assert "late sender" in text
-    assert "injection: sending" in text
+    assert "transfer" in text
+    assert "injection: delay" in text
 
 
 def test_comparisons_have_the_parts(results: ct.Results) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from cutthrough.cli.progress import Lines
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+#: A workload of ranks, which have processors and interfaces.
+RANKS = {"kind": "program", "program": {"kind": "fft"}}
 
 
 def test_every_key_is_explained(cutthrough: Callable[..., Any]) -> None:
@@ -50,6 +54,8 @@ def test_examples_are_values_that_the_key_takes(path: str) -> None:
             own: dict[str, Any] = {**base.get(path, {}), **kind} if not kind else {**kind}
             own |= starts.MACHINES.get(kind.get("kind", ""), {}) if path == "topology" else {}
             own |= {"receive_buffer": "4 packets"} if path == "node" else {}
+            if path == "node":
+                base = {name: section for name, section in base.items() if name != "sweep"} | {"workload": RANKS}
             own[key.name] = tomllib.loads(f"x = {key.example}")["x"]
             ct.load({**base, path: own})
 
@@ -59,10 +65,18 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
     base = '[topology]\nkind = "dragonfly"\nh = 2\n[link]\nbandwidth = "100 Gb/s"\ndelay = "20 ns"\n'
     workload = '[workload]\nkind = "traffic"\nload = 0.5\n'
     examples = {section.path: section.example for section in reference.sections() if section.example}
-    assert set(examples) == {"link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME"}
+    parts = {f"nic.{part}" for part in ("matching", "pio", "dma", "bus", "registration")}
+    assert set(examples) == {
+        *("link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME", "node.noise", "node.memory"),
+        *parts,
+    }
+    interface = '[nic]\nkind = "loggp"\neager_limit = "16 KiB"\n'
     for path, example in examples.items():
-        text = f"{base}{'' if path == 'job' else workload}{example}\n"
-        ct.load(tomllib.loads(text))
+        own = interface if path in parts else ""
+        own += examples["nic.dma"] + "\n" if path == "nic.pio" else ""
+        text = f"{base}{'' if path == 'job' else workload}{own}{example}\n"
+        experiment = tomllib.loads(text)
+        ct.load({**experiment, "workload": RANKS} if path.startswith(("nic", "node")) else experiment)
         shown = cutthrough("explain", path).out
         assert shown.rstrip().endswith(example), shown
     assert len(ct.load(tomllib.loads(f"{base}{examples['job']}")).job) == 2
@@ -148,7 +162,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     for table in ("router", "nic", "placement", "measure"):
         if f"# [{table}]" in text:
             block = text[text.index(f"# [{table}]") :].split("\n\n")[0]
-            keys = [line.removeprefix("# ") for line in block.splitlines() if " = " in line]
+            keys = [line.removeprefix("# ") for line in block.splitlines() if re.match(r"# \w+ = ", line)]
             shown = tomllib.loads("\n".join(keys))
             assert {key: shown[key] for key in known[table] if key in shown} == known[table]
 

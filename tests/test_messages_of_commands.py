@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough.checks import warnings_of
-from cutthrough.cli import common, mapping
+from cutthrough.cli import common, map_search
 from cutthrough.cli.keeping import folder_of
 from cutthrough.cli.progress import LINE_S, Lines
 from cutthrough.faults import refuse
@@ -91,7 +91,7 @@ def test_an_interrupted_evaluation_says_what_is_missing(
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mapping, "_step", interrupted)
+    monkeypatch.setattr(map_search.Search, "_step", interrupted)
     ran = cutthrough(*GRID, "--evaluate", "--budget", 0, "--json")
     assert ran.status == 130
     (warning,) = (text for text in json.loads(ran.out)["warnings"] if "interrupted" in text)

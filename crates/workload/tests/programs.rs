@@ -10,7 +10,7 @@ use units::Bytes;
 use workload::collectives::{Algorithm, Operation, Selection, algorithms};
 use workload::message_driven::{DrivenSpec, MessageDriven};
 use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
-use workload::program::{Action, Context, Ended, Matched, Programs};
+use workload::program::{Action, Context, Ended, Matched, Op, Programs, stridden};
 use workload::schedule::{ScheduleBuilder, goal};
 use workload::tasks::{ArcList, Group, GroupKind, Phase, TaskGraph};
 
@@ -90,20 +90,34 @@ fn said(programs: &dyn Programs) -> BTreeMap<(u32, u32), u64> {
     pairs
 }
 
+/// Each of some operations that start as one, of so many ranks.
+fn each(op: Op, ranks: u32) -> impl Iterator<Item = Op> {
+    (0..op.count).map(move |number| {
+        let other = |rank| stridden(rank, (op.stride, number), ranks);
+        let action = match op.action {
+            Action::Send { to, bytes, tag, context } => Action::Send { to: other(to), bytes, tag, context },
+            Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(other), bytes, tag, context },
+            alone => alone,
+        };
+        Op { count: 1, action, ..op }
+    })
+}
+
 /// A receive: the rank, its request, source and tag if they are given, and the context.
 type Posted = (u32, u32, Option<u32>, Option<u32>, Context);
 
 /// The same as its ranks send them, where a message is there as soon as it is sent; operations that never end; and
 /// the time of all calculations.
 fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64) {
-    let mut ranks: Vec<_> = (0..programs.ranks()).map(|rank| Arc::clone(programs).rank(rank)).collect();
+    let ranks_of = programs.ranks();
+    let mut ranks: Vec<_> = (0..ranks_of).map(|rank| Arc::clone(programs).rank(rank)).collect();
     let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
     // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
     let mut receives: Vec<Posted> = Vec::new();
     let mut messages: Vec<(u32, u32, u32, Context)> = Vec::new();
     for (rank, program) in (0..).zip(&mut ranks) {
         program.begin(0, &mut starts).unwrap();
-        open.extend(starts.drain(..).map(|op| (rank, op)));
+        open.extend(starts.drain(..).flat_map(|op| each(op, ranks_of)).map(|op| (rank, op)));
     }
     let (mut left, mut computed) = (0, 0);
     while !open.is_empty() {
@@ -139,7 +153,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
         }
         for (rank, id, matched) in ended {
             ranks[rank as usize].ended(&Ended { id, at: 0, matched }, &mut starts).unwrap();
-            open.extend(starts.drain(..).map(|op| (rank, op)));
+            open.extend(starts.drain(..).flat_map(|op| each(op, ranks_of)).map(|op| (rank, op)));
         }
     }
     (pairs, left + receives.len(), computed)

@@ -21,7 +21,7 @@ pub const MAX_FILE: usize = 4 << 20;
 const MAX_FILES: usize = 64;
 
 /// Keys whose values may name files.
-pub const FILE_KEYS: [&str; 4] = ["path", "file", "graph", "next_graphs"];
+pub const FILE_KEYS: [&str; 5] = ["path", "file", "graph", "next_graphs", "selection"];
 
 /// What may stand before the name of a graph's file.
 const FILE_PREFIX: &str = "file:";
