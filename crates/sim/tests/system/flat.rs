@@ -39,6 +39,33 @@ fn messages_take_their_closed_forms() {
 }
 
 #[test]
+fn collective_operations_end_when_loggopsim_says() {
+    // Would catch any term of LogGP that is charged twice, late or not at all, and an algorithm with another schedule. LogGOPSim's own ends
+    // with L 2500, o 1500, g 1000, G 6, O 0 (ns): rounds of L + 2 o + (s - 1) G, as it charges no gap per byte at the receiver.
+    let end = |ranks: u32, operation: &str, algorithm: &str, size: &str| {
+        let text = format!(
+            r#"
+            topology = {{ kind = "flat", nodes = {ranks} }}
+            link = {{ bandwidth = "8000 Gb/s", delay = "2500 ns" }}
+            workload = {{ kind = "program", program = {{ kind = "collective", operation = "{operation}",
+                         algorithm = "{algorithm}", size = "{size}" }} }}
+            [nic]
+            kind = "loggp"
+            send_overhead = "1500 ns"
+            receive_overhead = "1500 ns"
+            gap = "1000 ns"
+            gap_per_byte = "6 ns"
+            receive_gap_per_byte = "0 ns"
+            "#
+        );
+        time(&result(&text))
+    };
+    assert_eq!(end(256, "alltoall", "pairwise", "1 KiB"), Some(2_967_690.0));
+    assert_eq!(end(4096, "allreduce", "recursive-doubling", "8 B"), Some(66_504.0));
+    assert_eq!(end(1024, "broadcast", "binomial", "1 KiB"), Some(116_380.0));
+}
+
+#[test]
 fn a_rendezvous_takes_three_flights() {
     // Would catch a request or an answer that is not a message of its own: control messages of 32 B, 32 ns.
     let nic = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "100 B" }"#;
