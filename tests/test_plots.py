@@ -199,6 +199,27 @@ def test_closed_workloads_show_their_phases(tmp_path: Path) -> None:
     assert axes.get_ylabel().endswith("(µs)")
 
 
+def test_what_ranks_take_is_a_bar_and_orders_of_magnitude_are_told_apart() -> None:
+    """Catches a figure without bars where a program has no phases, and short times that vanish beside long ones."""
+
+    def drawn(quantity: str, *times: float) -> tuple[str, list[float]]:
+        measured = [
+            {
+                "measures": [{"name": "allreduce", "span_mean_ns": time, "bound_ns": time / 2}],
+                "time_ns": time,
+                "phases": [],
+            }
+            for time in times
+        ]
+        points = [Point(dict(own, size=number)) for number, own in enumerate(measured)]
+        axes = plots.figure(results(["size"], points), quantity).axes[0]
+        return axes.get_yscale(), [patch.get_height() for patch in axes.patches]
+
+    for quantity in ("completion", "measures"):
+        assert drawn(quantity, 1000.0, 3000.0) == ("linear", [1000.0, 3000.0])
+        assert drawn(quantity, 1000.0, 9e6) == ("log", [1.0, 9000.0])
+
+
 def test_forty_long_names_leave_the_axes_their_size() -> None:
     """Catches a legend that squeezes the axes, or that is wider than the figure."""
     loads = (0.2, 0.6, 1.0)

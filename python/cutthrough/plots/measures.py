@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from cutthrough.plots.bars import names_of, unit_of
+from cutthrough.plots.bars import names_of, scale_of_bars, unit_of
 from cutthrough.plots.legends import below, name_places, title_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def measures(results: PointTable) -> Figure:
     _draw_bounds(figure, bounds, width)
     name_places(figure, axes, names_of(results))
     axes.margins(x=0.05 if len(held) > 1 else 0.5)
-    axes.set_ylim(bottom=0)
+    scale_of_bars(axes, [height for _, height in bounds] + [bar.get_height() for bar in axes.patches])
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time, first begin to last end ({unit})")
     axes.set_title(title_of(figure, results.title, "measured times and lower bounds"))
