@@ -40,5 +40,7 @@ pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
-pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
+pub use trace::{
+    Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
+};
 pub use wire::{Carried, Flight, WireParams};

@@ -95,7 +95,7 @@ pub(crate) enum Cargo {
 pub(crate) struct Wire {
     params: WireParams,
     /// When each is free, in picoseconds.
-    free_at: Vec<u64>,
+    pub free_at: Vec<u64>,
     /// The last size asked for, and its time: most messages of a program have one of a few sizes.
     last: (u64, u64),
     pub carried: Carried,

@@ -14,6 +14,7 @@ mod determinism;
 mod dragonfly;
 mod fairness;
 mod flat;
+mod flat_jobs;
 mod interface;
 mod jobs;
 mod message_driven;

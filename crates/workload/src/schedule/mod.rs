@@ -67,6 +67,11 @@ pub struct Schedule {
     after_start: Vec<u32>,
 }
 
+/// So many of something, in words.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Why a schedule cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
@@ -95,7 +100,7 @@ pub enum ScheduleError {
         index: u32,
     },
     /// A message without a receive, or a receive without a message.
-    #[error("rank {from} sends rank {to} {sent} messages under tag {tag}, which receives {received}")]
+    #[error("rank {from} sends {} to rank {to} under tag {tag}, which has {} for them", counted(*sent, "message"), counted(*received, "receive"))]
     Unmatched {
         /// The rank that sends.
         from: u32,
@@ -107,6 +112,21 @@ pub enum ScheduleError {
         sent: usize,
         /// Receives.
         received: usize,
+    },
+    /// Two ranks that do not call the same collective operations.
+    #[error(
+        "ranks {} and {} do not call the same collective operations: number {number} of communicator {communicator} is {} of rank {}, and {} \
+         of rank {}", ranks[0], ranks[1], calls[0], ranks[0], calls[1], ranks[1]
+    )]
+    Unequal {
+        /// The communicator; 0 is that of all ranks.
+        communicator: u32,
+        /// The operation, counted from 1.
+        number: u32,
+        /// The ranks.
+        ranks: [u32; 2],
+        /// What they call.
+        calls: [String; 2],
     },
     /// A message that is larger than its receive.
     #[error("rank {from} sends rank {to} {sent} bytes under tag {tag}, which receives at most {received}")]

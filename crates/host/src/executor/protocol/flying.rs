@@ -7,6 +7,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Stream};
+use crate::trace::{Carriage, TracedPart};
 use crate::wire::{Cargo, Carried, Flight, Landing, Way, Wire, WireParams};
 
 impl Executor {
@@ -25,6 +26,19 @@ impl Executor {
         }
     }
 
+    /// When something is to happen next, in picoseconds; none before the programs begin.
+    pub fn next_at(&self) -> Option<u64> {
+        self.pending.first()
+    }
+
+    /// Exchanges when the links of its nodes are free for what another executor of the same nodes has left of them: they share the
+    /// links, and take turns.
+    pub fn exchange_links(&mut self, free_at: &mut Vec<u64>) {
+        if let Some(wire) = &mut self.wire {
+            std::mem::swap(&mut wire.free_at, free_at);
+        }
+    }
+
     /// What another executor has sent; not after its time.
     pub fn take_in(&mut self, flight: Flight) {
         self.progress.packets -= 1;
@@ -36,8 +50,13 @@ impl Executor {
         self.wire.as_ref().map(|wire| &wire.carried)
     }
 
-    /// Hands the data or the request of a send over.
-    pub(super) fn fly(&mut self, place: u32, bytes: (u64, Stream), around: &mut impl HostContext) {
+    /// Hands a part of a send over, its data or its request.
+    pub(super) fn fly(
+        &mut self,
+        (place, part): (u32, TracedPart),
+        bytes: (u64, Stream),
+        around: &mut impl HostContext,
+    ) {
         let sending = self.sends[place];
         let (op, to) = (sending.op, sending.to);
         // What has asked has a place at its receiver.
@@ -53,19 +72,23 @@ impl Executor {
             }),
             placed => Cargo::Data(placed),
         };
-        self.send_flight((op, to), cargo, bytes, around);
+        let at = self.send_flight((op, to), cargo, bytes, around);
+        self.trace_carried(op, part, at);
     }
 
     /// Answers the request of a message, or its data.
-    pub(super) fn fly_back(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn fly_back(&mut self, (place, part): (u32, TracedPart), now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
-        self.send_flight(
-            (op, source),
-            Cargo::Answer(send, place),
-            (u64::from(self.interface.control), Stream::whole(now)),
-            around,
-        );
+        let control = (u64::from(self.interface.control), Stream::whole(now));
+        let at = self.send_flight((op, source), Cargo::Answer(send, place), control, around);
+        self.trace_carried(OpId { rank: source, number }, part, at);
+    }
+
+    /// A part of a message has been handed over that arrives at some times.
+    #[inline]
+    fn trace_carried(&mut self, message: OpId, part: TracedPart, at: Passage) {
+        self.trace_hand_over(message, part, self.tick, Carriage::Link(at.head, at.tail));
     }
 
     /// Gives a credit back for a message.
@@ -75,27 +98,30 @@ impl Executor {
         self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
-    /// Bytes leave for a rank, of an operation of the rank that sends them.
+    /// Bytes leave for a rank, of an operation of the rank that sends them: when they arrive.
     fn send_flight(
         &mut self,
         (op, to): (OpId, u32),
         cargo: Cargo,
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
-    ) {
+    ) -> Passage {
         let node = self.local_node(op.rank);
         let mut at = stream.passage(0, bytes);
         if self.interfaces.sending {
             at = self.interfaces.send(node, &whole(bytes), at);
         }
-        let Some(wire) = &mut self.wire else { return };
-        let Passage { head, tail } = wire.carry(node, bytes, at);
+        let Some(wire) = &mut self.wire else { return at };
+        let arrival = wire.carry(node, bytes, at);
+        let Passage { head, tail } = arrival;
         let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
         if self.placed.is_here(to) {
-            return self.expect_flight(flight);
+            self.expect_flight(flight);
+        } else {
+            self.progress.packets += 1;
+            around.carry(self.placed.node(to), flight);
         }
-        self.progress.packets += 1;
-        around.carry(self.placed.node(to), flight);
+        arrival
     }
 
     /// Something is on its way to a rank of this executor.

@@ -8,7 +8,7 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
-use crate::trace::{Purpose, TracedPart};
+use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
@@ -53,12 +53,11 @@ impl Executor {
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         if self.wire.is_some() {
-            self.trace_hand_over(self.arrivals[place].send(), part, now, None);
-            return self.fly_back(place, now, around);
+            return self.fly_back((place, part), now, around);
         }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
-        self.trace_hand_over(self.arrivals[place].send(), part, now, Some((flow_id, sent_from)));
+        self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
         self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
@@ -82,7 +81,7 @@ impl Executor {
         }
         if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
-            self.trace_hand_over(op, TracedPart::Data, now, None);
+            self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
             if !asks {
@@ -137,12 +136,11 @@ impl Executor {
             () => Stream::whole(now),
         };
         if self.wire.is_some() {
-            self.trace_hand_over(op, traced, now, None);
-            return self.fly(place, (bytes, stream), around);
+            return self.fly((place, traced), (bytes, stream), around);
         }
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
+        self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
         self.queue(op.rank, message, (bytes, stream), around);
     }
 

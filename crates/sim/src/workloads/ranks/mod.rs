@@ -26,9 +26,6 @@ pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
-/// Delays of a flat network from one poll to the next: several of all messages of a program's step.
-const POLL_DELAYS: u64 = 64;
-
 impl Workload for Ranks {
     fn weight(&self, node: NodeId) -> f64 {
         self.volumes.as_ref().map_or_else(|| self.pattern().weight(node), |volumes| volumes[node.index()])
@@ -65,9 +62,6 @@ impl Workload for Ranks {
     }
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
-        if network.is_flat() {
-            return POLL_DELAYS * network.longest_path();
-        }
         closed::poll_interval(network, self.packets())
     }
 
