@@ -45,6 +45,7 @@ fn main() {
         other_packets: vec![],
         other_times: vec![],
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 1,
     };

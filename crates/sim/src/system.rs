@@ -200,7 +200,7 @@ impl System {
     /// What a node sends to each other node, as shares of the load.
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         let of = |(job, share): (&Job, f64)| {
-            let weight = share * job.workload.weight(node);
+            let weight = share * job.workload.weight(node) * job.workload.destinations();
             let shares = job.workload.pattern().distribution(node).into_iter();
             shares.map(move |(dst, part)| (dst, part * weight)).collect::<Vec<_>>()
         };
@@ -404,6 +404,7 @@ fn fabric_spec(
                 spec.nic.drain().map_or(link, |nic| nic.min(link))
             }),
         }),
+        multicasts: jobs.iter().any(|job| job.workload.multicasts().is_some()),
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,
     }

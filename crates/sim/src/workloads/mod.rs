@@ -7,6 +7,7 @@
 pub(crate) mod application;
 mod build;
 mod closed;
+mod collective;
 pub(crate) mod exchange;
 mod open;
 pub(crate) mod ranks;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
+use workload::multicast::RandomSets;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
@@ -57,6 +59,14 @@ pub trait Workload: Debug + Send + Sync {
     /// If it has none, or cannot have that one.
     fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
         Err("a closed workload has a volume, not a load".into())
+    }
+    /// Nodes that a message is for, on average.
+    fn destinations(&self) -> f64 {
+        1.0
+    }
+    /// The multicasts that routers make copies of, if it has any.
+    fn multicasts(&self) -> Option<&RandomSets> {
+        None
     }
     /// Where its tasks are.
     fn placement(&self) -> &Arc<Placement>;
