@@ -57,9 +57,9 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
         WorkloadSpec::Program(own) => own.packet_size,
         WorkloadSpec::Application(own) => own.packet_size,
         WorkloadSpec::Exchange(own) => own.packet_size,
-        WorkloadSpec::Traffic(_) => {
-            let message =
-                "a flat network carries messages whole, not packets at a rate: every other kind of workload is allowed";
+        WorkloadSpec::Traffic(_) | WorkloadSpec::Collective(_) => {
+            let message = "a flat network carries messages whole, not packets at a rate: \"program\", \"benchmark\", \"exchange\" and \
+                           \"application\" are allowed";
             return Some(("workload.kind".into(), message.into()));
         }
     };

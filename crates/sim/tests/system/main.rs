@@ -19,6 +19,7 @@ mod interface;
 mod jobs;
 mod message_driven;
 mod messages;
+mod multicast;
 mod pacer;
 mod product;
 mod program;
