@@ -13,6 +13,7 @@ from cutthrough.points import Point
 from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 from matplotlib import style
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,9 +212,9 @@ def test_what_ranks_take_is_a_bar_and_orders_of_magnitude_are_told_apart() -> No
             }
             for time in times
         ]
-        points = [Point(dict(own, size=number)) for number, own in enumerate(measured)]
+        points = [dict(own, size=number) for number, own in enumerate(measured)]
         axes = plots.figure(results(["size"], points), quantity).axes[0]
-        return axes.get_yscale(), [patch.get_height() for patch in axes.patches]
+        return axes.get_yscale(), [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
 
     for quantity in ("completion", "measures"):
         assert drawn(quantity, 1000.0, 3000.0) == ("linear", [1000.0, 3000.0])
