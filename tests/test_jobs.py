@@ -67,7 +67,7 @@ def test_open_jobs_that_have_not_converged_are_named(
     assert "not converged: 2 of 2 points (0-1, counted from 0; job bully); their means" in printed
     assert "not finished" not in printed
     # A closed job in the background that has not ended is not what `measure.max_time` has cut.
-    cut = {"phases": [], "time_ns": None}
+    cut: dict[str, Any] = {"phases": [], "time_ns": None}
     for behind, said in (
         (True, "in the background: 2 of 2 points"),
         (False, "not finished by `measure.max_time`: 2 of 2"),
