@@ -137,7 +137,7 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn progressions_of_messages_are_the_messages((case, wire) in flat_cases()) {
