@@ -19,6 +19,7 @@ mod noise;
 mod order;
 mod placed;
 mod processor;
+mod progressions;
 mod queues;
 mod report;
 mod slab;

@@ -63,6 +63,10 @@ fn collective_operations_end_when_loggopsim_says() {
     assert_eq!(end(256, "alltoall", "pairwise", "1 KiB"), Some(2_967_690.0));
     assert_eq!(end(4096, "allreduce", "recursive-doubling", "8 B"), Some(66_504.0));
     assert_eq!(end(1024, "broadcast", "binomial", "1 KiB"), Some(116_380.0));
+    // The interface sends a message each g + (s - 1) G, and the last of 255 takes o + L + o and its bytes.
+    let gap = 1000.0 + 1023.0 * 6.0;
+    let linear = 1500.0 + 254.0 * gap + 1023.0 * 6.0 + 2500.0 + 1500.0;
+    assert_eq!(end(256, "alltoall", "linear", "1 KiB"), Some(linear));
 }
 
 #[test]
@@ -81,6 +85,18 @@ fn a_gap_at_the_receiver_limits_an_incast() {
     let nic = r#"nic = { kind = "loggp", send_overhead = "1 us", receive_overhead = "500 ns", receive_gap = "5 us" }"#;
     let point = result(&experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, nic));
     assert_eq!(time(&point), Some(1000.0 + 1000.0 + 700.0 + 62.0 * 5000.0 + 500.0));
+}
+
+#[test]
+fn a_message_within_a_node_is_copied() {
+    // Would catch a memory that is not there on a flat network: two ranks of a node, 2000 B at 1 B/ns copied twice, with a latency.
+    let memory = r#"
+        nic = { send_overhead = "1009 ns", receive_overhead = "503 ns" }
+        node = { memory = { bandwidth = "1 GB/s", latency = "37 ns" } }
+        placement = { strategy = "contiguous", processes_per_node = 2 }
+    "#;
+    let text = experiment(r#"{ kind = "incast", message_size = "2000 B" }"#, memory).replace("64", "1");
+    assert_eq!(time(&result(&text)), Some(1009.0 + 2000.0 + 37.0 + 2000.0 + 503.0));
 }
 
 #[test]
@@ -166,6 +182,11 @@ fn threads_change_nothing() {
     for (program, nic) in [
         (r#"{ kind = "incast", message_size = "300 B", messages = 5 }"#, NIC.to_owned()),
         (r#"{ kind = "halo-3d", iterations = 4, compute = "1 us" }"#, NIC.replace(" }", r#", eager_limit = "2 KiB" }"#)),
+        (
+            r#"{ kind = "collective", operation = "alltoall", algorithm = "linear", size = "700 B", iterations = 2 }"#,
+            r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", receive_gap = "1500 ns" }"#
+                .to_owned(),
+        ),
         (
             r#"{ kind = "fft", iterations = 2 }"#,
             r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", gap_per_byte = "2 ns" }"#

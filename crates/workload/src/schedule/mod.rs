@@ -255,7 +255,12 @@ impl Schedule {
 
     /// All messages: sender's rank, receiver's rank, bytes.
     pub fn messages(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
-        let sends = (0..self.len() as u32).filter(|&op| self.kind(op) == OpKind::Send);
-        sends.map(|op| (self.rank(op), self.peer[op as usize], self.size(op)))
+        (0..self.ranks()).flat_map(|rank| self.messages_from(rank))
+    }
+
+    /// The messages of a rank: sender's rank, receiver's rank, bytes.
+    pub fn messages_from(&self, rank: u32) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        let sends = self.of(rank).filter(|&op| self.kind(op) == OpKind::Send);
+        sends.map(move |op| (rank, self.peer[op as usize], self.size(op)))
     }
 }

@@ -8,12 +8,12 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Stream};
 use crate::trace::{Carriage, TracedPart};
-use crate::wire::{Cargo, Carried, Flight, Landing, Way, Wire, WireParams};
+use crate::wire::{Cargo, Carried, Flight, Landing, Light, Shape, Way, Wire, WireParams};
 
 impl Executor {
     /// Has messages carried whole from now on. Before the programs begin.
     pub fn use_wire(&mut self, params: WireParams) {
-        self.wire = Some(Wire::new(params, self.placed.nodes()));
+        self.wire = Some(Wire::new(params, self.placed.nodes(), self.placed.executor_of.len()));
     }
 
     /// Moves on to a time in picoseconds, exclusive.
@@ -99,7 +99,7 @@ impl Executor {
     }
 
     /// Bytes leave for a rank, of an operation of the rank that sends them: when they arrive.
-    fn send_flight(
+    pub(super) fn send_flight(
         &mut self,
         (op, to): (OpId, u32),
         cargo: Cargo,
@@ -127,6 +127,11 @@ impl Executor {
     /// Something is on its way to a rank of this executor.
     fn expect_flight(&mut self, Flight { at, op, to, cargo, way }: Flight) {
         let event = match cargo {
+            Cargo::Announced(envelope) if self.is_light(envelope.bytes) => {
+                let Envelope { tag, context, bytes, .. } = envelope;
+                let shape = Shape { tag, context, bytes, span: way.span };
+                return self.expect_light(&Light { at, since: way.since, op, to, shape });
+            }
             Cargo::Announced(envelope) => {
                 Event::Packet(self.arrivals.announce_in_order(self.placed.number(to), envelope))
             }
@@ -158,6 +163,6 @@ impl Executor {
 }
 
 /// A message as one packet.
-fn whole(bytes: u64) -> Fragment {
+pub(super) fn whole(bytes: u64) -> Fragment {
     Fragment { bytes, is_first: true, is_last: true }
 }

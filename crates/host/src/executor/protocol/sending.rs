@@ -64,11 +64,41 @@ impl Executor {
 
     /// The data of a send are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        if self.light {
+            let sending = self.sends[place];
+            if self.goes_light(&sending) && sending.written_at <= now {
+                self.sends.remove(place);
+                return self.send_light(&sending, now, around);
+            }
+        }
         if self.is_copied_in(place) {
             self.send_within(place, now, around);
         } else if self.sends[place].asks || self.may_go(place) {
             self.put_data(place, now, around);
         }
+    }
+
+    /// The data of a send of a burst are ready to be handed over, which needs no more than that.
+    pub(in super::super) fn send_one(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
+        if self.goes_light(&sending) {
+            return self.send_light(&sending, now, around);
+        }
+        let place = self.sends.insert(sending);
+        self.send_data(place, now, around);
+    }
+
+    /// Whether the message of a send is light.
+    #[inline]
+    fn goes_light(&self, &Sending { op, to, bytes, .. }: &Sending) -> bool {
+        self.is_light(bytes) && !self.is_within(op.rank, to)
+    }
+
+    /// Hands a light message over, whose send ends.
+    fn send_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
+        let &Sending { op, rank, id, to, tag, context, bytes, .. } = sending;
+        self.end(rank, (op.number, id), now, None);
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE };
+        self.fly_eager(envelope, now, around);
     }
 
     /// Hands the data of a send over, which ends, unless its processor still writes them.
@@ -112,12 +142,12 @@ impl Executor {
         }
     }
 
-    /// Announces the message of a send.
+    /// Announces the message of a send. One that is carried whole announces itself.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        if self.wire.is_some() {
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        if self.wire.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
         let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);

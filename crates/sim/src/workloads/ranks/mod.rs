@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use units::{NodeId, Time};
-use workload::program::{Messages, Programs};
+use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::closed;
@@ -45,11 +45,8 @@ impl Workload for Ranks {
 
     fn rests(&self) -> Vec<u64> {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
-        let mut rests = BTreeSet::new();
         // A message of no bytes is a packet of one.
-        self.programs.each_message(&mut |messages: Messages| {
-            rests.insert(rest(messages.bytes.max(1)));
-        });
+        let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
         // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
         rests.extend(self.programs.is_called_back().then_some(1));
         let host = self.nic.host();
@@ -67,11 +64,8 @@ impl Workload for Ranks {
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
         let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
-        let mut packets = 0_u64;
-        self.programs.each_message(&mut |messages: Messages| {
-            packets = packets.saturating_add(of(messages.bytes).saturating_mul(messages.count));
-        });
-        Extent::Packets(packets)
+        let packets = self.sizes.iter().map(|(bytes, count)| of(bytes).saturating_mul(count));
+        Extent::Packets(packets.fold(0, u64::saturating_add))
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
