@@ -47,7 +47,8 @@ pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fast
     }
     let bytes = bytes as f64;
     let needed = match operation {
-        Operation::Broadcast | Operation::Reduce => bytes,
+        // The last member is on a node of its own or not: what is before it on others has to come there.
+        Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => bytes,
         Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
         Operation::ReduceScatter => (members - least) / members * bytes,
         // The root's node keeps what is its own; how many that are depends on the root.
