@@ -156,7 +156,7 @@ class Rank(Collectives):
         return self._find(TEST)
 
     def probe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Message:
-        """Waits until a message has come that `recv` with the same arguments would receive, and leaves it to be received.
+        """Waits until a message has come that `recv` with the same arguments would receive, and does not receive it.
 
         It takes the time of searching for it alone, if that takes any (`nic.matching`).
 

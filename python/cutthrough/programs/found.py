@@ -52,7 +52,7 @@ class Result:
 
 
 class Message(Result):
-    """The message that a receive has met, or that `probe` has found. Of an `irecv` that is waited for, and of `recv`."""
+    """The message that `recv`, or an `irecv` that is waited for, has met, or that `probe` has found."""
 
     __slots__ = ()
 

@@ -47,7 +47,7 @@ pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fast
     }
     let bytes = bytes as f64;
     let needed = match operation {
-        // The last member is on a node of its own or not: what is before it on others has to come there.
+        // Of a scan, what the last member has depends on members of other nodes.
         Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => bytes,
         Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
         Operation::ReduceScatter => (members - least) / members * bytes,

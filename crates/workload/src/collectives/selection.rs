@@ -52,9 +52,9 @@ impl Selection {
 
 const KIB: u64 = 1024;
 
-/// What MPICH chooses, from version 1.2 to the defaults of 4.x (`MPIR_*_intra_auto`, the control variables of `src/mpi/coll/cvars.txt`;
-/// Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005), in a group
-/// that is not divided by nodes:
+/// What MPICH 3 and 4 choose by default in a group that is not divided by nodes (`MPIR_*_intra_auto` with the limits that are control
+/// variables, `MPIR_CVAR_*` in `src/mpi/coll/cvars.txt`; the algorithms and most limits are those of Thakur, Rabenseifner and Gropp,
+/// "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005):
 ///
 /// - broadcast: binomial below 12 KiB (`BCAST_SHORT_MSG_SIZE`) or 8 members (`BCAST_MIN_PROCS`); below 512 KiB (`BCAST_LONG_MSG_SIZE`)
 ///   and in a power of two of members scatter and recursive doubling; else scatter and ring;

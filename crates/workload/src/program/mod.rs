@@ -13,6 +13,7 @@ pub mod calls;
 mod running;
 mod script;
 mod scripted;
+mod scripts;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,8 +23,9 @@ pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
-pub use script::{Request, Script, Scripts, Seen, Step};
+pub use script::{Request, Script, Seen, Step};
 pub use scripted::ScriptedRank;
+pub use scripts::Scripts;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
