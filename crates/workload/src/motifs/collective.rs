@@ -35,6 +35,7 @@ pub struct CollectiveSpec {
     pub radix: Option<u32>,
     /// The most bytes of a message, of `chain`, `binary`, `binomial` and `k-nomial`, which send a broadcast, a reduction or an
     /// allreduce in segments then, and of `ring`, which sends parts of an allreduce so. Without it, messages are not divided.
+    #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
     /// Ranks of a group; all groups carry the operation out at once. Without it, all ranks are one group.
