@@ -18,6 +18,7 @@ mod nic;
 mod noise;
 mod order;
 mod placed;
+mod probes;
 mod processor;
 mod progressions;
 mod queues;

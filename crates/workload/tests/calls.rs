@@ -79,7 +79,7 @@ fn a_collective_operation_that_cannot_be_has_its_line() {
         ("allreduce 8 B", "line 3: `by ALGORITHM` is missing: linear, "),
         ("allreduce 8 B by rinng", "line 3: there is no algorithm `rinng`: linear, "),
         ("barrier by linear root", "line 3: `root` has no value"),
-        ("barrier by linear of 3", "line 3: `of` may not stand here: `in`, `by`, `root` and `per-byte` may"),
+        ("barrier by linear of 3", "line 3: `of` may not stand here: `in`, `by`, `root`, `segment` and `per-byte` may"),
         ("broadcast 8 B by linear root 4", "line 3: there is no member 4: 0 to 3 are allowed"),
         ("barrier in 1 by linear", "line 3: it is no member of communicator 1, or does not know it"),
         ("start", "line 3: the name of a collective operation is missing"),

@@ -27,6 +27,7 @@
 mod bursts;
 mod inspect;
 mod operations;
+mod probing;
 mod protocol;
 mod reactions;
 mod traced;
@@ -48,6 +49,7 @@ use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
+use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
@@ -128,6 +130,7 @@ pub struct Executor {
     /// Receives of light messages that have not ended, by rank.
     completing: Completions,
     matching: Matching,
+    probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
     memories: Memories,
@@ -169,6 +172,7 @@ impl Executor {
             arrivals: Arrivals::default(),
             completing: Completions::new(ranks),
             matching: Matching::new(ranks),
+            probes: Probes::default(),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
@@ -350,6 +354,7 @@ impl Executor {
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),
