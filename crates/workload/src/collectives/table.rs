@@ -181,11 +181,11 @@ impl Algorithm {
 /// Whether an algorithm of an operation can divide its messages into segments.
 pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
     use {Algorithm as A, Operation as O};
-    match (operation, algorithm) {
-        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary | A::Binomial | A::KNomial) => true,
-        (O::Allreduce, A::Ring) => true,
-        _ => false,
-    }
+    matches!(
+        (operation, algorithm),
+        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary | A::Binomial | A::KNomial)
+            | (O::Allreduce, A::Ring)
+    )
 }
 
 /// The phases of an algorithm.
