@@ -86,8 +86,8 @@ impl ExperimentSpec {
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
-                let WorkloadSpec::Traffic(traffic) = workload else { return None };
-                let error = traffic.injection.check(traffic.load).err()?;
+                let (injection, load) = workload.injection()?;
+                let error = injection.check(load).err()?;
                 Some((format!("{path}.load"), error.to_string()))
             };
             self.workloads().find_map(wrong)

@@ -50,7 +50,10 @@ fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
         WorkloadSpec::Benchmark(own) => (own.packet_size, &own.pacer),
         WorkloadSpec::Program(own) => (own.packet_size, &own.pacer),
         WorkloadSpec::Application(own) if own.execution == Execution::MessageDriven => (own.packet_size, &own.pacer),
-        WorkloadSpec::Traffic(_) | WorkloadSpec::Exchange(_) | WorkloadSpec::Application(_) => {
+        WorkloadSpec::Traffic(_)
+        | WorkloadSpec::Exchange(_)
+        | WorkloadSpec::Collective(_)
+        | WorkloadSpec::Application(_) => {
             let message = "a flat network carries messages of ranks, not packets: \"program\", \"benchmark\" and \
                            message-driven applications are allowed";
             return Some(("workload.kind".into(), message.into()));

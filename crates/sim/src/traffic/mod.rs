@@ -1,6 +1,7 @@
 //! What the nodes of a partition send: one file for each kind of traffic (`single` has the one match), with a pacer before it
 //! (`paced`), and of several jobs at once (`shared`).
 
+mod multicasts;
 mod numbers;
 mod open;
 mod paced;
@@ -10,10 +11,11 @@ mod single;
 mod span;
 mod volume;
 
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Member, Traffic, TrafficEvent};
 use host::Executor;
 use units::NodeId;
 
+pub use multicasts::Multicasts;
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use paced::{PacedSpec, PacedTraffic};
@@ -146,6 +148,14 @@ impl Traffic for NodeTraffic {
             Self::Job(traffic) => traffic.on_event(what, now, actions),
             Self::Paced(traffic) => traffic.on_event(what, now, actions),
             Self::Shared(traffic) => traffic.on_event(what, now, actions),
+        }
+    }
+
+    fn members(&self, node: usize) -> &[Member] {
+        match self {
+            Self::Job(traffic) => traffic.members(node),
+            Self::Paced(traffic) => traffic.members(node),
+            Self::Shared(traffic) => traffic.members(node),
         }
     }
 

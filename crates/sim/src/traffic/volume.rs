@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, Traffic};
+use fabric::{Actions, Demand, Target, Traffic};
 use routing::Routing;
 use units::NodeId;
 
@@ -103,7 +103,16 @@ impl VolumeTraffic {
         let generated_at = sender.generated_at;
         sender.generated_at += host::time_of(bytes, self.packet, self.slot);
         let (release, flow_id) = (generated_at, sender.node.0);
-        Some(Demand { generated_at, part: 0, release, dst, bytes: bytes as u32, state, flow_id, mark: 0 })
+        Some(Demand {
+            generated_at,
+            part: 0,
+            release,
+            to: Target::Node(dst),
+            bytes: bytes as u32,
+            state,
+            flow_id,
+            mark: 0,
+        })
     }
 }
 

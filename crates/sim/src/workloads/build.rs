@@ -18,6 +18,7 @@ use super::application::{allocation, computation};
 use super::exchange::Exchange;
 use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, volumes};
 use super::site::Site;
+use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
@@ -26,9 +27,6 @@ use crate::experiment::{
     WorkloadSpec,
 };
 use crate::network::Packets;
-
-/// The largest packet and message: sizes are counted in 32 bits.
-const LARGEST: u64 = 1 << 30;
 
 /// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
@@ -53,6 +51,7 @@ pub(crate) fn build(spec: &WorkloadSpec, site: &Site<'_>) -> Result<Arc<dyn Work
     match spec {
         WorkloadSpec::Traffic(spec) => traffic(spec, site),
         WorkloadSpec::Exchange(spec) => exchange(spec, site),
+        WorkloadSpec::Collective(spec) => super::collective::build(spec, site),
         WorkloadSpec::Application(spec) => application(spec, site),
         WorkloadSpec::Benchmark(spec) => benchmark(spec, site),
         WorkloadSpec::Program(spec) => program(spec, site),
@@ -73,7 +72,8 @@ fn traffic(spec: &TrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let pattern = pattern.map_err(|error| wrong(&format!("workload.pattern.{}", error.key), error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
     check_crosses(&pattern, site)?;
-    Ok(Arc::new(Open { traffic: spec.clone(), packets, pattern, placement }))
+    let (load, injection) = (spec.load, spec.injection);
+    Ok(Arc::new(Open { load, injection, packets, pattern, placement, multicasts: None }))
 }
 
 fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -281,20 +281,6 @@ fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemEr
     }
     let progress = programs.check_progress(nic.host().eager_limit.map(|limit| limit.0));
     progress.map_err(|error| wrong("nic.eager_limit", error))
-}
-
-/// The size of a workload's packets in bytes, given or by default.
-fn packet_size(given: Option<Bytes>, site: &Site<'_>) -> Result<u32, SystemError> {
-    check_size("packet_size", given.unwrap_or(site.packet))
-}
-
-/// A size of packets or messages, in bytes.
-fn check_size(key: &str, size: Bytes) -> Result<u32, SystemError> {
-    if !(1..=LARGEST).contains(&size.0) {
-        let message = format!("{size} is out of range: 1 B to 1 GiB are allowed");
-        return Err(wrong(&format!("workload.{key}"), message));
-    }
-    Ok(size.0 as u32)
 }
 
 /// To exchange nothing, or to offer it, is a mistake.
