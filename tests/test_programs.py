@@ -260,7 +260,12 @@ def test_segments_make_a_pipeline() -> None:
     assert time_of(divided, topology=ring) < 0.5 * time_of(whole, topology=ring)
     again = ct.Program.from_text(divided.to_text())
     assert time_of(again, topology=ring) == time_of(divided, topology=ring)
-    scans = ct.Program(8, lambda rank: (rank.scan("1 KiB"), rank.exscan("1 KiB", algorithm="chain"), None)[-1])
+
+    def both(rank: ct.Rank) -> None:
+        rank.scan("1 KiB")
+        rank.exscan("1 KiB", algorithm="chain")
+
+    scans = ct.Program(8, both)
     assert scans.matrix("messages").sum() == 8 * 3 + 7
 
 

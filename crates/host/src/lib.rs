@@ -4,6 +4,7 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod burst;
+mod completing;
 mod context;
 mod credits;
 mod event;

@@ -38,8 +38,8 @@ use std::sync::Arc;
 use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
-use protocol::Completions;
 
+use crate::completing::Completions;
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};

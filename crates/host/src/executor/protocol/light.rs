@@ -8,27 +8,17 @@ use workload::program::Matched;
 
 use super::super::Executor;
 use super::flying::whole;
+use crate::completing::Completing;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::label::Label;
 use crate::matching::Receive;
 use crate::nic::Passage;
-use crate::progressions::{Progressions, Taken};
+use crate::progressions::Taken;
 use crate::report::HostError;
 use crate::trace::Purpose;
 use crate::wire::{Cargo, Light, Shape};
-
-/// What receives of a progression have in common: the place of their burst, and what they receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Completing {
-    receive: u32,
-    tag: u32,
-    bytes: u64,
-}
-
-/// Receives that end at times that are known, by rank: when, and the sender with the number in the burst.
-pub(in super::super) type Completions = Progressions<Completing, 2>;
 
 impl Executor {
     /// Whether a message of so many bytes can go as light.
