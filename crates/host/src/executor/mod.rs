@@ -140,6 +140,8 @@ pub struct Executor {
     wire: Option<Wire>,
     /// Whether messages can be light (`protocol/light`).
     light: bool,
+    /// Ranks may probe: what is light is not found by probes.
+    may_probe: bool,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
     ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
@@ -180,6 +182,7 @@ impl Executor {
             queues: Queues::new(placed.nodes()),
             wire: None,
             light: false,
+            may_probe: programs.may_probe(),
             ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,

@@ -198,6 +198,10 @@ impl CollectiveProgram {
 }
 
 impl Programs for CollectiveProgram {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

@@ -251,6 +251,11 @@ pub trait Programs: Debug + Send + Sync {
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
         Vec::new()
     }
+    /// Whether a rank may probe for messages; `true` if that is not known. Where none does, what has to be known of messages before they
+    /// are received is less.
+    fn may_probe(&self) -> bool {
+        true
+    }
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false

@@ -12,6 +12,7 @@ pub struct Scripts<F> {
     ranks: u32,
     operations: u64,
     messages: Vec<Messages>,
+    may_probe: bool,
     make: F,
 }
 
@@ -24,7 +25,14 @@ impl<F> Debug for Scripts<F> {
 impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Scripts<F> {
     /// The program of so many ranks.
     pub fn new(ranks: u32, make: F) -> Self {
-        Self { ranks, operations: 0, messages: Vec::new(), make }
+        Self { ranks, operations: 0, messages: Vec::new(), may_probe: true, make }
+    }
+
+    /// The same, of which no rank probes.
+    #[must_use]
+    pub fn without_probes(mut self) -> Self {
+        self.may_probe = false;
+        self
     }
 
     /// The same, of which the messages are known.
@@ -49,6 +57,10 @@ impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Programs for Scripts<F>
 
     fn operations(&self) -> u64 {
         self.operations
+    }
+
+    fn may_probe(&self) -> bool {
+        self.may_probe
     }
 
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {

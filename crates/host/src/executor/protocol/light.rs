@@ -29,7 +29,7 @@ impl Executor {
 
     /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
     pub(in super::super) fn has_light(&self) -> bool {
-        self.wire.is_some() && self.credits.is_none() && self.trace.is_none() && self.notes.is_none()
+        !self.may_probe && self.wire.is_some() && self.credits.is_none() && self.trace.is_none() && self.notes.is_none()
     }
 
     /// An eager message is handed over now to a rank of another node.

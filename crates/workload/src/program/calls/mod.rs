@@ -287,6 +287,10 @@ fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
 }
 
 impl Programs for Calls {
+    fn may_probe(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Do(Action::Probe { .. })))
+    }
+
     fn ranks(&self) -> u32 {
         self.first.len() as u32 - 1
     }
