@@ -257,7 +257,8 @@ def test_segments_make_a_pipeline() -> None:
     divided = ct.Program(8, lambda rank: rank.broadcast("1 MiB", algorithm="chain", segment="64 KiB"))
     assert divided.matrix("messages").sum() == 16 * whole.matrix("messages").sum() == 16 * 7
     assert divided.matrix().sum() == whole.matrix().sum()
-    assert time_of(divided, topology=ring) < 0.5 * time_of(whole, topology=ring)
+    # An ideal interface takes the messages of a node in turn, packet by packet, so that segments come late.
+    assert time_of(divided, topology=ring) < 0.7 * time_of(whole, topology=ring)
     again = ct.Program.from_text(divided.to_text())
     assert time_of(again, topology=ring) == time_of(divided, topology=ring)
 
