@@ -46,6 +46,7 @@ fn main() {
         other_times: vec![],
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 1,
     };
