@@ -29,6 +29,8 @@ pub struct Partition<R, T> {
     /// The arrivals at some routers, and the copies of one that is for several nodes, kept for their memory.
     arrivals: Vec<Arrival>,
     copies: Vec<Arrival>,
+    /// Packets that combine units have combined in an instant, likewise.
+    combined: Vec<u32>,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -56,6 +58,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             instant: Instant::default(),
             arrivals: Vec::new(),
             copies: Vec::new(),
+            combined: Vec::new(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
             notices: Notices::default(),
@@ -155,18 +158,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Collects what the traffic is to be notified of.
     #[inline(always)]
     fn take_notifications(&mut self, events: &[Event]) {
-        let Self { fabric, traffic_events, notices, .. } = self;
+        let Self { fabric, traffic_events, notices, combined, .. } = self;
         for event in events {
             traffic_events.push(match event.arg {
                 notify::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
                 notify::REPORTED => fabric.reported(event.target),
                 notify::COMBINED => {
-                    fabric.combined(event.target);
+                    combined.push(event.target);
                     continue;
                 }
                 notify::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
                 alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - notify::ALARM },
             });
+        }
+        if !combined.is_empty() {
+            fabric.combine(combined);
         }
     }
 

@@ -267,6 +267,11 @@ impl Plan {
         self.topology.ports(router) + self.units().map_or(0, |units| units.units)
     }
 
+    /// The groups whose operations routers carry out, if there are any.
+    pub fn groups(&self) -> Option<&GroupsSpec> {
+        self.groups.as_ref()
+    }
+
     /// The combine units of a router, if it has any.
     pub(crate) fn units(&self) -> Option<CombineSpec> {
         self.groups.as_ref().and_then(|groups| groups.units)

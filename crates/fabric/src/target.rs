@@ -41,7 +41,7 @@ pub struct TreePacket {
 }
 
 /// What routers do with a packet that goes by a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeWork {
     /// They copy it to all members but the one that has sent it.
     Multicast,

@@ -3,7 +3,7 @@
 use routing::RouteState;
 use units::NodeId;
 
-use crate::target::{Member, Target, TreePacket};
+use crate::target::{Member, Target, TreePacket, TreeWork};
 
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub enum TrafficEvent {
         tree: u32,
         /// and the segment in it.
         segment: u32,
+        /// What has been done with it.
+        work: TreeWork,
         /// How many members have contributed to it,
         contributions: u32,
         /// and the sum of what they have given, modulo 2^64.

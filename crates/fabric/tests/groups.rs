@@ -172,17 +172,17 @@ impl Traffic for Members {
 
 /// What a network is made of.
 #[derive(Clone, Debug)]
-struct Case {
-    topology: &'static str,
-    router: &'static str,
-    routing: &'static str,
-    rates: [&'static str; 2],
+struct Case<'a> {
+    topology: &'a str,
+    router: &'a str,
+    routing: &'a str,
+    rates: [&'a str; 2],
     units: u16,
     turn: Turn,
     trees: Option<TreeSpec>,
 }
 
-fn plan(case: &Case, operations: &Operations) -> Plan {
+fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
     let topology = case.topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let routing = match case.routing {
         "" => RoutingSpec::default_for(&*topology),
@@ -221,7 +221,7 @@ fn plan(case: &Case, operations: &Operations) -> Plan {
     .unwrap()
 }
 
-fn run(case: &Case, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u64) -> Vec<Delivery> {
+fn run(case: &Case<'_>, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u64) -> Vec<Delivery> {
     let name = format!("{case:?}, {parts} partitions");
     let log = Arc::new(Mutex::new(Vec::new()));
     let kind: fabric::catalogue::RouterSpec = toml::from_str(case.router).unwrap();
@@ -233,7 +233,7 @@ fn run(case: &Case, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u64) 
 }
 
 /// Runs a network in one partition and in several, and checks what every member is delivered.
-fn check(case: &Case, operations: Operations) {
+fn check(case: &Case<'_>, operations: Operations) {
     let operations = Arc::new(operations);
     let plan = Arc::new(plan(case, &operations));
     let log = run(case, &plan, &operations, 1);
@@ -326,5 +326,37 @@ proptest! {
         let case = Case { topology, router, routing, rates, units: [1, 3, 4, 7][units], turn, trees: None };
         let groups = groups(nodes_of(topology), 5, seed);
         check(&case, Operations { groups, segments: 14, window, answered: true });
+    }
+}
+
+/// Every node of a switch of 8 ports at 10 Gb/s has one packet of 256 B combined for all: when the last result is there, in
+/// picoseconds.
+fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
+    let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], Turn::EverySwitch);
+    let case = Case { topology, router, routing: "", rates, units, turn, trees: None };
+    let operations = Operations { groups: vec![(0..8).collect()], segments: 1, window: 1, answered: true };
+    let operations = Arc::new(operations);
+    let plan = Arc::new(plan(&case, &operations));
+    assert_eq!(operations.work(0, 0).0, TreeWork::CombineForAll, "another seed is needed");
+    let log = run(&case, &plan, &operations, 1);
+    log.iter().map(|of| of.0).max().unwrap() * plan.tick().0
+}
+
+#[test]
+fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
+    // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back into the switch.
+    // 96 B take 76.8 ns on a link and 12 cycles of 4 ns in a unit. Up: 20 ns of link and 90 ns of router, and the tail; down: a cycle,
+    // 90 ns of router, 20 ns of link, and the tail.
+    let (tail, cycle, combining) = (76_800, 4_000, 12 * 4_000);
+    let (up, down) = (20_000 + 90_000 + tail, cycle + 90_000 + 20_000 + tail);
+    // A crossbar that takes one packet at a time from an input sends the copies of the result one after the other.
+    let routers = [("output-queued", 0), ("shared-buffer", 0), ("virtual-output-queued", 7), ("input-queued", 7)];
+    for (router, before) in routers {
+        let router = format!("kind = \"{router}\"");
+        let down = down + before * tail;
+        assert_eq!(allreduce_on_a_switch(1, &router), up + 8 * combining + down, "{router}");
+        // Two leaves with 4 ports each, which hand over at the same time; the root then takes one after the other.
+        let leaves = 4 * combining + cycle + 2 * combining;
+        assert_eq!(allreduce_on_a_switch(3, &router), up + leaves + down, "{router}");
     }
 }

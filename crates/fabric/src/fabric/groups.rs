@@ -10,6 +10,8 @@ use topology::Endpoint;
 use units::{NodeId, RouterId};
 
 use super::{Arrival, Fabric};
+use crate::event_kind;
+use crate::fabric::wakes::notify;
 use crate::packet::{NONE, Packet};
 use crate::plan::Turn;
 use crate::port::FarEnd;
@@ -169,8 +171,7 @@ impl Fabric {
                 branches.extend(down.map(go(Stage::Falling)));
             }
             (Stage::Combining, _, Some(units)) => {
-                let is_whole = arrival.port == ports + units.per_router() - 1;
-                if !is_whole {
+                if arrival.port < ports {
                     let out = ports + units.unit_for(arrival.id, arrival.port);
                     branches.push(Branch { out, class: 0, next: entry, stage: Stage::Combining });
                     return;
@@ -184,9 +185,18 @@ impl Fabric {
         }
     }
 
+    /// Combine units have combined some packets in this instant.
+    #[inline(never)]
+    pub(crate) fn combine(&mut self, packets: &mut Vec<u32>) {
+        // Of a router, in the order of its units, whatever the order of events.
+        packets.sort_unstable_by_key(|&packet| self.tags[packet as usize].unit);
+        packets.drain(..).for_each(|packet| self.combined(packet));
+    }
+
     /// A combine unit has received a packet whole and combined it: it ends here, and what it completes is to be sent.
     #[inline(never)]
-    pub(crate) fn combined(&mut self, packet: u32) {
+    fn combined(&mut self, packet: u32) {
+        let now = self.now();
         let (Some(tag), Some(entry)) = (self.tag_of(packet), self.pool[packet].entry()) else { return };
         let Packet { flow_id, bytes, generated_at, .. } = self.pool[packet];
         self.context.counters.combined(&self.pool[packet]);
@@ -194,18 +204,22 @@ impl Fabric {
         let Some(units) = &mut self.units else { return };
         let per_router = u32::from(units.per_router());
         let place = UnitPlace { router: tag.unit / per_router, unit: (tag.unit % per_router) as u16 };
-        let Some(sum) = units.combine(place, &Contribution { entry, of: tag.of, flow_id, bytes, generated_at }) else {
-            return;
-        };
+        let contribution = Contribution { entry, of: tag.of, flow_id, bytes, generated_at };
+        let Some(sum) = units.combine(place, &contribution) else { return };
+        let root = units.root_of(place).map(|root| (root, units.hand_over(root, sum.bytes, now)));
         let mut result = Packet::new(sum.generated_at, sum.flow_id, NodeId(0), (RouteState::default(), sum.bytes));
         result.be_on_tree(entry);
         let result = self.admit(result, 0);
         let of = TreePacket { contributions: sum.contributions, value: sum.value, ..tag.of };
-        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit: tag.unit });
+        let unit = root.map_or(tag.unit, |(root, _)| root.router * per_router + u32::from(root.unit));
+        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit });
         if self.reports_deliveries {
             self.mark_packet(result, 0);
         }
         self.context.counters.made(&self.pool[result]);
+        if let Some((_, at)) = root {
+            return self.wheel.insert(at, event_kind::TRAFFIC, result, notify::COMBINED);
+        }
         if let Some(units) = &mut self.units {
             units.results[tag.unit as usize].push(&mut self.pool, result);
         }
@@ -247,11 +261,11 @@ impl Fabric {
 
     /// The tail of a packet at the end of a tree has reached its node: what is reported of it.
     pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
-        let TreePacket { tree, segment, contributions, value, .. } = tag.of;
+        let TreePacket { tree, segment, work, contributions, value } = tag.of;
         let (flow_id, node) = (self.pool[packet].flow_id, self.pool[packet].dst());
         let mark = self.marks[packet as usize];
         self.pool.free(packet);
-        TrafficEvent::Collected { flow_id, node, tree, segment, contributions, value, mark }
+        TrafficEvent::Collected { flow_id, node, tree, segment, work, contributions, value, mark }
     }
 
     /// A packet ends at a router, because nobody behind it is to have it: its space falls free.

@@ -6,7 +6,7 @@
 //! `ceil(words / words_per_cycle)` cycles to combine it with the *partial sum* of its tree and segment. When all that it waits for has
 //! come, the sum goes back into the switch by the unit's input, a cycle later, with the router's delay as from any input. A switch has one
 //! unit, or a tree of them: the last is the root, and each of the others, the leaves, serves a block of consecutive ports and hands its
-//! part on to the root.
+//! part on to the root by wires of their own, which takes a cycle; the root takes what they give it in the order in which it comes.
 //!
 //! A unit takes what comes without waiting for anything: partial sums of a tree are reserved (`window` of them), what it sends waits in
 //! place of the partial sum, and members keep to the window. So a unit is a sink and a source of the channel dependency graph; no
@@ -93,6 +93,8 @@ pub(crate) struct CombineUnits {
     partials: Vec<Partial>,
     /// By entry of the routers here and leaf unit, the exits in the leaf's block.
     in_block: Vec<u16>,
+    /// By router, when the root of several units has combined what it has been handed, in ticks.
+    root_free_at: Vec<u64>,
     /// Partial sums that are not free.
     used: usize,
     /// By unit, what it is to send.
@@ -112,6 +114,7 @@ impl CombineUnits {
             routers: Vec::with_capacity(routers.len()),
             partials: Vec::new(),
             in_block: Vec::new(),
+            root_free_at: vec![0; routers.len()],
             used: 0,
             results: vec![Queue::default(); routers.len() * usize::from(spec.units)],
         };
@@ -152,10 +155,23 @@ impl CombineUnits {
         port.index() / size
     }
 
-    /// The unit that a packet goes to that comes by a port of its router, where the topology's ports are those below `ports`.
+    /// The unit that a packet goes to that comes by a port of the topology.
     pub fn unit_for(&self, router: RouterId, port: u16) -> u16 {
+        if self.spec.units == 1 { 0 } else { self.block(router, PortId(port)) as u16 }
+    }
+
+    /// The root of several units that a leaf hands its parts to; none of the root.
+    pub fn root_of(&self, place: UnitPlace) -> Option<UnitPlace> {
         let root = self.spec.units - 1;
-        if root == 0 || port >= self.topology.ports(router) { root } else { self.block(router, PortId(port)) as u16 }
+        (place.unit < root).then_some(UnitPlace { unit: root, ..place })
+    }
+
+    /// A leaf hands a part of so many bytes to the root of its router, at a tick; returns when the root has combined it.
+    pub fn hand_over(&mut self, root: UnitPlace, bytes: u32, now: u64) -> u64 {
+        let time = self.time(bytes);
+        let free_at = &mut self.root_free_at[root.router as usize];
+        *free_at = (*free_at).max(now + self.cycle) + time;
+        *free_at
     }
 
     /// The exit by which the result of a segment leaves a switch; none if it turns there, and goes to all members.
