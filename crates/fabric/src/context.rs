@@ -1,8 +1,8 @@
 //! What the partitions of one thread use in turn: the place where they count, and where they leave what they send.
 
 use crate::counters::Counters;
-use crate::fabric::GroupTag;
 use crate::packet::Packet;
+use crate::tag::GroupTag;
 use crate::target::Member;
 use crate::traffic::Notice;
 

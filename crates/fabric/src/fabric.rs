@@ -36,6 +36,7 @@ use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, OutputPort};
 use crate::stations::Stations;
 use crate::stations::combine::CombineUnits;
+use crate::tag::GroupTag;
 use crate::transmissions::{Transmission, Transmissions};
 use marks::Marks;
 
@@ -44,7 +45,6 @@ pub use arrivals::Arrival;
 pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
-pub use groups::GroupTag;
 pub(crate) use links::{Outgoing, QUEUED, Sent};
 use sets::Sets;
 use split::Splitting;

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use routing::Routing;
-use routing::trees::Trees;
 use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{Surroundings, max_ports};
+use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
 use crate::packet::MAX_ENTRIES;
 use crate::port::{FarEnd, OutputPort};
 use crate::stations::ReceiveBuffer;
-use crate::stations::combine::CombineSpec;
 
 /// What a fabric is built from.
 #[derive(Clone, Debug)]
@@ -43,28 +42,6 @@ pub struct FabricSpec {
     pub groups: Option<GroupsSpec>,
     /// The experiment's seed.
     pub seed: u64,
-}
-
-/// Groups of nodes whose collective operations routers carry out.
-#[derive(Clone, Debug)]
-pub struct GroupsSpec {
-    /// The tables of their trees.
-    pub trees: Arc<Trees>,
-    /// Where multicasts turn.
-    pub turn: Turn,
-    /// The combine units of every router; without them, nothing is combined.
-    pub units: Option<CombineSpec>,
-}
-
-/// Where the multicast of a member turns from its way up to its ways down a tree: the paper says both ("hardware-collectives",
-/// sections 2.1 and 2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Turn {
-    /// At every switch: it leaves each by all ports of the tree but the one that it came by.
-    #[default]
-    EverySwitch,
-    /// At the top switch: it goes up there first, and then down to all members.
-    TopSwitch,
 }
 
 /// The receive buffer of a node's interface.

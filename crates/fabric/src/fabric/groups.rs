@@ -13,54 +13,11 @@ use super::{Arrival, Fabric};
 use crate::event_kind;
 use crate::fabric::wakes::notify;
 use crate::packet::{NONE, Packet};
-use crate::plan::Turn;
 use crate::port::FarEnd;
 use crate::stations::combine::{Contribution, UnitPlace};
+use crate::tag::{GroupTag, Stage};
 use crate::target::{TreePacket, TreeWork};
 use crate::traffic::TrafficEvent;
-
-/// What a packet of a group's operation carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupTag {
-    /// What it is for.
-    pub of: TreePacket,
-    /// The member that has sent it; of a combined packet 0.
-    from: NodeId,
-    stage: Stage,
-    /// While it is under way to a combine unit: which one, by its number in the partition.
-    unit: u32,
-}
-
-/// Where a packet is on its tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// A multicast that leaves every switch by all ports of the tree but the one it came by.
-    Spreading,
-    /// A multicast on its way to the top switch.
-    Rising,
-    /// On its way down to the members; what a member has sent does not come back to it.
-    Falling,
-    /// On its way to the combine units of the next switch.
-    Combining,
-}
-
-impl GroupTag {
-    const NONE: Self = Self {
-        of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0 },
-        from: NodeId(0),
-        stage: Stage::Falling,
-        unit: 0,
-    };
-
-    fn new(of: TreePacket, from: NodeId, turn: Turn) -> Self {
-        let stage = match (of.work, turn) {
-            (TreeWork::Multicast, Turn::EverySwitch) => Stage::Spreading,
-            (TreeWork::Multicast, Turn::TopSwitch) => Stage::Rising,
-            (TreeWork::CombineForAll | TreeWork::CombineFor(_), _) => Stage::Combining,
-        };
-        Self { of, from, stage, unit: 0 }
-    }
-}
 
 /// A way out that a packet on a tree takes, and what it is there.
 #[derive(Clone, Copy, Debug)]

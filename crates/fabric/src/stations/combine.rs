@@ -19,34 +19,12 @@ use std::sync::Arc;
 
 use routing::trees::{Exit, Trees};
 use topology::Topology;
-use units::{Bytes, PortId, RouterId, Time};
+use units::{PortId, RouterId};
 
+use crate::groups::CombineSpec;
 use crate::packet::Queue;
 use crate::plan::Plan;
 use crate::target::{TreePacket, TreeWork};
-
-/// The combine units of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CombineSpec {
-    /// How many there are: 1, or 3 and more, of which the last is the root of the others.
-    pub units: u16,
-    /// Time of a cycle.
-    pub cycle: Time,
-    /// What a unit combines at a time,
-    pub word: Bytes,
-    /// and how often it does so in a cycle.
-    pub words_per_cycle: u32,
-    /// Partial sums of a tree in a switch: as many segments may be under way.
-    pub window: u32,
-}
-
-impl CombineSpec {
-    /// The cycles that a packet of a size takes: at least one.
-    pub fn cycles(&self, bytes: u32) -> u64 {
-        let words = u64::from(bytes).div_ceil(self.word.0.max(1));
-        words.div_ceil(u64::from(self.words_per_cycle.max(1))).max(1)
-    }
-}
 
 /// A packet that has been combined so far.
 #[derive(Clone, Copy, Debug, Default)]

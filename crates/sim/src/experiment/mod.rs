@@ -4,6 +4,7 @@
 //! the shapes that `validate` compares a file with, so that every error names its line, its key and what is allowed,
 //! and that `reference` documents.
 
+mod collectives;
 mod error;
 mod include;
 mod jobs;
@@ -25,6 +26,7 @@ mod tree;
 mod validate;
 mod workload;
 
+pub use collectives::{CollectivesSpec, CombineUnitsSpec, LineRateSpec, TurnSpec, WordSerialSpec};
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
@@ -42,6 +44,6 @@ pub use spec::{
     Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
 };
 pub use workload::{
-    ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution,
+    ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,
     ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };

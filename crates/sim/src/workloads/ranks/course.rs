@@ -17,7 +17,7 @@ use crate::messages::Arrived;
 use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
-use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
+use crate::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use crate::workloads::closed::{self, Counted, Ending};
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
@@ -198,6 +198,7 @@ impl Course for RanksCourse {
             end: if self.setting.shared { span.end } else { u64::MAX },
             routing: Arc::clone(&network.routing),
             division: division.clone(),
+            groups: GroupTrees::of(network, self.setting.first_group),
         };
         JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes)))
     }

@@ -10,8 +10,8 @@ mod volumes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use units::{NodeId, Time};
-use workload::program::Programs;
+use units::{NodeId, TaskId, Time};
+use workload::program::{ProgramGroup, Programs};
 use workload::{PlacedPattern, Placement};
 
 use super::closed;
@@ -70,6 +70,11 @@ impl Workload for Ranks {
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
         Box::new(RanksCourse::new(self, setting))
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        let nodes = |group: &ProgramGroup| group.ranks.iter().map(|&rank| self.placement.node(TaskId(rank))).collect();
+        self.programs.groups().iter().map(nodes).collect()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
