@@ -29,6 +29,8 @@ pub enum Kind {
     Recv,
     /// It looks for what has arrived.
     Poll,
+    /// It takes part in an operation in the switches.
+    Group,
 }
 
 /// An operation of a rank.

@@ -1,4 +1,4 @@
-//! Collective operations in software, made of messages between ranks: one file a family of algorithms.
+//! Collective operations: in software, made of messages between ranks, one file a family of algorithms; or in the switches ([`in_switch`]).
 //!
 //! An algorithm is a sequence of *phases* ([`Phase`]), each of which gives, for one member of a group, what it posts in a round. That
 //! is a function of the member and the round, so that a rank holds a few numbers and no list of messages. [`table`] says which
@@ -10,6 +10,7 @@ mod call;
 mod data;
 mod dissemination;
 mod hierarchical;
+mod in_switch;
 mod linear;
 mod member;
 mod pairwise;
@@ -26,6 +27,8 @@ mod tree;
 pub use bounds::{Fastest, bound};
 pub use call::{Collective, CollectiveError, Stage};
 pub use data::Data;
+pub(crate) use in_switch::combined;
+pub use in_switch::{GroupCall, ProgramGroup};
 pub use member::{Member, Move, Phase, Shares, Way};
 pub use selection::{Rule, Selection};
 pub use stages::{stage, stages};

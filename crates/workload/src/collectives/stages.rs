@@ -7,20 +7,24 @@ use crate::communicator::Communicator;
 
 /// How many stages an operation has.
 pub const fn stages(call: &Collective) -> u8 {
-    if matches!(call.algorithm, Algorithm::Hierarchical) { 3 } else { 1 }
+    if matches!(call.algorithm, Algorithm::Hierarchical | Algorithm::InSwitch) { 3 } else { 1 }
 }
 
 /// What a rank does in a stage of an operation that has been checked; none if it takes no part.
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let call = &call.chosen(communicator.len());
-    if call.algorithm == Algorithm::Hierarchical {
-        return super::hierarchical::stage(call, communicator, number);
+    match call.algorithm {
+        Algorithm::InSwitch if communicator.nodes().is_none() => {
+            return if number == 1 { super::in_switch::of_members(call, communicator) } else { None };
+        }
+        Algorithm::Hierarchical | Algorithm::InSwitch => return super::hierarchical::stage(call, communicator, number),
+        _ => {}
     }
     let root = if call.operation.has_root() { call.root } else { 0 };
     let made_of = if call.segment == 0 { phases } else { pipelines };
     let phases = made_of(call.operation, call.algorithm)?;
     let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
-    Some(Stage { group: communicator.group().clone(), at, phases })
+    Some(Stage { group: communicator.group().clone(), at, phases, in_switch: None })
 }
 
 impl Collective {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use host::{
-    BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
-    ProtocolParams, RegistrationParams, Rendezvous,
+    BusParams, DmaParams, GapParams, GroupParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams,
+    ProgressMode, ProtocolParams, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
@@ -45,7 +45,7 @@ fn protocol(ranks: &Ranks) -> ProtocolParams {
         Some(RendezvousSpec::Read) => Rendezvous::Read,
         Some(RendezvousSpec::Write) | None => Rendezvous::Write,
     };
-    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory }
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory, group: GroupParams::DEFAULT }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {
