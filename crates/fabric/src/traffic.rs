@@ -60,6 +60,8 @@ pub enum TrafficEvent {
         segment: u32,
         /// What has been done with it.
         work: TreeWork,
+        /// The packet's size in bytes.
+        bytes: u32,
         /// How many members have contributed to it,
         contributions: u32,
         /// and the sum of what they have given, modulo 2^64.

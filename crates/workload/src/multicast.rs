@@ -305,7 +305,11 @@ pub struct FixedSets {
 
 impl FixedSets {
     /// Draws the set of each sender, given in ascending order, by what draws for it.
-    pub fn drawn<D: Draw>(sets: &RandomSets, senders: impl Iterator<Item = NodeId>, draws: impl Fn(NodeId) -> D) -> Self {
+    pub fn drawn<D: Draw>(
+        sets: &RandomSets,
+        senders: impl Iterator<Item = NodeId>,
+        draws: impl Fn(NodeId) -> D,
+    ) -> Self {
         let draw = |sender: NodeId| {
             let mut own = Vec::new();
             sets.draw(sender, &mut draws(sender), &mut own);

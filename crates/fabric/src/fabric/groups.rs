@@ -219,10 +219,11 @@ impl Fabric {
     /// The tail of a packet at the end of a tree has reached its node: what is reported of it.
     pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
         let TreePacket { tree, segment, work, contributions, value } = tag.of;
-        let (flow_id, node) = (self.pool[packet].flow_id, self.pool[packet].dst());
+        let Packet { flow_id, bytes, .. } = self.pool[packet];
+        let node = self.pool[packet].dst();
         let mark = self.marks[packet as usize];
         self.pool.free(packet);
-        TrafficEvent::Collected { flow_id, node, tree, segment, work, contributions, value, mark }
+        TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, mark }
     }
 
     /// A packet ends at a router, because nobody behind it is to have it: its space falls free.

@@ -48,7 +48,7 @@ impl GroupTrees {
     }
 
     /// What has arrived of a group.
-    pub fn arrival(&self, arrived: &TreePacket, mark: u32) -> GroupArrival {
+    pub fn arrival(&self, arrived: &TreePacket, (bytes, mark): (u32, u32)) -> GroupArrival {
         let &TreePacket { tree, segment, work, contributions, value } = arrived;
         let group = self.trees.group_of(tree);
         let own = self.trees.trees_of(group);
@@ -59,6 +59,6 @@ impl GroupTrees {
             TreeWork::CombineFor(node) => GroupWork::CombineFor { node: node.0 },
         };
         let segment = segment * (own.end - own.start) + tree - own.start;
-        GroupArrival { group: group - self.first, segment, work, contributions, value }
+        GroupArrival { group: group - self.first, segment, work, bytes, contributions, value }
     }
 }

@@ -193,9 +193,9 @@ impl Traffic for ScheduledTraffic {
         let around = &mut Asking { actions, setting, now };
         match what {
             TrafficEvent::Delivered { flow_id, mark, .. } => executor.arrived((job_of(flow_id).1, mark), now, around),
-            TrafficEvent::Collected { node, tree, segment, work, contributions, value, mark, .. } => {
+            TrafficEvent::Collected { node, tree, segment, work, bytes, contributions, value, mark, .. } => {
                 let Some(groups) = &setting.groups else { return };
-                let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, mark);
+                let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, (bytes, mark));
                 let number = setting.division.number_of[node.index()] as usize;
                 executor.group_arrived(number, arrival, now, around);
             }

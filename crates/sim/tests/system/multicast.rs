@@ -39,10 +39,7 @@ fn channels_carry_what_the_analysis_expects() {
             r#"groups = "persistent", fanout = { mean = 4, law = "uniform" }, load = 0.04"#,
         ),
         (r#"kind = "torus", dims = [4, 3]"#, r#"groups = "persistent", fanout = { mean = 5 }, load = 0.06"#),
-        (
-            r#"kind = "dragonfly", h = 1"#,
-            r#"groups = "persistent", fanout = { mean = 3 }, load = 0.1"#,
-        ),
+        (r#"kind = "dragonfly", h = 1"#, r#"groups = "persistent", fanout = { mean = 3 }, load = 0.1"#),
         (
             r#"kind = "mesh", dims = [4, 3]"#,
             r#"groups = "persistent", collectives = "software", fanout = { mean = 3 }, load = 0.03"#,

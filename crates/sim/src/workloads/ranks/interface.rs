@@ -35,17 +35,25 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         matching: parts.map_or_else(MatchingParams::default, matching),
         registration: parts.map_or_else(RegistrationParams::default, registration),
         parts: parts.map_or(PartParams::NONE, parts_of),
-        protocol: protocol(ranks),
+        protocol: protocol(ranks, network),
     }
 }
 
-fn protocol(ranks: &Ranks) -> ProtocolParams {
+fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
     let host = ranks.nic.host();
     let rendezvous = match host.rendezvous {
         Some(RendezvousSpec::Read) => Rendezvous::Read,
         Some(RendezvousSpec::Write) | None => Rendezvous::Write,
     };
-    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory, group: GroupParams::DEFAULT }
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory, group: groups(network) }
+}
+
+/// As many segments under way as the trees of each group have partial sums for.
+fn groups(network: &Network) -> GroupParams {
+    let Some(groups) = network.plan.groups() else { return GroupParams::DEFAULT };
+    let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
+    let window = groups.units.map_or(1, |units| units.window);
+    GroupParams { window: window.saturating_mul(trees).max(1) }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {
