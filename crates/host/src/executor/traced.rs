@@ -78,6 +78,13 @@ impl Executor {
     }
 
     #[inline]
+    pub(super) fn trace_group(&mut self, rank: u32, number: u32, which: (u32, u32)) {
+        if let Some(trace) = &mut self.trace {
+            trace.in_group(rank, number, which);
+        }
+    }
+
+    #[inline]
     pub(super) fn trace_met(&mut self, rank: u32, number: u32, message: OpId) {
         if let Some(trace) = &mut self.trace {
             trace.met(rank, number, message);

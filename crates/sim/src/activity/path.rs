@@ -199,6 +199,9 @@ impl<'a> Path<'a> {
             }
             Purpose::Receive => {
                 let receive = self.activity.op(work.op);
+                if receive.kind == Kind::Group {
+                    return work.begin;
+                }
                 let arrived = self.activity.flight((receive.peer, receive.sent_by), TracedPart::Data, true);
                 arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
             }

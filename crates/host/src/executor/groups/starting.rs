@@ -55,6 +55,9 @@ impl Executor {
             Ok(place) => place,
             Err(segments) => return self.fail(HostError::Segments { rank: op.rank, operation, segments }),
         };
+        let member = &own.members[member as usize];
+        let which = (member.group, own.called[place].first);
+        self.trace_group(rank, op.number, which);
         let at = self.group_work(rank, op, place, now);
         self.take_early(place, now, around);
         self.later(at, op, Event::GroupData(place), now, around);

@@ -286,7 +286,7 @@ impl Plan {
     pub fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
         let least = |call: &Collective| {
             let groups = self.groups(call.communicator).firsts();
-            groups.map(|own| bound(&call, &own, fastest)).min().unwrap_or(0)
+            groups.map(|own| bound(call, &own, fastest)).min().unwrap_or(0)
         };
         let often = 4 * u64::from(self.layers) * u64::from(self.micro_batches);
         let of_layers = |call: &Option<Collective>| call.as_ref().map_or(0, least).saturating_mul(often);
