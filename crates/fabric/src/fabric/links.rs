@@ -206,9 +206,20 @@ impl Fabric {
         self.transmit::<FROM_SOURCE, PLAIN>(output, outgoing, now);
     }
 
-    /// What a combine unit has made goes back into its router.
+    /// What a combine unit has made goes back into its router: it is at the crossbar a cycle later, for the unit has looked up where it goes.
     pub(super) fn send_from_unit(&mut self, output: usize, outgoing: Outgoing, now: u64) {
-        self.transmit::<FROM_SOURCE, false>(output, outgoing, now);
+        let Outgoing { packet, bytes, vc } = outgoing;
+        let port = &self.outputs[output];
+        let FarEnd::Router { port: target, .. } = port.far_end else { return };
+        let (time, at) = (self.time_on(port.class, bytes), now + self.classes[port.class.0 as usize].delay);
+        self.outputs[output].free_at = now + time;
+        if self.far_credits.is_empty() {
+            self.add_credit(output, u32::from(vc), -(bytes as i32));
+        } else {
+            self.spend_far_credit(output, outgoing);
+        }
+        self.tails[packet as usize] = at + time;
+        self.wheel.insert(at, event_kind::ARRIVAL, target << self.vc_shift | u32::from(vc), packet);
     }
 
     /// A packet leaves the network: its tail will be at its node at a time.

@@ -4,7 +4,7 @@
 //! A unit is behind an output of the switch like any other, after the ports of the topology: packets wait for it in the router's queues
 //! and are served by its arbiter. It receives a packet whole, for its end says whether it is intact, and then takes
 //! `ceil(words / words_per_cycle)` cycles to combine it with the *partial sum* of its tree and segment. When all that it waits for has
-//! come, the sum goes back into the switch by the unit's input, a cycle later, with the router's delay as from any input. A switch has one
+//! come, the sum goes back into the switch by the unit's input, and is at the crossbar a cycle later. A switch has one
 //! unit, or a tree of them: the last is the root, and each of the others, the leaves, serves a block of consecutive ports and hands its
 //! part on to the root by wires of their own, which takes a cycle; the root takes what they give it in the order in which it comes.
 //!
@@ -13,7 +13,8 @@
 //! dependency leads through it, and reductions in opposite orders cannot block one another.
 //!
 //! Model choices. The paper does not say how long a packet takes from its port into the unit: combining reads it word by word, so no time
-//! is added for that. While the tail of a packet comes in, the unit takes no other one. A router that a tree does not pass through has units too.
+//! is added for that. A packet takes the router's delay once in each switch, as it comes in: the unit has looked up where its result goes, so that
+//! this needs no delay of its own. While the tail of a packet comes in, the unit takes no other one. A router that a tree does not pass through has units too.
 
 use std::sync::Arc;
 

@@ -69,7 +69,7 @@ fn a_barrier_takes_the_time_of_its_way_up_and_down() {
     let found = result(&text).closed.unwrap();
     let control = sizes_of_control(&text);
     let (tail, words) = (control * 0.8, (control / 8.0).ceil());
-    let level = 20.0 + 90.0 + tail + 2.0 * words * 4.0 + 4.0 + 90.0;
+    let level = 20.0 + 90.0 + tail + 2.0 * words * 4.0 + 4.0;
     let down = 20.0 + 90.0 + 20.0 + tail;
     let expected = 1300.0 + 2.0 * level + down + 1300.0;
     assert!((found.time_ns.unwrap() - expected).abs() < 1e-6, "{:?} for {expected}", found.time_ns);
