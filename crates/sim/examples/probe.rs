@@ -61,6 +61,7 @@ fn main() {
         pattern,
         routing,
         multicasts: None,
+        groups: None,
         injection: InjectionSpec::Bernoulli,
         load: Arc::new(move |_| load),
         slot,

@@ -131,6 +131,8 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
         }
     }
     charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
+    // What parts of an operation that routers carry out have may be of any size.
+    charged.extend((!ranks.programs.groups().is_empty()).then_some(1));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {
         times.extend(charged.iter().map(|&bytes| Time(each.saturating_mul(bytes))));
