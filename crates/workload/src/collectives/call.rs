@@ -1,6 +1,6 @@
 //! A call of a collective operation.
 
-use super::in_switch::GroupCall;
+use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};

@@ -5,35 +5,10 @@
 
 use super::call::{Collective, Stage};
 use super::data::Data;
+use super::group_call::GroupCall;
 use super::member::Member;
-use super::stages::stage;
 use super::table::{Algorithm, Operation};
 use crate::communicator::{Communicator, Context, Group};
-
-/// The stage of an operation whose middle is in the switches.
-const MIDDLE: u8 = 1;
-
-/// Whether switches can carry an operation out.
-pub(super) const fn serves(operation: Operation) -> bool {
-    use Operation as O;
-    matches!(operation, O::Broadcast | O::Reduce | O::Allreduce | O::Barrier | O::Allgather | O::ReduceScatter)
-}
-
-/// An operation in the switches, as each member of a group calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupCall {
-    /// What is done.
-    pub operation: Operation,
-    /// Its size in bytes, as that of [`Collective::bytes`] in the communicator that the group stands for: of an allgather one part, of
-    /// other operations the buffer.
-    pub bytes: u64,
-    /// Bytes of an element, which is not divided.
-    pub element: u32,
-    /// The rank of the member that is the root; 0 of an operation without one.
-    pub root: u32,
-    /// By which members know their group: that of the communicator's collective operations.
-    pub context: Context,
-}
 
 /// A group of ranks, each on a node of its own, that calls operations in the switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,16 +47,7 @@ impl ProgramGroup {
 }
 
 impl Collective {
-    /// What the member of a communicator that knows it posts to the switches in an operation that has been checked; none if it posts
-    /// nothing.
-    pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
-        match self.algorithm {
-            Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
-            _ => None,
-        }
-    }
-
-    /// The same in the switches, of members of a group that stands for a communicator, which may be all of its members.
+    /// What a member of a group that stands for a communicator, which may be all of its members, posts to the switches.
     pub(super) fn group_stage(&self, communicator: &Communicator, group: Group, at: Member) -> Option<Stage> {
         if group.len() < 2 {
             return None;

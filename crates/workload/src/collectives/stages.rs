@@ -1,9 +1,13 @@
 //! The stages that a collective operation is made of: one within a group of ranks, or several; and its messages.
 
 use super::call::{Collective, Stage};
+use super::group_call::GroupCall;
 use super::member::{Move, Way};
 use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
+
+/// The stage of an operation whose middle is in the switches.
+const MIDDLE: u8 = 1;
 
 /// How many stages an operation has.
 pub const fn stages(call: &Collective) -> u8 {
@@ -15,7 +19,7 @@ pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Opti
     let call = &call.chosen(communicator.len());
     match call.algorithm {
         Algorithm::InSwitch if communicator.nodes().is_none() => {
-            return if number == 1 { super::in_switch::of_members(call, communicator) } else { None };
+            return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
         }
         Algorithm::Hierarchical | Algorithm::InSwitch => return super::hierarchical::stage(call, communicator, number),
         _ => {}
@@ -28,6 +32,15 @@ pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Opti
 }
 
 impl Collective {
+    /// What the member of a communicator that knows it posts to the switches in an operation that has been checked; none if it posts
+    /// nothing.
+    pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
+        match self.algorithm {
+            Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
+            _ => None,
+        }
+    }
+
     /// Visits the messages that a member sends of an operation that has been checked: to a rank, and its bytes.
     pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
         let element = u64::from(self.element);

@@ -7,7 +7,7 @@ use super::member::Phase;
 use super::pipeline::{Pipeline, Shape};
 use super::recursive::{Doubling, Fold, Gather, Halving, Layout, Unfold};
 use super::tree::Tree;
-use super::{bruck, dissemination, in_switch, linear, pairwise, ring, scan};
+use super::{bruck, dissemination, linear, pairwise, ring, scan};
 
 /// A collective operation, as MPI defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -286,7 +286,13 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
     Algorithm::ALL.into_iter().filter(move |&algorithm| match algorithm {
         Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
-        Algorithm::InSwitch => in_switch::serves(operation),
+        Algorithm::InSwitch => is_in_switches(operation),
         _ => phases(operation, algorithm).is_some(),
     })
+}
+
+/// Whether switches can carry an operation out.
+const fn is_in_switches(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::Broadcast | O::Reduce | O::Allreduce | O::Barrier | O::Allgather | O::ReduceScatter)
 }
