@@ -169,7 +169,7 @@ impl Plan {
         let entries = spec.groups.as_ref().map_or(0, |groups| groups.trees.entries());
         if entries > MAX_ENTRIES {
             let message = format!("the trees of all groups have {entries} table entries; {MAX_ENTRIES} are allowed");
-            return Err(FabricError::new("collectives.trees", message));
+            return Err(FabricError::new("in_switch.trees", message));
         }
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
         let names = spec.topology.class_names();
@@ -455,7 +455,7 @@ fn internal_link(links: &[Link], cycle: Time, tick: Time) -> Option<Link> {
 
 /// Combine units that work.
 fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
-    let wrong = |key: &str, message: String| Err(FabricError::new(format!("collectives.combine.{key}"), message));
+    let wrong = |key: &str, message: String| Err(FabricError::new(format!("in_switch.combine.{key}"), message));
     match units {
         CombineSpec { units: count @ (0 | 2), .. } => wrong(
             "units",

@@ -9,7 +9,7 @@ use topology::Topology;
 use units::{Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
-use crate::experiment::{CollectivesSpec, CombineUnitsSpec, ExperimentSpec};
+use crate::experiment::{CombineUnitsSpec, ExperimentSpec, InSwitchSpec};
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
@@ -27,8 +27,8 @@ pub(crate) fn build(
     if groups.is_empty() {
         return Ok(None);
     }
-    let own = &spec.collectives;
-    let wrong = |error: routing::trees::TreeError| SystemError::new("collectives.trees", error);
+    let own = &spec.in_switch;
+    let wrong = |error: routing::trees::TreeError| SystemError::new("in_switch.trees", error);
     let trees = trees_spec(own, &**topology).build(topology, &**routing, groups).map_err(wrong)?;
     let links: Vec<LinkParameters> =
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
@@ -38,7 +38,7 @@ pub(crate) fn build(
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units: Some(units) }))
 }
 
-fn trees_spec(spec: &CollectivesSpec, topology: &dyn Topology) -> TreesSpec {
+fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
     TreesSpec {
         count: spec.trees_per_group.unwrap_or(1),
         or_fewer: true,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 #: What section 2 leaves open of combine units, each choice changed alone.
 COMBINING = {
-    "2 words a cycle": {"collectives.combine.words_per_cycle": 2},
-    "up by a fixed port": {"collectives.trees": {"kind": "fixed-up-port"}},
+    "2 words a cycle": {"in_switch.combine.words_per_cycle": 2},
+    "up by a fixed port": {"in_switch.trees": {"kind": "fixed-up-port"}},
     "row-counter": {"router.credits": "row-counter"},
     "return at tail": {"router.credit_return": "tail"},
     "round-robin": {"router.arbitration": "round-robin"},
@@ -25,7 +25,7 @@ NETWORKS = {
     "8 ports": {"topology.k": 4, "topology.n": 4, "title": "Reduction on 256 nodes, 8-port switches, 1 combine unit"},
     "32 ports": {},
     "32 ports, 5 units": {
-        "collectives.combine.units": 5,
+        "in_switch.combine.units": 5,
         "title": "Reduction on 256 nodes, 32-port switches, 5 combine units",
     },
 }

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from cutthrough.sections.trees import Kind as TreesKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
-__all__ = ["COLLECTIVES", "JOB", "Collectives", "Job"]
+__all__ = ["INSWITCH", "JOB", "InSwitch", "Job"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Collectives(Section):
+class InSwitch(Section):
     """What routers do of the operations of groups: of programs whose collective operations are `in-switch`.
 
     The routers of a tree look its packets up in tables ("hardware-collectives", section 2).
@@ -56,7 +56,7 @@ class Collectives(Section):
 
 
 #: What reads a table.
-COLLECTIVES = Choice(None, {"": Collectives})
+INSWITCH = Choice(None, {"": InSwitch})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

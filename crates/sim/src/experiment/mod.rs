@@ -4,8 +4,8 @@
 //! the shapes that `validate` compares a file with, so that every error names its line, its key and what is allowed,
 //! and that `reference` documents.
 
-mod collectives;
 mod error;
+mod in_switch;
 mod include;
 mod jobs;
 mod kinds;
@@ -26,8 +26,8 @@ mod tree;
 mod validate;
 mod workload;
 
-pub use collectives::{CollectivesSpec, CombineUnitsSpec, LineRateSpec, TurnSpec, WordSerialSpec};
 pub use error::{Diagnosis, ExperimentError, Position};
+pub use in_switch::{CombineUnitsSpec, InSwitchSpec, LineRateSpec, TurnSpec, WordSerialSpec};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::TopologySpec;
 use units::{Bandwidth, Capacity, Time};
 
-use super::collectives::CollectivesSpec;
+use super::in_switch::InSwitchSpec;
 use super::jobs::{self, JobSpec};
 use super::memory::MemorySpec;
 use super::nic::NicSpec;
@@ -50,8 +50,8 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// What routers do of collective operations.
-    #[serde(default, skip_serializing_if = "CollectivesSpec::is_default")]
-    pub collectives: CollectivesSpec,
+    #[serde(default, skip_serializing_if = "InSwitchSpec::is_default")]
+    pub in_switch: InSwitchSpec,
     /// Who sends what, and when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,

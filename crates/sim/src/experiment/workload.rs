@@ -149,7 +149,7 @@ pub enum GroupsKind {
     /// Drawn anew for each operation: packets name them in their headers.
     #[default]
     OneShot,
-    /// Drawn once for each sender: routers have them in their tables, as the trees of `[collectives]`.
+    /// Drawn once for each sender: routers have them in their tables, as the trees of `[in_switch]`.
     Persistent,
 }
 

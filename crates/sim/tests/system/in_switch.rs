@@ -27,12 +27,12 @@ fn every_operation_is_carried_out_right_on_every_network() {
     // Would catch trees or units that an architecture or a topology breaks, ranks that wait for ever, contributions that are lost, and
     // results that depend on threads. Windows of two packets; messages of five packets and a rest.
     let networks = [
-        (r#"kind = "fat-tree", k = 2, n = 3"#, "collectives = { trees_per_group = 2, turn = \"top-switch\" }"),
+        (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { trees_per_group = 2, turn = \"top-switch\" }"),
         (
             r#"kind = "torus", dims = [4, 3]"#,
-            "collectives = { combine = { kind = \"word-serial\", units = 3, window = 2 } }",
+            "in_switch = { combine = { kind = \"word-serial\", units = 3, window = 2 } }",
         ),
-        (r#"kind = "dragonfly", h = 1"#, "collectives = { combine = { kind = \"line-rate\", window = 2 } }"),
+        (r#"kind = "dragonfly", h = 1"#, "in_switch = { combine = { kind = \"line-rate\", window = 2 } }"),
         (r#"kind = "mesh", dims = [3, 3]"#, "placement = { processes_per_node = 2 }"),
     ];
     for (at, (topology, more)) in networks.into_iter().enumerate() {
@@ -59,7 +59,7 @@ fn a_barrier_takes_the_time_of_its_way_up_and_down() {
     // Would catch a unit that is passed twice, a level of the tree too many, and overheads that are charged for each packet. On a 2-ary
     // 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B takes 51.2 ns on a link, and 8 cycles of 4 ns
     // in a unit for each of two packets; up again it is cut through, but for the units, which wait for its tail.
-    let combine = "collectives = { combine = { kind = \"word-serial\" } }";
+    let combine = "in_switch = { combine = { kind = \"word-serial\" } }";
     let text = network(
         r#"kind = "fat-tree", k = 2, n = 2"#,
         OUTPUT_QUEUED,
@@ -85,7 +85,7 @@ fn switches_beat_software_where_the_paper_says_so() {
     // Would catch combine units that are slower than a tree of messages, and one unit that does not become a bottleneck on wide switches:
     // figure 16. Reductions of one packet to a root on 64 nodes, with 8 and with 16 ports.
     let time = |topology: &str, algorithm: &str, units: u32, size: &str| {
-        let more = format!("collectives = {{ combine = {{ kind = \"word-serial\", units = {units} }} }}");
+        let more = format!("in_switch = {{ combine = {{ kind = \"word-serial\", units = {units} }} }}");
         let program = format!(r#"operation = "reduce", algorithm = "{algorithm}", size = "{size}""#);
         result(&network(topology, OUTPUT_QUEUED, &program, &more)).closed.unwrap().time_ns.unwrap()
     };
@@ -115,18 +115,18 @@ fn what_cannot_be_done_in_switches_is_refused() {
     let per_crosspoint = r#"kind = "output-queued", credits = "per-crosspoint""#;
     assert_eq!(refused(tree, per_crosspoint, allreduce, "").0, "router.credits");
     let (key, message) =
-        refused(tree, OUTPUT_QUEUED, allreduce, "collectives = { combine = { kind = \"word-serial\", units = 2 } }");
-    assert!(key == "collectives.combine.units" && message.contains("3 and more"), "{key}: {message}");
+        refused(tree, OUTPUT_QUEUED, allreduce, "in_switch = { combine = { kind = \"word-serial\", units = 2 } }");
+    assert!(key == "in_switch.combine.units" && message.contains("3 and more"), "{key}: {message}");
     let (key, message) = refused(
         r#"kind = "torus", dims = [3, 3]"#,
         OUTPUT_QUEUED,
         allreduce,
-        "collectives = { trees = { kind = \"least-loaded-parent\" } }",
+        "in_switch = { trees = { kind = \"least-loaded-parent\" } }",
     );
-    assert!(key.starts_with("collectives.trees") && message.contains("load-balanced"), "{key}: {message}");
+    assert!(key.starts_with("in_switch.trees") && message.contains("load-balanced"), "{key}: {message}");
     let groups = r#"operation = "allreduce", algorithm = "in-switch", group_size = 2, group_stride = 2"#;
-    let (key, message) = refused(tree, OUTPUT_QUEUED, groups, "collectives = { table_entries = 1 }");
-    assert!(key.starts_with("collectives") && message.contains("table"), "{key}: {message}");
+    let (key, message) = refused(tree, OUTPUT_QUEUED, groups, "in_switch = { table_entries = 1 }");
+    assert!(key.starts_with("in_switch") && message.contains("table"), "{key}: {message}");
     assert_eq!(
         refused(tree, OUTPUT_QUEUED, r#"operation = "alltoall", algorithm = "in-switch""#, "").0,
         "workload.program.algorithm"

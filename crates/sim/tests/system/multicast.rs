@@ -124,11 +124,11 @@ fn copies_that_the_sender_makes_take_its_channel_as_often_as_they_are() {
 fn multicasts_beside_other_jobs_are_the_same_bytes_on_any_number_of_threads() {
     // Would catch sets that are lost or confused where a job takes its packet back, or between partitions; every architecture.
     for (topology, routing, collectives) in [
-        (r#"kind = "fat-tree", k = 4, n = 2"#, "", r#"collectives = { turn = "top-switch", trees_per_group = 4 }"#),
+        (r#"kind = "fat-tree", k = 4, n = 2"#, "", r#"in_switch = { turn = "top-switch", trees_per_group = 4 }"#),
         (
             r#"kind = "torus", dims = [4, 4]"#,
             r#"routing = { kind = "minimal-adaptive" }"#,
-            "collectives = { trees_per_group = 2 }",
+            "in_switch = { trees_per_group = 2 }",
         ),
         (r#"kind = "dragonfly", h = 1"#, r#"routing = { kind = "ugal-g" }"#, ""),
     ] {

@@ -1,4 +1,4 @@
-//! `[collectives]`: what routers do of the collective operations of groups.
+//! `[in_switch]`: what routers do of the collective operations of groups.
 
 use fabric::Turn;
 use routing::trees::{TreeClasses, TreeSpec};
@@ -10,7 +10,7 @@ use units::{Bytes, Time};
 /// packets up in tables ("hardware-collectives", section 2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct CollectivesSpec {
+pub struct InSwitchSpec {
     /// How the tree of a group is made; without it, `least-loaded-parent` on a fat-tree, and else `load-balanced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeSpec>,
@@ -32,7 +32,7 @@ pub struct CollectivesSpec {
     pub combine: CombineUnitsSpec,
 }
 
-impl CollectivesSpec {
+impl InSwitchSpec {
     /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
