@@ -1,7 +1,7 @@
 //! What has arrived of the messages of a job, where a run measures messages.
 //!
-//! Packets of a message may arrive in any order, so bytes are counted until all are there. All packets for a node leave the
-//! network by one channel, one after the other: the last one counted is the last one to arrive. A destination keeps a sorted
+//! Packets of a message may arrive in any order, so bytes are counted until all are there. All packets for a node leave a plane
+//! of the network by one channel, one after the other, and all planes' channels are of one partition. A destination keeps a sorted
 //! list of the messages of which it has a part, which is as long as what is on its way to it.
 
 use units::NodeId;
@@ -62,7 +62,8 @@ impl Messages {
         };
         let partial = &mut self.partial[dst.index()];
         let place = partial.binary_search_by_key(&(source, generated_at), |known| (known.source, known.generated_at));
-        let bytes = u64::from(bytes) + place.map_or(0, |place| partial[place].bytes);
+        let (before, last) = place.map_or((0, 0), |place| (partial[place].bytes, partial[place].at));
+        let (bytes, at) = (u64::from(bytes) + before, at.max(last));
         if bytes >= size {
             if let Ok(place) = place {
                 partial.remove(place);

@@ -37,7 +37,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let vc_shift = fabric.plan.vc_shift;
         let port = |index: u32| match fabric.source(index as usize) {
             ChannelSource::Router(router, port) => Some((router, port)),
-            ChannelSource::Node(_) => None,
+            ChannelSource::Node(..) => None,
         };
         let describe = |waiting: crate::routers::Waiting| {
             let packet = &fabric.pool[waiting.packet];

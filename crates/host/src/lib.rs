@@ -4,6 +4,7 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod burst;
+mod connections;
 mod context;
 mod credits;
 mod event;
@@ -20,6 +21,9 @@ mod order;
 mod placed;
 mod processor;
 mod queues;
+mod rails;
+mod recent;
+mod registration;
 mod report;
 mod slab;
 mod table;
@@ -29,7 +33,8 @@ mod wire;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, RegistrationParams, Rendezvous};
+pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
+pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, Rendezvous};
 pub use executor::Executor;
 pub use flow::most_ranks;
 pub use inbound::Envelope;
@@ -39,6 +44,8 @@ pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
 pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
+pub use rails::{RailParams, RailPolicy, Stripe, stripes};
+pub use registration::{BufferRule, RegistrationParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
 pub use wire::{Carried, Flight, WireParams};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use routing::{DependencyCycle, RoutingSpec};
-use topology::TopologySpec;
+use topology::NetworkSpec;
 
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
@@ -16,7 +16,7 @@ use crate::system::System;
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
-type Pair = (TopologySpec, Option<RoutingSpec>);
+type Pair = (NetworkSpec, Option<RoutingSpec>);
 
 /// The verdict on a pair, once it is found; locked while it is sought.
 type Entry = Arc<Mutex<Option<Verdict>>>;

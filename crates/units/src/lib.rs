@@ -13,5 +13,5 @@ mod ids;
 mod quantity;
 
 pub use draw::{Draw, unit_of};
-pub use ids::{ChannelId, NodeId, PortId, RouterId, TaskId, VcClass};
+pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};

@@ -38,6 +38,7 @@ use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
 
+use crate::connections::Connections;
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
@@ -49,6 +50,8 @@ use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
+use crate::rails::Rails;
+use crate::registration::Registrations;
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
 use crate::trace::Trace;
@@ -104,8 +107,6 @@ struct Rank {
     open: u64,
     /// When its last operation ended.
     ended_at: u64,
-    /// Messages for which memory has been registered, or was already.
-    registered: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -117,6 +118,8 @@ pub struct Executor {
     ranks: Vec<Rank>,
     processors: Processors,
     interfaces: Interfaces,
+    connections: Connections,
+    registrations: Registrations,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
     /// Bursts of sends of which some have not been handed over.
@@ -130,6 +133,7 @@ pub struct Executor {
     memories: Memories,
     pending: Pending,
     queues: Queues,
+    rails: Rails,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
@@ -152,11 +156,18 @@ impl Executor {
     /// The ranks of some nodes, before they start.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: RankPlacement) -> Self {
         let ranks = placed.ranks().len();
+        let sources = placed.nodes() * interface.rails.count as usize;
         Self {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
-            interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
+            interfaces: Interfaces::new(
+                interface.parts,
+                (interface.matching.on_nic, interface.connections.fetches()),
+                sources,
+            ),
+            connections: Connections::new(interface.connections, ranks, sources),
+            registrations: Registrations::new(interface.registration, ranks),
             sends: Slab::default(),
             receives: Slab::default(),
             bursts: Slab::default(),
@@ -167,7 +178,8 @@ impl Executor {
             credits: interface.protocol.eager_credits.map(Credits::new),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
-            queues: Queues::new(placed.nodes()),
+            queues: Queues::new(sources),
+            rails: Rails::new(interface.rails, placed.nodes()),
             wire: None,
             ready: VecDeque::new(),
             issued: Vec::new(),
@@ -202,19 +214,19 @@ impl Executor {
         }
     }
 
-    /// The next packet of a node, by its number here; none if there is nothing to send.
+    /// The next packet of a source (`HostContext::wake`); none if there is nothing to send.
     #[inline]
-    pub fn next(&mut self, node: usize) -> Option<Outgoing> {
-        self.next_of(node, |_, _| true)
+    pub fn next(&mut self, source: usize) -> Option<Outgoing> {
+        self.next_of(source, |_, _| true)
     }
 
-    /// The next packet of a node, by its number here, of its messages in turn the first that may be sent: a function of the
+    /// The next packet of a source, of its messages in turn the first that may be sent: a function of the
     /// destination and the bytes of the packet. None if there is none.
     #[inline]
-    pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let mut taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+    pub fn next_of(&mut self, source: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
+        let mut taken = self.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
         if self.interfaces.sending {
-            self.pass_sending(node, &mut taken);
+            self.pass_sending(source, &mut taken);
         }
         self.progress.packets += 1;
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
@@ -232,8 +244,8 @@ impl Executor {
         self.arrivals.announce_remote(rank, envelope);
     }
 
-    /// A packet has arrived, at a tick.
-    pub fn arrived(&mut self, (flow_id, mark): (u32, u32), tick: u64, around: &mut impl HostContext) {
+    /// A packet has arrived by a rail of its node, at a tick.
+    pub fn arrived(&mut self, (flow_id, mark, rail): (u32, u32, u32), tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
@@ -246,7 +258,8 @@ impl Executor {
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
-            let (at, op) = if self.interfaces.receiving { self.pass_receiving(arrived, now) } else { (now, NOBODY) };
+            let (at, op) =
+                if self.interfaces.receiving { self.pass_receiving(arrived, rail, now) } else { (now, NOBODY) };
             self.later(at, op, arrived, now, around);
         }
         self.start_ready(now, around);

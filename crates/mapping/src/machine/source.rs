@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use topology::families::file::FileTopology;
-use topology::{Topology, TopologySpec};
+use topology::{NetworkSpec, Topology, TopologySpec};
 use units::NodeId;
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
@@ -55,7 +55,7 @@ impl MachineSource {
     pub fn of_topology(
         &self,
         topology: Arc<dyn Topology>,
-        spec: Option<TopologySpec>,
+        spec: Option<NetworkSpec>,
         base: &Path,
     ) -> Result<Machine, MachineError> {
         let about = About { name: self.machine.clone(), topology: spec, ..About::default() };
@@ -95,8 +95,8 @@ impl MachineSource {
         }
         let kinds = TopologySpec::KINDS.map(|(kind, _)| kind);
         if kinds.contains(&name) {
-            let spec = text.parse::<TopologySpec>()?;
-            if matches!(spec, TopologySpec::Flat(_)) {
+            let spec = text.parse::<NetworkSpec>()?;
+            if matches!(spec.topology, TopologySpec::Flat(_)) {
                 let message = "a flat network has no channels: wherever tasks are, messages take the same time";
                 return Err(MachineError::key("machine", message.to_owned()));
             }

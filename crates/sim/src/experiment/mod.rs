@@ -31,8 +31,8 @@ pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
 pub use nic::{
-    ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
-    RendezvousSpec,
+    BuffersSpec, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, Directions, HostSpec, LoggpNicSpec, Matcher,
+    MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RailsSpec, RegistrationSpec, RendezvousSpec,
 };
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use range::MAX_POINTS;

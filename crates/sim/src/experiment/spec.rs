@@ -10,7 +10,7 @@ use fabric::catalogue::RouterSpec;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use topology::TopologySpec;
+use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
 
 use super::jobs::{self, JobSpec};
@@ -18,6 +18,7 @@ use super::memory::MemorySpec;
 use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
+use crate::pacers::PacerSpec;
 
 /// The longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
@@ -33,7 +34,7 @@ pub struct ExperimentSpec {
     #[serde(default = "one")]
     pub seed: u64,
     /// The shape of the network.
-    pub topology: TopologySpec,
+    pub topology: NetworkSpec,
     /// The channels between routers, and between routers and nodes.
     pub link: LinkSpec,
     /// The inside of every router.
@@ -84,6 +85,7 @@ impl ExperimentSpec {
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
+        let found = found.or_else(|| self.plane_contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
                 let WorkloadSpec::Traffic(traffic) = workload else { return None };
@@ -112,6 +114,17 @@ impl ExperimentSpec {
             _ => return None,
         };
         Some((key.into(), message.into()))
+    }
+
+    /// What does not go with several planes.
+    fn plane_contradiction(&self) -> Option<(String, String)> {
+        if self.topology.planes == 1 {
+            return None;
+        }
+        let (path, _) = self.workloads().find(|(_, workload)| *workload.pacer() != PacerSpec::default())?;
+        let message =
+            "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
+        Some((format!("{path}.pacer"), message.to_owned()))
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {

@@ -10,7 +10,7 @@ use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, MessageKey, Transmission, WaitingPacket};
 use host::{Envelope, Executor, Flight, HostContext};
 use topology::ChannelSource;
-use units::{NodeId, Time};
+use units::{NodeId, PlaneId, Time};
 
 use crate::machine::Machine;
 use crate::network::Network;
@@ -196,7 +196,9 @@ impl Machine for FlatMachine {
         let mut bytes = Vec::new();
         self.each(|executor, nodes| {
             let sent = executor.carried().into_iter().flat_map(|carried| &carried.by_node);
-            bytes.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
+            bytes.extend(
+                nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node), PlaneId(0)), bytes)),
+            );
         });
         bytes
     }

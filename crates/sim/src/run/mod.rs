@@ -132,7 +132,11 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
         }
         let job = |(number, runner)| (of_job(number, runner, part), system.jobs[number].span.start);
         let jobs = runners.iter().enumerate().map(job).collect();
-        NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(&numbers), nodes.len())))
+        NodeTraffic::Shared(Box::new(SharedTraffic::new(
+            jobs,
+            Arc::clone(&numbers),
+            nodes.len() * system.network.planes() as usize,
+        )))
     };
     machine::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
 }

@@ -3,13 +3,14 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use engine::{Owner, Stream};
+use engine::Stream;
 use fabric::{Actions, Demand, Traffic};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
 use super::span::Span;
+use super::{owner, sources};
 use crate::network::Packets;
 
 /// What all nodes of a run share.
@@ -31,6 +32,8 @@ pub struct OpenTrafficSpec {
     pub packets: Packets,
     /// The seed of the nodes' streams.
     pub seed: u64,
+    /// Injection links of a node: each has a process of its own, so that a node sends as much by every plane.
+    pub planes: u32,
     /// From when until when messages are generated.
     pub span: Span,
 }
@@ -91,18 +94,18 @@ impl OpenTraffic {
         let mut loads = all;
         loads.dedup();
         let in_units = |ticks: u64| ticks.saturating_mul(spec.units_per_tick);
-        let source = |node: &u32| Source {
-            stream: Stream::new(spec.seed, Owner::Node(*node)),
+        let source = |(node, plane): (NodeId, u32)| Source {
+            stream: Stream::new(spec.seed, owner(node, plane)),
             state: InjectionState::default(),
-            node: NodeId(*node),
-            injection: loads.partition_point(|&other| other < load(node)) as u32,
+            node,
+            injection: loads.partition_point(|&other| other < load(&node.0)) as u32,
             generated_at: 0,
             left: 0,
             dst: NodeId(0),
             started: false,
         };
         Self {
-            sources: nodes.iter().map(source).collect(),
+            sources: sources(nodes, spec.planes).map(source).collect(),
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),

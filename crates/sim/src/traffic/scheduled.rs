@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Owner, Stream};
+use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
 use host::{Envelope, Executor, HostContext};
 use routing::Routing;
@@ -10,6 +10,7 @@ use units::NodeId;
 use workload::program::Context;
 
 use super::numbers::{flow_of, job_of};
+use super::{owner, sources};
 
 /// How the nodes of a machine are divided over partitions.
 #[derive(Clone, Debug)]
@@ -55,18 +56,19 @@ pub struct RankSetting {
 pub struct ScheduledTraffic {
     executor: Executor,
     setting: RankSetting,
-    /// By node, by its number in the partition.
+    /// By source, by its number in the partition: its node.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
 }
 
 impl ScheduledTraffic {
-    /// The executor's ranks, on its nodes.
-    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32]) -> Self {
+    /// The executor's ranks, on its nodes, each of so many planes.
+    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32], planes: u32) -> Self {
+        let stream = |(node, plane)| Stream::new(setting.seed, owner(node, plane));
         Self {
             executor,
-            nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
-            streams: nodes.iter().map(|&node| Stream::new(setting.seed, Owner::Node(node))).collect(),
+            nodes: sources(nodes, planes).map(|(node, _)| node).collect(),
+            streams: sources(nodes, planes).map(stream).collect(),
             setting,
         }
     }
@@ -120,15 +122,20 @@ fn envelope_of([source, number, to, tag, context, low, high, place]: [u32; 8]) -
 }
 
 impl ScheduledTraffic {
-    /// The next packet of a node, of its messages in turn the first that may be sent: a function of destination and bytes.
+    /// The next packet of a source, of its messages in turn the first that may be sent: a function of destination and bytes.
     #[inline]
-    pub(super) fn next_of(&mut self, node: usize, now: u64, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
+    pub(super) fn next_of(
+        &mut self,
+        source: usize,
+        now: u64,
+        may_send: impl Fn(NodeId, u32) -> bool,
+    ) -> Option<Demand> {
         if now >= self.setting.end {
             return None;
         }
-        let packet = self.executor.next_of(node, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        let packet = self.executor.next_of(source, |dst, bytes| may_send(NodeId(dst), bytes))?;
         let dst = NodeId(packet.dst);
-        let state = self.setting.routing.start(self.nodes[node], dst, &mut self.streams[node]);
+        let state = self.setting.routing.start(self.nodes[source], dst, &mut self.streams[source]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
         Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id, mark })
     }
@@ -156,7 +163,9 @@ impl Traffic for ScheduledTraffic {
         let Self { executor, setting, .. } = self;
         let around = &mut Asking { actions, setting, now };
         match what {
-            TrafficEvent::Delivered { flow_id, mark, .. } => executor.arrived((job_of(flow_id).1, mark), now, around),
+            TrafficEvent::Delivered { flow_id, mark, plane, .. } => {
+                executor.arrived((job_of(flow_id).1, mark, u32::from(plane.0)), now, around);
+            }
             TrafficEvent::Notice(Notice { content: NoticeContent::Announced(words), .. }) => {
                 executor.announced(envelope_of(words));
             }

@@ -157,7 +157,7 @@ fn any_division_gives_the_same_bytes() {
         r#"{ kind = "incast", message_size = "900 B", messages = 3 }"#,
         r#"{ kind = "fft", message_size = "250 B" }"#,
     ];
-    let registration = r#", registration = { time = "300 ns", per_page = "40 ns", one_of = 2 }"#;
+    let registration = r#", registration = { time = "300 ns", per_page = "40 ns", cached = 2 }, connections = { mode = "on-demand", setup = "900 ns", cached = 2, miss = "60 ns" }"#;
     let variants = [
         (r#"progress = "calls","#, "host", registration),
         (r#"progress = "interrupt", interrupt_cost = "200 ns","#, "host", registration),

@@ -19,6 +19,7 @@ mod jobs;
 mod message_driven;
 mod messages;
 mod pacer;
+mod planes;
 mod product;
 mod program;
 mod protocols;

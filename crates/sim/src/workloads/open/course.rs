@@ -275,6 +275,7 @@ impl Course for OpenCourse {
             packets: open.packets(),
             load: Arc::new(move |node: NodeId| load * open.weight(node)),
             seed: *seed,
+            planes: network.planes(),
             span: span.clone(),
         };
         JobTraffic::Open(OpenTraffic::new(&spec, nodes))
@@ -439,7 +440,8 @@ fn first(holds: impl Fn(usize) -> bool) -> usize {
     (1..).find(|&count| holds(count)).unwrap_or(1)
 }
 
-/// Bytes that one source at load 1.0 sends in a batch.
+/// Bytes that one node at load 1.0 sends in a batch, by all of its injection links.
 fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
-    setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64
+    f64::from(setting.network.planes()) * setting.batch as f64 * open.packets().message as f64
+        / setting.network.slot(open.packets()) as f64
 }
