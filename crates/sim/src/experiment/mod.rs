@@ -13,6 +13,7 @@ mod locate;
 mod memory;
 mod nic;
 mod place;
+mod rails;
 mod range;
 mod reference;
 mod schema;
@@ -31,10 +32,11 @@ pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
 pub use nic::{
-    BuffersSpec, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, Directions, HostSpec, LoggpNicSpec, Matcher,
-    MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RailsSpec, RegistrationSpec, RendezvousSpec,
+    BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec,
+    RegistrationSpec, RendezvousSpec,
 };
 pub use place::{MappedSpec, Place, PlaceSpec};
+pub use rails::{ConnectionModeSpec, ConnectionsSpec, RailPolicySpec, RailsSpec};
 pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
+use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
+
 /// The interface between a node and the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -176,35 +178,6 @@ pub struct HostSpec {
     pub rails: Option<RailsSpec>,
 }
 
-/// The rails of a node: its channels into the planes of the network, each with an interface of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(extend("x-example" = "[nic.rails]\npolicy = \"by-rank\"\nstripe_above = \"64 KiB\""))]
-pub struct RailsSpec {
-    /// By which rail a message goes that is not striped, and every control message.
-    pub policy: RailPolicySpec,
-    /// Larger messages are cut into a stripe of whole packets for each rail. Without it, 16 KiB if messages take rails in turn; else no
-    /// message is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stripe_above: Option<Bytes>,
-}
-
-/// By which rail a message goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RailPolicySpec {
-    /// The messages of a node take rails in turn.
-    #[default]
-    RoundRobin,
-    /// The ranks of a node take rails in turn, in ascending order: rank i of a node has rail i, as where each GPU has an interface.
-    ByRank,
-    /// Destinations take rails in turn: messages for node d go by rail d.
-    ByDestination,
-}
-
-/// Above so many bytes messages are striped over rails, unless the experiment says otherwise.
-const STRIPE_ABOVE: u64 = 16 << 10;
-
 impl HostSpec {
     /// Size of a control message, if a packet holds it.
     pub fn control(&self) -> Bytes {
@@ -213,9 +186,7 @@ impl HostSpec {
 
     /// Above how many bytes messages are striped over rails; none: no message is.
     pub fn stripe_above(&self) -> Option<u64> {
-        let rails = self.rails.clone().unwrap_or_default();
-        let own = (rails.policy == RailPolicySpec::RoundRobin).then_some(STRIPE_ABOVE);
-        rails.stripe_above.map(|limit| limit.0).or(own)
+        self.rails.clone().unwrap_or_default().striped_above()
     }
 
     /// Whether there are control messages at all.
@@ -295,41 +266,6 @@ pub struct LoggpNicSpec {
     /// Connections of ranks, which an interface with connected transports needs. Without it, none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsSpec>,
-}
-
-/// Connections of ranks on different nodes, each of two ranks and for both directions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(extend("x-example" = "[nic.connections]\nmode = \"on-demand\"\nsetup = \"150 us\"\nmemory = \"12 KiB\""))]
-pub struct ConnectionsSpec {
-    /// When they are there.
-    pub mode: ConnectionModeSpec,
-    /// Memory of a connection at each of its ranks: of the state, the queues and the buffers that belong to it.
-    pub memory: Bytes,
-    /// Time that setting a connection up takes the library of the rank that first sends; goes with `mode = "on-demand"`. Without it, none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub setup: Option<Time>,
-    /// Connections of which an interface holds the state, least recently used first to give way. Without it, of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub cached: Option<u32>,
-    /// Time of fetching the state of a connection that the interface does not hold, before a message leaves by it, one after the
-    /// other; goes with `cached`. Without it, none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub miss: Option<Time>,
-}
-
-/// When connections are there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConnectionModeSpec {
-    /// When the ranks begin: from every rank to every rank on another node.
-    #[default]
-    AtStart,
-    /// From when a rank first sends to another, or has had a message from it.
-    OnDemand,
-    /// Never: datagrams.
-    Connectionless,
 }
 
 /// What searching the queues of posted receives and unexpected messages takes.
@@ -452,13 +388,6 @@ pub enum BuffersSpec {
 impl Default for RegistrationSpec {
     fn default() -> Self {
         Self { time: Time(0), per_page: Time(0), page_size: Bytes(4096), cached: 0, buffers: BuffersSpec::ByPeer }
-    }
-}
-
-impl ConnectionsSpec {
-    /// Whether there are no connections, and keys of some.
-    fn has_none(&self) -> bool {
-        self.mode == ConnectionModeSpec::Connectionless && (self.memory.0 > 0 || self.cached.is_some())
     }
 }
 

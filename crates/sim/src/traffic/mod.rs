@@ -7,10 +7,10 @@ mod paced;
 mod scheduled;
 mod shared;
 mod single;
+mod sources;
 mod span;
 mod volume;
 
-use engine::Owner;
 use fabric::{Actions, Demand, Traffic, TrafficEvent};
 use host::Executor;
 use units::NodeId;
@@ -25,17 +25,6 @@ pub use span::Span;
 pub use volume::{Flow, VolumeTraffic};
 
 pub use crate::network::Packets;
-
-/// Whose stream a source has: a node's, on each of its planes another.
-fn owner(node: NodeId, plane: u32) -> Owner {
-    // Nodes have fewer bits (`topology::MAX_NODES`).
-    Owner::Node(node.0 | plane << 24)
-}
-
-/// The sources of some nodes: each node, on each of its planes.
-fn sources(nodes: &[u32], planes: u32) -> impl Iterator<Item = (NodeId, u32)> {
-    nodes.iter().flat_map(move |&node| (0..planes).map(move |plane| (NodeId(node), plane)))
-}
 
 /// The traffic of the nodes of one partition.
 #[derive(Debug)]

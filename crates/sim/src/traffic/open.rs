@@ -9,8 +9,8 @@ use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
+use super::sources::{owner, sources};
 use super::span::Span;
-use super::{owner, sources};
 use crate::network::Packets;
 
 /// What all nodes of a run share.

@@ -10,7 +10,7 @@ use units::NodeId;
 use workload::program::Context;
 
 use super::numbers::{flow_of, job_of};
-use super::{owner, sources};
+use super::sources::{owner, sources};
 
 /// How the nodes of a machine are divided over partitions.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use fabric::{Actions, Demand, Traffic};
 use routing::Routing;
 use units::NodeId;
 
-use super::owner;
+use super::sources::owner;
 use super::span::Span;
 
 /// What a node still has to send to another.
