@@ -206,3 +206,12 @@ def test_planes_are_drawn_as_one_with_all_their_wires(machine_of: str) -> None:
     assert three.count.tolist() == (3 * one.count).tolist()
     assert three.coordinates.tolist() == one.coordinates.tolist()
     assert arrange(three).at.tolist() == arrange(one).at.tolist()
+
+
+def test_a_flat_network_has_nothing_to_draw(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a traceback where there are no routers."""
+    with pytest.raises(ct.ExperimentError, match="neither routers nor wires"):
+        ct.Topology("flat:16").draw()
+    ran = cutthrough("draw", "flat:16", "--out", tmp_path / "flat")
+    assert ran.status == 2
+    assert "neither routers nor wires" in ran.err

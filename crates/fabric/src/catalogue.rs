@@ -44,6 +44,11 @@ macro_rules! common {
 }
 
 impl RouterSpec {
+    /// Whether credits are counted for each crosspoint of the next router.
+    pub fn counts_crosspoints(&self) -> bool {
+        matches!(self, Self::OutputQueued(spec) if spec.credits == CreditRule::PerCrosspoint)
+    }
+
     /// Writes the delay and the depths, by class of channels of these names, where they are left out; returns the keys.
     pub(crate) fn write_sizes(&mut self, sizes: &Sizes, names: &[&str]) -> Vec<String> {
         let (buffer, delay) = match self {

@@ -2,6 +2,7 @@
 
 use crate::counters::Counters;
 use crate::packet::Packet;
+use crate::target::Member;
 use crate::traffic::Notice;
 
 /// What the partition has that is being moved on. Shared so that it stays warm, and because some of it is as large as the
@@ -33,6 +34,10 @@ pub struct Mail {
     times: Vec<u64>,
     /// For each packet what the traffic has marked it with, if deliveries are reported; else empty.
     marks: Vec<u32>,
+    /// The members of the packets that are for several nodes, one after the other,
+    members: Vec<Member>,
+    /// and for each of these packets how many they are.
+    set_sizes: Vec<u32>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
     /// Notices from traffic to traffic: when they come, in ticks, and what they say.
@@ -53,6 +58,21 @@ impl Mail {
     #[inline]
     pub(crate) fn mark(&mut self, mark: u32) {
         self.marks.push(mark);
+    }
+
+    /// Adds the nodes that the packet added last is for, which are several.
+    pub(crate) fn members(&mut self, members: &[Member]) {
+        self.members.extend_from_slice(members);
+        self.set_sizes.push(members.len() as u32);
+    }
+
+    /// The nodes of each packet that is for several.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &[Member]> {
+        self.set_sizes.iter().scan(&self.members[..], |rest, &size| {
+            let (set, others) = rest.split_at(size as usize);
+            *rest = others;
+            Some(set)
+        })
     }
 
     /// What the packet of a number, from 0, is marked with, if packets are.
@@ -89,6 +109,8 @@ impl Mail {
         other.heads.append(&mut self.heads);
         other.times.append(&mut self.times);
         other.marks.append(&mut self.marks);
+        other.members.append(&mut self.members);
+        other.set_sizes.append(&mut self.set_sizes);
         other.credits.append(&mut self.credits);
         other.notices.append(&mut self.notices);
     }
@@ -112,6 +134,8 @@ impl Mail {
         self.heads.clear();
         self.times.clear();
         self.marks.clear();
+        self.members.clear();
+        self.set_sizes.clear();
         self.credits.clear();
         self.notices.clear();
     }

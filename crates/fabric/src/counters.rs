@@ -24,7 +24,7 @@ pub struct Counters {
     current: usize,
     /// The parts of a tick in which generation times and latencies are counted: `Plan::units_per_tick`.
     units_per_tick: u64,
-    /// Packets that sources have put into the network since the start, less those delivered.
+    /// Packets that sources have put into the network since the start, and copies of them, less those delivered.
     pub in_flight: i64,
     /// Packets delivered since the start.
     pub total_delivered: u64,
@@ -64,6 +64,8 @@ pub struct JobCounters {
 pub struct Batch {
     /// Packets that sources have put into the network.
     pub entered: u64,
+    /// Packets that routers have added to those, as copies of packets for several nodes.
+    pub copies: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Bytes delivered.
@@ -80,6 +82,7 @@ impl Batch {
     /// Adds other counts: another partition's, job's or batch's.
     pub fn add(&mut self, other: &Self) {
         self.entered += other.entered;
+        self.copies += other.copies;
         self.packets += other.packets;
         self.bytes += other.bytes;
         self.latency += other.latency;
@@ -244,6 +247,15 @@ impl Counters {
         let job = self.job_of(packet);
         job.batch.entered += 1;
         job.measured_in_flight += i64::from(job.is_measured(packet.generated_at));
+    }
+
+    /// A router makes copies of a packet that is for several nodes.
+    #[inline(never)]
+    pub(crate) fn split(&mut self, packet: &Packet, copies: u64) {
+        self.in_flight += copies as i64;
+        let job = self.job_of(packet);
+        job.batch.copies += copies;
+        job.measured_in_flight += copies as i64 * i64::from(job.is_measured(packet.generated_at));
     }
 
     /// A packet's head leaves its last router; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should

@@ -5,8 +5,8 @@
 //!
 //! One thing, one place: `arrivals` is the input side of a router up to the choice of the output (`choice`), `links` is
 //! sending, and the two ends of conservation, injection and delivery; `credits` is what an output may send, and the one
-//! function that gives space and credits back; `wakes` are events that mark a port again; `copies` are packets that share
-//! buffer space.
+//! function that gives space and credits back; `wakes` are events that mark a port again; `sets` are the nodes that a multicast is
+//! for, `split` makes its copies, and `copies` are packets that share buffer space.
 
 mod arrivals;
 mod build;
@@ -16,6 +16,8 @@ mod credits;
 mod links;
 pub(crate) mod marks;
 mod promises;
+mod sets;
+mod split;
 mod wakes;
 
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
 pub(crate) use links::{Outgoing, QUEUED, Sent};
+use sets::Sets;
+use split::Splitting;
 pub(crate) use wakes::notify;
 
 /// What all channels of a class have in common, in ticks.
@@ -161,6 +165,9 @@ pub struct Fabric {
     bypasses: bool,
     /// Packets that share buffer space.
     copies: Copies,
+    /// The nodes that multicast packets are for, and what splitting these needs.
+    pub(crate) sets: Sets,
+    splitting: Splitting,
     pub(crate) stations: Stations,
     /// The traffic is notified of deliveries,
     pub(crate) notify_deliveries: bool,

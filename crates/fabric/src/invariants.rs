@@ -150,6 +150,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if left > 0 {
             return Err(format!("{left} packets are left in the pool"));
         }
+        if fabric.sets.used() > 0 {
+            return Err(format!("{} sets of nodes are left", fabric.sets.used()));
+        }
         if !fabric.wheel.is_empty() {
             return Err("events are left in the wheel".into());
         }

@@ -20,7 +20,8 @@ pub struct Packet {
     pub generated_at: u64,
     /// What its traffic knows it by: the node that sends it, or its message.
     pub flow_id: u32,
-    /// The node that it is for, in the low `DST_BITS`, and the class of virtual channels on which it leaves this router.
+    /// The node that it is for, in the low `DST_BITS`, or the number of the set of nodes, which `MANY` says; and between them the
+    /// class of virtual channels on which it leaves this router.
     dst_and_class: u32,
     /// What it carries for its routing.
     pub state: RouteState,
@@ -35,8 +36,20 @@ pub struct Packet {
     pub out: u16,
 }
 
-/// Bits of a node's number.
+/// Bits of a node's number, and of a set's.
 const DST_BITS: u32 = 24;
+
+/// The bits of the number.
+const DST: u32 = (1 << DST_BITS) - 1;
+
+/// The packet is for a set of nodes.
+const MANY: u32 = 1 << 31;
+
+/// The most classes of virtual channels: what is left between the two.
+pub const MAX_CLASSES: u8 = 1 << (31 - DST_BITS);
+
+/// The most sets of nodes under way in a partition.
+pub const MAX_SETS: usize = 1 << DST_BITS;
 
 const _: () = assert!(size_of::<Packet>() == 32 && topology::MAX_NODES <= 1 << DST_BITS);
 
@@ -50,19 +63,42 @@ impl Packet {
     /// The node that it is for.
     #[inline(always)]
     pub fn dst(&self) -> NodeId {
-        NodeId(self.dst_and_class & ((1 << DST_BITS) - 1))
+        NodeId(self.dst_and_class & DST)
+    }
+
+    /// Whether it is for a set of nodes: then `dst` means nothing.
+    #[inline(always)]
+    pub fn is_for_many(&self) -> bool {
+        self.dst_and_class & MANY != 0
+    }
+
+    /// The number of the set of nodes that it is for, if it is for one.
+    #[inline]
+    pub fn set(&self) -> Option<u32> {
+        self.is_for_many().then_some(self.dst_and_class & DST)
+    }
+
+    /// It is for a set of nodes, of a number, from now on.
+    pub fn be_for_set(&mut self, set: u32) {
+        self.dst_and_class = self.dst_and_class & !DST | set | MANY;
+    }
+
+    /// It is for one node from now on, and carries a state for its routing.
+    pub fn be_for_node(&mut self, node: NodeId, state: RouteState) {
+        self.dst_and_class = self.dst_and_class & !(DST | MANY) | node.0;
+        self.state = state;
     }
 
     /// The class of virtual channels on which it leaves this router.
     #[inline(always)]
     pub fn class(&self) -> u8 {
-        (self.dst_and_class >> DST_BITS) as u8
+        (self.dst_and_class >> DST_BITS) as u8 & (MAX_CLASSES - 1)
     }
 
     /// It is decided by which output and on which class it leaves; it is the last of its queue.
     #[inline(always)]
     pub fn leave_by(&mut self, out: u16, class: u8) {
-        self.dst_and_class = self.dst().0 | u32::from(class) << DST_BITS;
+        self.dst_and_class = self.dst_and_class & (DST | MANY) | u32::from(class) << DST_BITS;
         (self.out, self.next) = (out, NONE);
     }
 }

@@ -13,6 +13,7 @@ use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::routers::Routers;
+use crate::target::Target;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
 use crate::transmissions::Transmission;
 
@@ -25,8 +26,9 @@ pub struct Partition<R, T> {
     /// The packet at the head of each node's queue.
     heads: Vec<Head>,
     instant: Instant<{ event_kind::COUNT }>,
-    /// The arrivals at some routers, kept for its memory.
+    /// The arrivals at some routers, and the copies of one that is for several nodes, kept for their memory.
     arrivals: Vec<Arrival>,
+    copies: Vec<Arrival>,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -52,6 +54,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             heads: vec![Head::NONE; nodes],
             instant: Instant::default(),
             arrivals: Vec::new(),
+            copies: Vec::new(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
             notices: Notices::default(),
@@ -233,7 +236,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if release <= now || !self.traffic.take_back(node) {
             return;
         }
-        self.fabric.pool.free(packet);
+        self.fabric.discard(packet);
         self.next_demand(node, now);
         let head = self.heads[node];
         if head.packet != NONE {
@@ -264,9 +267,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        let Self { fabric, routers, arrivals, .. } = self;
+        let Self { fabric, routers, arrivals, copies, .. } = self;
         let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+            if fabric.is_for_many(arrival.packet) {
+                return enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now));
+            }
             fabric.decide::<PLAIN>(&mut arrival);
             if bypasses {
                 arrivals.push(arrival);
@@ -287,11 +293,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Queues what has arrived at some of the routers from `first` on, in the order of ports.
     #[inline(never)]
     fn collect_arrivals<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
-        let Self { fabric, routers: inside, arrivals, .. } = self;
+        let Self { fabric, routers: inside, arrivals, copies, .. } = self;
         for router in Bits(routers) {
             fabric.each_arrival::<PLAIN>(first + router, |_, arrival| arrivals.push(arrival));
         }
-        enqueue_batch::<PLAIN, R>(fabric, inside, arrivals, now);
+        enqueue_batch::<PLAIN, R>(fabric, inside, (arrivals, copies), now);
     }
 
     /// Sends a node's next packet, if it can be sent.
@@ -326,12 +332,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         let fabric = &mut self.fabric;
         let generated_at = demand.generated_at * fabric.units_per_tick + demand.part;
-        let packet = Packet::new(generated_at, demand.flow_id, demand.dst, (demand.state, demand.bytes));
+        let dst = demand.to.node().unwrap_or_default();
+        let packet = Packet::new(generated_at, demand.flow_id, dst, (demand.state, demand.bytes));
         debug_assert!(
             demand.release >= demand.generated_at + u64::from(demand.part > 0),
             "sent before it is generated"
         );
         let place = fabric.admit(packet, demand.release);
+        if demand.to == Target::Members {
+            fabric.address(place, self.traffic.members(node));
+        }
         self.heads[node] = Head { packet: place, release: demand.release };
         let output = fabric.ports() + node;
         let ready = fabric.outputs[output].free_at.max(demand.release);
@@ -419,20 +429,46 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 }
 
+/// Splits a packet for several nodes that has arrived, and queues its copies.
+#[inline(never)]
+fn enqueue_for_many<const PLAIN: bool, R: Routers>(
+    fabric: &mut Fabric,
+    routers: &mut R,
+    copies: &mut Vec<Arrival>,
+    (arrival, now): (&Arrival, u64),
+) {
+    fabric.split(arrival, copies);
+    match &copies[..] {
+        // What leaves as one packet is queued as any other.
+        [only] => routers.enqueue::<PLAIN>(fabric, only, now),
+        several => routers.enqueue_copies::<PLAIN>(fabric, several, now),
+    }
+    copies.clear();
+}
+
 /// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
 #[inline(never)]
 fn enqueue_batch<const PLAIN: bool, R: Routers>(
     fabric: &mut Fabric,
     routers: &mut R,
-    arrivals: &mut Vec<Arrival>,
+    (arrivals, copies): (&mut Vec<Arrival>, &mut Vec<Arrival>),
     now: u64,
 ) {
     for arrival in arrivals.iter() {
         fabric.before_arrival(arrival.packet);
         routers.before_input(fabric, arrival);
     }
-    for arrival in arrivals.iter_mut() {
-        fabric.decide::<PLAIN>(arrival);
+    if fabric.sets.used() == 0 {
+        arrivals.iter_mut().for_each(|arrival| fabric.decide::<PLAIN>(arrival));
+    } else {
+        arrivals.retain_mut(|arrival| {
+            if fabric.is_for_many(arrival.packet) {
+                enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
+                return false;
+            }
+            fabric.decide::<PLAIN>(arrival);
+            true
+        });
     }
     if routers.tries_bypass() {
         arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));

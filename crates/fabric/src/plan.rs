@@ -34,6 +34,8 @@ pub struct FabricSpec {
     pub continuous: bool,
     /// The receive buffer of every node; without one, nodes take packets as fast as they come.
     pub receive_buffer: Option<ReceiveBufferSpec>,
+    /// Whether packets are sent that are for several nodes.
+    pub multicasts: bool,
     /// The experiment's seed.
     pub seed: u64,
 }
@@ -136,7 +138,7 @@ impl Plan {
         });
         let vcs_per_class = vcs_per_class.collect();
         if (spec.routing.options().len() > 1 || spec.routing.adaptive_class().is_some())
-            && matches!(&spec.router, RouterSpec::OutputQueued(s) if s.credits == CreditRule::PerCrosspoint)
+            && spec.router.counts_crosspoints()
         {
             return Err(FabricError::new(
                 "router.credits",
@@ -146,6 +148,11 @@ impl Plan {
                     spec.routing.kind()
                 ),
             ));
+        }
+        if spec.multicasts && spec.router.counts_crosspoints() {
+            let message = "\"per-crosspoint\" has the output choose one output of the next router, and a multicast packet leaves that by \
+                           several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
+            return Err(FabricError::new("router.credits", message));
         }
         let max_ports = max_ports(&*spec.topology);
         let names = spec.topology.class_names();

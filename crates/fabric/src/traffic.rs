@@ -3,6 +3,8 @@
 use routing::RouteState;
 use units::{NodeId, PlaneId};
 
+use crate::target::{Member, Target};
+
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
@@ -12,11 +14,11 @@ pub struct Demand {
     pub part: u64,
     /// It is sent from this time on, in ticks; not before it is generated.
     pub release: u64,
-    /// The node that it is for.
-    pub dst: NodeId,
+    /// What it is for.
+    pub to: Target,
     /// The packet's size in bytes.
     pub bytes: u32,
-    /// What it carries for its routing.
+    /// What it carries for its routing, if it is for a node.
     pub state: RouteState,
     /// What the traffic knows it by, in its low `FLOW_BITS`: the number of the node that sends it, unless the traffic is
     /// notified of deliveries. Above them the number of its job.
@@ -140,6 +142,11 @@ pub trait Traffic: Send {
     /// before has been sent. `None` if the node never sends again, or not before the traffic asks for it. Of `actions` it may
     /// set alarms, if it wants deliveries.
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand>;
+    /// The nodes that the packet is for that it last gave for a node, if that is for `Target::Members`: in ascending order, each
+    /// once, at least one.
+    fn members(&self, _node: usize) -> &[Member] {
+        &[]
+    }
     /// Reads what `next` will read, so that it is in a near cache then.
     fn before_next(&self, _node: usize) {}
     /// Whether it wants to be notified of deliveries.

@@ -51,7 +51,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 class: fabric.pool[waiting.packet].class(),
                 vcs_per_class: fabric.vcs_per_class(waiting.output as usize),
                 src: self.source_of(packet.flow_id),
-                dst: packet.dst(),
+                // Of several nodes the first.
+                dst: fabric.members_of(waiting.packet).first().map_or(packet.dst(), |member| member.node),
             })
         };
         let waiting = crate::routers::waiting(self.routers(), fabric).into_iter();

@@ -9,7 +9,7 @@ use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
     Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan,
-    ReceiveBufferSpec, Traffic, WithRouters, WorkerContext,
+    ReceiveBufferSpec, Target, Traffic, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -31,7 +31,7 @@ impl Traffic for Burst {
             generated_at: now,
             part: 0,
             release: now,
-            dst: NodeId(dst),
+            to: Target::Node(NodeId(dst)),
             bytes,
             state: RouteState::default(),
             flow_id: 0,
@@ -59,6 +59,7 @@ fn spec(topology: &str, (router, routing): (RouterSpec, Option<&RoutingSpec>), [
         other_packets: vec![Bytes(96)],
         other_times: vec![],
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 3,
     }

@@ -9,7 +9,7 @@ use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
     Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Notice, NoticeContent,
-    Partition, PartitionMap, Plan, Traffic, TrafficEvent, WithRouters, WorkerContext,
+    Partition, PartitionMap, Plan, Target, Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -49,7 +49,7 @@ impl Traffic for Reported {
             generated_at: now,
             part: 0,
             release: now,
-            dst: NodeId(destination(id, number, self.all)),
+            to: Target::Node(NodeId(destination(id, number, self.all))),
             bytes: bytes_of(number),
             state: RouteState::default(),
             flow_id: id,
@@ -140,6 +140,7 @@ fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
         other_packets: vec![Bytes(96)],
         other_times: vec![],
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 5,
     })

@@ -33,6 +33,7 @@ fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
         other_packets,
         other_times,
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 1,
     };

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Traffic,
-    TrafficEvent, WithRouters, WorkerContext,
+    Actions, Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Target,
+    Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
@@ -46,7 +46,7 @@ impl Traffic for Numbered {
             generated_at: now,
             part: 0,
             release: now,
-            dst,
+            to: Target::Node(dst),
             bytes,
             state: RouteState::default(),
             flow_id,
@@ -86,6 +86,7 @@ fn plan(topology: &str, routing: Option<&str>, router: &RouterSpec) -> Plan {
         other_packets: vec![Bytes(96)],
         other_times: vec![],
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 5,
     })

@@ -20,6 +20,7 @@ mod noise;
 mod order;
 mod placed;
 mod processor;
+mod progressions;
 mod queues;
 mod rails;
 mod recent;
@@ -47,5 +48,7 @@ pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use rails::{RailParams, RailPolicy, Stripe, stripes};
 pub use registration::{BufferRule, RegistrationParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
-pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
+pub use trace::{
+    Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
+};
 pub use wire::{Carried, Flight, WireParams};

@@ -68,14 +68,16 @@ impl Matching {
         self.searches[queue].count(depth);
     }
 
-    /// A message has come to a rank: the receive that it meets, or none; then it waits.
+    /// A message has come to a rank: the receive that it meets, or none; then it waits, at the place that it is given.
     #[inline]
-    pub fn message(&mut self, rank: u32, label: Label, message: u32) -> Option<Receive> {
-        let labels = label.wider();
-        let labels = if self.open > 0 { &labels[..] } else { &labels[..1] };
-        let Some(found) = self.posted.search(rank, labels, |receive| receive.takes(label)) else {
+    pub fn message(&mut self, rank: u32, label: Label, place: impl FnOnce() -> u32) -> Option<Receive> {
+        let found = match self.open {
+            0 => self.posted.search(rank, &[label], |receive| receive == label),
+            _ => self.posted.search(rank, &label.wider(), |receive| receive.takes(label)),
+        };
+        let Some(found) = found else {
             self.count(0, self.posted.len(rank));
-            self.unexpected.push(rank, label, (message, 0));
+            self.unexpected.push(rank, label, (place(), 0));
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
@@ -227,7 +229,7 @@ mod tests {
                 if is_message {
                     let label = Label { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
                     for number in 1000 * number..1000 * number + count.min(20) {
-                        prop_assert_eq!(matching.message(1, label, number), naive.message(label, number));
+                        prop_assert_eq!(matching.message(1, label, || number), naive.message(label, number));
                     }
                     continue;
                 }

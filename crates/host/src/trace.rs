@@ -2,7 +2,7 @@
 //! of messages are handed over and arrive. It is enough to tell at any time what each rank does and what it waits for,
 //! and which chain of events has led to the last of them.
 //!
-//! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 250.
+//! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 280.
 
 use std::collections::VecDeque;
 
@@ -111,6 +111,17 @@ pub enum TracedPart {
     Notice,
 }
 
+/// What carries a part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carriage {
+    /// Nothing but the memory of the node.
+    Memory,
+    /// Packets, known by their `flow_id` and their mark.
+    Packets(u32, u32),
+    /// The link of the node, whole: when the first and the last byte arrive at the other node, in picoseconds.
+    Link(u64, u64),
+}
+
 /// A part of a message at one end of its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TracedFlight {
@@ -122,8 +133,8 @@ pub struct TracedFlight {
     pub arrived: bool,
     /// When, in picoseconds.
     pub at: u64,
-    /// Where it is handed over, what its packets are known by, their `flow_id` and their mark; `NO_OP` within a node.
-    pub packets: (u32, u32),
+    /// Where it is handed over, what carries it.
+    pub by: Option<Carriage>,
 }
 
 /// What has been recorded.

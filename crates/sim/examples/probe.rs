@@ -45,6 +45,7 @@ fn main() {
         other_packets: vec![],
         other_times: vec![],
         receive_buffer: None,
+        multicasts: false,
         continuous: false,
         seed: 1,
     };
@@ -58,6 +59,7 @@ fn main() {
     let traffic = OpenTrafficSpec {
         pattern,
         routing,
+        multicasts: None,
         injection: InjectionSpec::Bernoulli,
         load: Arc::new(move |_| load),
         slot,

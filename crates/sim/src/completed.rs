@@ -50,6 +50,7 @@ fn packet_size(workload: &mut WorkloadSpec) -> &mut Option<Bytes> {
     match workload {
         WorkloadSpec::Traffic(spec) => &mut spec.packet_size,
         WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
+        WorkloadSpec::Collective(spec) => &mut spec.packet_size,
         WorkloadSpec::Application(spec) => &mut spec.packet_size,
         WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
         WorkloadSpec::Program(spec) => &mut spec.packet_size,

@@ -92,7 +92,11 @@ impl From<TopologySpec> for NetworkSpec {
 impl NetworkSpec {
     /// Builds the network, as `TopologySpec::build`; an error at `planes` if it cannot have so many.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
-        let plane = self.topology.build(base)?;
+        self.of_plane(self.topology.build(base)?)
+    }
+
+    /// The network, given one plane of it; the same error.
+    pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, TopologyError> {
         match (self.planes, &self.topology) {
             (1, _) => Ok(plane),
             (_, TopologySpec::Flat(_)) => Err(TopologyError::new(

@@ -10,6 +10,7 @@ pub mod communicator;
 mod injection;
 pub mod message_driven;
 pub mod motifs;
+pub mod multicast;
 mod pattern;
 pub mod patterns;
 mod placed;

@@ -7,6 +7,8 @@ use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, PortId, RouterId};
 
 use super::marks::Marks;
+use super::sets::Sets;
+use super::split::Splitting;
 use super::{Class, Classes, Copies, Fabric, LocalRouter};
 use crate::catalogue::{CreditRule, RouterSpec};
 use crate::context::WorkerContext;
@@ -88,6 +90,8 @@ impl Fabric {
             tails: Vec::new(),
             aheads: Vec::new(),
             copies: Copies::default(),
+            sets: Sets::default(),
+            splitting: Splitting::default(),
             stations,
             routing: Arc::clone(&plan.routing),
             plan,
@@ -189,7 +193,7 @@ impl Fabric {
     /// Bytes of what all architectures share, of all partitions together, without packets and events.
     pub(crate) fn bytes(size: &NetworkSize, router: &RouterSpec) -> u64 {
         let outputs = size.ports + size.nodes;
-        let ahead = matches!(router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::PerCrosspoint);
+        let ahead = router.counts_crosspoints();
         let counters = if ahead { size.max_ports.next_power_of_two() } else { 1 };
         let near = !ahead && 1 << size.vc_shift <= NEAR_CREDITS;
         let wide = if size.port_words() > 1 { 2 * size.routers * size.port_words() } else { 0 };

@@ -35,7 +35,7 @@ impl Fabric {
 
     /// The class of virtual channels on which a packet has come.
     #[inline(never)]
-    fn class_of(&self, arrival: &Arrival) -> u8 {
+    pub(super) fn class_of(&self, arrival: &Arrival) -> u8 {
         let input = &self.inputs[arrival.base as usize + usize::from(arrival.port)];
         arrival.vc / self.classes[input.class.0 as usize].vcs_per_class
     }
@@ -55,11 +55,16 @@ impl Fabric {
 
     /// Takes the path of the lower cost, and notes it in the packet.
     fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
-        let [first, second] = self.routing.candidates(arrival.id, &hop);
-        let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
-        let best = if second.cost < first.cost { second } else { first };
+        let best = self.best_path(arrival, hop);
         self.pool[arrival.packet].state = best.hop.state;
         (arrival.out, arrival.class) = (best.out, best.class.0);
+    }
+
+    /// The path of the lower cost.
+    pub(super) fn best_path(&mut self, arrival: &Arrival, hop: Hop) -> Weighed {
+        let [first, second] = self.routing.candidates(arrival.id, &hop);
+        let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
+        if second.cost < first.cost { second } else { first }
     }
 
     /// What a path costs: the congestion that it meets, in bytes, times its length, and its bias.
@@ -99,7 +104,7 @@ impl Fabric {
         self.snapshot = snapshot;
     }
 
-    fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
+    pub(super) fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
         if route.choice == Choice::Random {
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
             return route.port(pick, self.routing.port_lists()).0;
@@ -143,11 +148,11 @@ impl Fabric {
 }
 
 /// A path that a packet may take: its cost, and how it begins.
-struct Weighed {
+pub(super) struct Weighed {
     cost: u64,
-    hop: Hop,
-    out: u16,
-    class: VcClass,
+    pub hop: Hop,
+    pub out: u16,
+    pub class: VcClass,
 }
 
 impl OutputPort {

@@ -9,69 +9,77 @@ use crate::packet::NONE;
 pub struct Copies {
     /// By place of the pool, the share that the packet has in a space, or `NONE`.
     share_of: Vec<u32>,
-    /// By share, the packets that have not left.
-    left: Vec<u32>,
+    shares: Vec<Share>,
     free: Vec<u32>,
+}
+
+/// What the packets of one space have in common.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// The packets that have not left.
+    left: u32,
+    /// When the space of those that have left falls free, in ticks: the latest.
+    free_at: u64,
 }
 
 impl Copies {
     /// Whether no packet shares space.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.left.len() == self.free.len()
+        self.shares.len() == self.free.len()
     }
 
-    /// The share of a packet, begun if it has none.
-    fn share(&mut self, packet: u32) -> u32 {
-        let place = packet as usize;
-        if self.share_of.len() <= place {
-            self.share_of.resize(place + 1, NONE);
+    /// Packets share one space from now on.
+    pub fn share(&mut self, packets: impl Iterator<Item = u32>) {
+        let share = self.free.pop().unwrap_or(self.shares.len() as u32);
+        if share as usize == self.shares.len() {
+            self.shares.push(Share { left: 0, free_at: 0 });
         }
-        if self.share_of[place] == NONE {
-            let share = self.free.pop().unwrap_or(self.left.len() as u32);
-            if share as usize == self.left.len() {
-                self.left.push(0);
+        let mut left = 0;
+        for packet in packets {
+            let place = packet as usize;
+            if self.share_of.len() <= place {
+                self.share_of.resize(place + 1, NONE);
             }
-            self.left[share as usize] = 1;
+            debug_assert_eq!(self.share_of[place], NONE, "a packet with two shares");
             self.share_of[place] = share;
+            left += 1;
         }
-        self.share_of[place]
+        self.shares[share as usize] = Share { left, free_at: 0 };
     }
 
-    /// Has a packet share the space of another one.
-    fn join(&mut self, packet: u32, other: u32) {
-        let share = self.share(packet);
-        self.left[share as usize] += 1;
-        let place = other as usize;
-        if self.share_of.len() <= place {
-            self.share_of.resize(place + 1, NONE);
-        }
-        self.share_of[place] = share;
-    }
-
-    /// A packet leaves its space. Returns whether the space falls free: it was the last one there.
+    /// A packet leaves its space, which falls free at a time for its part. Returns when the space falls free as a whole, if the
+    /// packet was the last one there.
     #[inline(never)]
-    pub fn leave(&mut self, packet: u32) -> bool {
-        let Some(share) = self.share_of.get_mut(packet as usize) else { return true };
-        let share = std::mem::replace(share, NONE);
-        let Some(left) = self.left.get_mut(share as usize) else { return true };
-        *left -= 1;
-        if *left > 0 {
-            return false;
+    pub fn leave(&mut self, packet: u32, free_at: u64) -> Option<u64> {
+        let Some(number) = self.share_of.get_mut(packet as usize) else { return Some(free_at) };
+        let number = std::mem::replace(number, NONE);
+        let Some(share) = self.shares.get_mut(number as usize) else { return Some(free_at) };
+        share.left -= 1;
+        share.free_at = share.free_at.max(free_at);
+        if share.left > 0 {
+            return None;
         }
-        self.free.push(share);
-        true
+        self.free.push(number);
+        Some(share.free_at)
     }
 }
 
 impl Fabric {
-    /// Copies a packet that has come in at an input. The copy waits in a queue of its own and leaves by itself; original and
-    /// copies share the space of the input, which falls free with the last of them. Returns the copy's place.
-    pub fn copy(&mut self, packet: u32) -> u32 {
+    /// Copies a packet that has come in at an input, and returns the copy's place. The copy is a packet of its own: it waits in a
+    /// queue of its own and leaves by itself.
+    pub(super) fn copy(&mut self, packet: u32) -> u32 {
         let tail = self.tails.get(packet as usize).copied().unwrap_or(0);
         let copy = self.admit(self.pool[packet], tail);
-        self.copies.join(packet, copy);
+        if let Some(&mark) = self.marks.get(packet as usize) {
+            self.mark_packet(copy, mark);
+        }
         copy
+    }
+
+    /// Has the copies of a packet share the space of the input that the packet came by: it falls free with the last of them.
+    pub(crate) fn share_space(&mut self, copies: impl Iterator<Item = u32>) {
+        self.copies.share(copies);
     }
 }
 
@@ -80,17 +88,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn space_falls_free_with_the_last_copy() {
-        // Would catch space given back with the first copy or never, and a share that lives on in a place that is used again.
+    fn space_falls_free_with_the_last_copy_and_not_before_any_of_them_allows_it() {
+        // Would catch space given back with the first copy or never, or before the tail of one that left first but takes longer, and
+        // a share that lives on in a place that is used again.
         let mut copies = Copies::default();
-        assert!(copies.is_empty() && copies.leave(3), "who shares nothing leaves alone");
+        assert!(copies.is_empty());
+        assert_eq!(copies.leave(3, 7), Some(7), "who shares nothing leaves alone");
         for _ in 0..2 {
-            copies.join(3, 5);
-            copies.join(3, 4);
-            copies.join(7, 6);
+            copies.share([3, 5, 4].into_iter());
+            copies.share([7, 6].into_iter());
             assert!(!copies.is_empty());
-            assert_eq!([3, 7, 5, 6, 4].map(|packet| copies.leave(packet)), [false, false, false, true, true]);
-            assert!(copies.is_empty() && copies.leave(3));
+            let left = [(3, 10), (7, 30), (5, 12), (6, 20), (4, 11)].map(|(packet, at)| copies.leave(packet, at));
+            assert_eq!(left, [None, None, None, Some(30), Some(12)]);
+            assert!(copies.is_empty());
+            assert_eq!(copies.leave(3, 1), Some(1));
         }
     }
 }

@@ -33,6 +33,8 @@ pub trait Buffers {
     }
     /// So many bytes of a space fall free. Returns the credit in bytes that the upstream output gets for it.
     fn shrink(&mut self, space: Space, bytes: u32) -> u32;
+    /// A packet of so many bytes leaves a space that others share, which stay.
+    fn left_by_one(&mut self, _space: Space, _bytes: u32) {}
 }
 
 /// A packet that leaves its buffer: its place and size, how long it takes to leave, and how long until its tail has come in,
@@ -175,10 +177,7 @@ impl Fabric {
         now: u64,
     ) {
         let Leaving { packet, bytes, time, tail_in } = leaving;
-        if !self.copies.is_empty() && !self.copies.leave(packet) {
-            return;
-        }
-        let after = match self.plan.credit_return {
+        let mut after = match self.plan.credit_return {
             _ if PLAIN || self.frees_at_head => 0,
             // The next packet must not come in faster than this one goes out.
             CreditReturn::Head => {
@@ -187,6 +186,12 @@ impl Fabric {
             }
             CreditReturn::Tail => time.max(tail_in),
         };
+        if !self.copies.is_empty() {
+            let Some(free_at) = self.copies.leave(packet, now + after) else {
+                return buffers.left_by_one(space, bytes);
+            };
+            after = free_at - now;
+        }
         if after == 0 {
             self.free(buffers, space, bytes, now);
         } else {

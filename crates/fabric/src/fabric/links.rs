@@ -90,7 +90,10 @@ impl Fabric {
             if !PLAIN && self.reports_deliveries {
                 mail.mark(self.marks[packet as usize]);
             }
-            self.pool.free(packet);
+            if let Some(set) = self.pool[packet].set() {
+                mail.members(self.sets.get(set));
+            }
+            self.discard(packet);
         }
         Sent { time, more }
     }
@@ -137,13 +140,18 @@ impl Fabric {
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
+        let mut sets = mail.sets();
         for (number, (packet, input, times)) in mail.packets().enumerate() {
             let place = self.admit(*packet, 0);
+            if packet.is_for_many() {
+                self.address(place, sets.next().unwrap_or_default());
+            }
             if let Some(mark) = mail.mark_of(number) {
                 self.mark_packet(place, mark);
             }
             self.enter_router::<false>(input, place, times);
         }
+        drop(sets);
         for (at, counter, bytes) in mail.credits() {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         }

@@ -13,19 +13,24 @@ impl Fabric {
     /// it the credit; or the escape channel, if there is none.
     #[inline(never)]
     pub(super) fn choose_or_escape(&mut self, arrival: &mut Arrival, route: &Route, hop: &Hop) {
+        (arrival.out, arrival.class, _) = self.open_port_or_escape(arrival, route, hop);
+    }
+
+    /// The same: the output, the class, and whether credit has been promised.
+    pub(super) fn open_port_or_escape(&mut self, arrival: &Arrival, route: &Route, hop: &Hop) -> (u16, u8, bool) {
         let base = arrival.base as usize;
         let open = |fabric: &Self| fabric.open_ports(base, route).map(|(_, load)| load).min();
         let Some(least) = open(self) else {
             let (port, vc_class) = self.routing.escape(arrival.id, hop);
-            (arrival.out, arrival.class) = (port.0, vc_class.0);
-            return;
+            return (port.0, vc_class.0, false);
         };
         let ties = self.open_ports(base, route).filter(|&(_, load)| load == least).count() as u32;
         let pick = if ties > 1 { self.streams[arrival.router as usize].below(ties) } else { 0 };
         let mut best = self.open_ports(base, route).filter(|&(_, load)| load == least);
-        arrival.out = best.nth(pick as usize).map_or(route.first.0, |(out, _)| out);
+        let out = best.nth(pick as usize).map_or(route.first.0, |(out, _)| out);
         drop(best);
-        self.promised[base + usize::from(arrival.out)] += 1;
+        self.promised[base + usize::from(out)] += 1;
+        (out, route.vc_class.0, true)
     }
 
     /// The ports of a route on which credit is left to be promised, and how congested they are.

@@ -19,6 +19,9 @@ pub use crate::fabric::Space;
 pub trait Routers: Buffers + Prefetch + Send {
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
+    /// The copies of a packet for several nodes are through the pipeline, two at least, each for an output of its own or a class of
+    /// its own: queue them.
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64);
     /// Whether packets that arrive now may take the `bypass`: asked once for a visit of a router. Of no consequence for results.
     #[inline(always)]
     fn tries_bypass(&mut self) -> bool {

@@ -2,13 +2,16 @@
 //!
 //! A packet that has arrived goes straight to the buffer of its (input, virtual channel, output): the switch has the
 //! internal bandwidth for all inputs at once. Each output serves its crosspoints by itself; there is no central
-//! arbiter and no head-of-line blocking between outputs.
+//! arbiter and no head-of-line blocking between outputs. The copies of a multicast packet go to the crosspoints of all their outputs
+//! in one pass through the crossbar, and leave each by itself.
 //!
 //! Credits are read in one of three ways. `row-counter`: the upstream output counts packets in the whole row. `row-minimum`:
 //! the upstream output may have as many packets under way as the fullest crosspoint of the row has room, whatever crosspoint
 //! they turn out to need. A packet that arrives in a crosspoint that is not then the fullest returns its credit at once;
 //! one that makes the row's maximum rise returns it when the maximum falls. So one counter a link suffices, and it
-//! is exactly as generous as the guarantee allows. `per-crosspoint`: the upstream output chooses the crosspoint too.
+//! is exactly as generous as the guarantee allows. Of a multicast packet, too, only the fullest crosspoint decides, once, so that in
+//! an otherwise empty row its credit returns with its last copy; the row counter returns it with the last copy in any case.
+//! `per-crosspoint`: the upstream output chooses the crosspoint too.
 
 use engine::Bits;
 
@@ -30,7 +33,7 @@ pub struct OutputQueued {
     vc_shift: u32,
     /// The crosspoints: by input (port, virtual channel), then output.
     crosspoints: Vec<Crosspoint>,
-    /// The rows of crosspoints, by input; for `row-minimum` only.
+    /// The rows of crosspoints, by input; not for `per-crosspoint`.
     rows: Vec<Row>,
     /// For each output the inputs (port, virtual channel) that have packets for it.
     requests: Requests,
@@ -47,9 +50,9 @@ struct Crosspoint {
 /// All crosspoints of an input and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    /// Bytes in all of them.
+    /// Bytes in all of them; under `row-counter` those of a multicast packet once.
     held: u64,
-    /// Bytes in the fullest crosspoint.
+    /// Bytes in the fullest crosspoint; for `row-minimum` only.
     fullest: u32,
 }
 
@@ -65,9 +68,15 @@ impl OutputQueued {
             row,
             vc_shift,
             crosspoints: vec![Crosspoint::default(); inputs * row],
-            rows: vec![Row::default(); if spec.credits == CreditRule::RowMinimum { inputs } else { 0 }],
+            rows: vec![Row::default(); if spec.credits == CreditRule::PerCrosspoint { 0 } else { inputs }],
             requests: Requests::new(fabric.ports(), row << vc_shift),
         }
+    }
+
+    /// The input, (port, virtual channel) in one number, by which a packet came.
+    #[inline(always)]
+    fn input_of(&self, arrival: &Arrival) -> usize {
+        ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
     }
 
     /// Sends the next packet of an output, if the link is free and one has credit.
@@ -112,11 +121,33 @@ impl OutputQueued {
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
-    /// A packet takes space in a crosspoint: returns the credit that it turns out not to have needed.
+    /// Puts a packet into a crosspoint; returns the bytes that the crosspoint holds then. It does not count if it is a copy of the one
+    /// before it there.
+    #[inline(always)]
+    fn insert<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, counts: bool) -> u32 {
+        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
+        let (base, out) = (base as usize, usize::from(out));
+        let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
+        let input = (base << self.vc_shift) + candidate;
+        let was_empty = self.requests.add(base + out, candidate);
+        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        fabric.activate::<PLAIN>(router as usize, out);
+        if was_empty && fabric.holds_only_queued() {
+            // Written without being read: there are many crosspoints, and most are not in a near cache.
+            *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
+            return bytes;
+        }
+        crosspoint.queue.push(&mut fabric.pool, packet);
+        // A row counter counts for the whole row.
+        crosspoint.held += if self.rule == CreditRule::RowCounter || !counts { 0 } else { bytes };
+        crosspoint.held
+    }
+
+    /// A packet takes space in a row, and the crosspoints that it is in hold `held` bytes at the most: returns the credit that it
+    /// turns out not to have needed.
     #[inline(always)]
     fn occupy(&mut self, fabric: &mut Fabric, input: usize, (held, bytes): (u32, u32), now: u64) {
         let row = &mut self.rows[input];
-        row.held += u64::from(bytes);
         let rise = held.saturating_sub(row.fullest);
         row.fullest += rise;
         if rise < bytes {
@@ -180,10 +211,14 @@ impl Buffers for OutputQueued {
     #[inline(always)]
     fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
         let (input, out) = (space.input as usize, space.part as usize);
+        if self.rule == CreditRule::RowCounter {
+            self.rows[input].held -= u64::from(bytes);
+            return bytes;
+        }
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let before = crosspoint.held;
         crosspoint.held = before - bytes;
-        if self.rule != CreditRule::RowMinimum {
+        if self.rule == CreditRule::PerCrosspoint {
             return bytes;
         }
         let row = &mut self.rows[input];
@@ -212,25 +247,40 @@ impl Routers for OutputQueued {
 
     #[inline(always)]
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
-        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
-        let (base, out) = (base as usize, usize::from(out));
-        let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
-        let input = (base << self.vc_shift) + candidate;
-        let was_empty = self.requests.add(base + out, candidate);
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
-        let held = if was_empty && fabric.holds_only_queued() {
-            // Written without being read: there are many crosspoints, and most are not in a near cache.
-            *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
-            bytes
-        } else {
-            crosspoint.queue.push(&mut fabric.pool, packet);
-            crosspoint.held += bytes;
-            crosspoint.held
-        };
-        fabric.activate::<PLAIN>(router as usize, out);
-        if self.rule == CreditRule::RowMinimum {
-            self.occupy(fabric, input, (held, bytes), now);
+        let held = self.insert::<PLAIN>(fabric, arrival, true);
+        let (input, bytes) = (self.input_of(arrival), arrival.bytes);
+        match self.rule {
+            CreditRule::RowMinimum => {
+                self.rows[input].held += u64::from(bytes);
+                self.occupy(fabric, input, (held, bytes), now);
+            }
+            CreditRule::RowCounter => self.rows[input].held += u64::from(bytes),
+            CreditRule::PerCrosspoint => {}
         }
+    }
+
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+        let Some(first) = copies.first() else { return };
+        let (input, bytes) = (self.input_of(first), first.bytes);
+        if self.rule != CreditRule::RowMinimum {
+            for copy in copies {
+                self.insert::<PLAIN>(fabric, copy, true);
+            }
+            self.rows[input].held += u64::from(bytes);
+            return fabric.share_space(copies.iter().map(|copy| copy.packet));
+        }
+        let mut most = 0;
+        // Those for one output on several classes are in the crosspoint once.
+        for alike in copies.chunk_by(|one, other| one.out == other.out) {
+            for (number, copy) in alike.iter().enumerate() {
+                most = most.max(self.insert::<PLAIN>(fabric, copy, number == 0));
+            }
+            if alike.len() > 1 {
+                fabric.share_space(alike.iter().map(|copy| copy.packet));
+            }
+            self.rows[input].held += u64::from(bytes);
+        }
+        self.occupy(fabric, input, (most, bytes), now);
     }
 
     #[inline(always)]
@@ -267,7 +317,7 @@ impl Routers for OutputQueued {
         let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
         let whole = match self.rule {
             CreditRule::RowMinimum => bytes.clone().max(),
-            CreditRule::RowCounter => Some(bytes.clone().sum()),
+            CreditRule::RowCounter => Some(self.rows[input].held),
             CreditRule::PerCrosspoint => None,
         };
         let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });

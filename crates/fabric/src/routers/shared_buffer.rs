@@ -14,6 +14,9 @@
 //! Freedom from deadlock: no packet waits for shared memory. A packet waits for the channel that it leaves by, behind packets
 //! that leave by the same channel on the same class, so that the dependencies are those of the routing.
 //!
+//! A multicast packet is in the memory once, until its last copy has left, and in the queues of all its outputs. It is admitted when it
+//! arrives if the thresholds of all these queues allow it, and counts in each; else it keeps its reserved space.
+//!
 //! Model choices: the threshold is compared with what the output and class have in the shared memory, the packet to be admitted
 //! included. The packets of one output and class are admitted in the order of arrival; where memory falls free for several
 //! outputs and classes, they take turns.
@@ -64,6 +67,8 @@ struct Claim {
     space: Space,
     /// The packet of the same queue that is admitted to the shared memory after it, or `NONE`.
     next: u32,
+    /// It is a copy that keeps the reserved space that it has.
+    stays: bool,
 }
 
 /// The queue of an output and class.
@@ -116,9 +121,36 @@ impl SharedBuffer {
 
     /// A packet takes shared memory.
     fn admit(&mut self, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
-        self.queues[queue].shared += u64::from(bytes);
         self.used[router] += u64::from(bytes);
+        self.count_in(queue, (packet, bytes));
+    }
+
+    /// A packet that has shared memory counts in a queue.
+    fn count_in(&mut self, queue: usize, (packet, bytes): (u32, u32)) {
+        self.queues[queue].shared += u64::from(bytes);
         self.claims[packet as usize].space.part = queue as u32 + 1;
+    }
+
+    /// Puts a packet into its queue, in reserved space so far; returns the router and the queue.
+    fn push<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, stays: bool) -> (usize, usize) {
+        let Arrival { router, base, packet, out, class, .. } = *arrival;
+        let (router, output) = (router as usize, base as usize + usize::from(out));
+        let queue = output << self.class_shift | usize::from(class);
+        self.queues[queue].queue.push(&mut fabric.pool, packet);
+        self.requests.add(output, usize::from(class));
+        fabric.activate::<PLAIN>(router, usize::from(out));
+        let claim = Claim { space: self.reserved_of(arrival), next: NONE, stays };
+        if self.claims.len() <= packet as usize {
+            self.claims.resize(packet as usize + 1, claim);
+        }
+        self.claims[packet as usize] = claim;
+        (router, queue)
+    }
+
+    /// The reserved space of the input by which a packet came.
+    fn reserved_of(&self, arrival: &Arrival) -> Space {
+        let input = (arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc);
+        Space { input, part: RESERVED }
     }
 
     /// A packet takes reserved space, behind those of its queue that have some.
@@ -219,7 +251,7 @@ impl SharedBuffer {
         self.requests.serve(output, class, is_done);
         let bytes = fabric.pool[packet].bytes;
         let space = self.claims[packet as usize].space;
-        if space.part == RESERVED {
+        if space.part == RESERVED && !self.claims[packet as usize].stays {
             self.forget_first(fabric, router, output << self.class_shift | class);
         }
         let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
@@ -270,10 +302,17 @@ impl Buffers for SharedBuffer {
             self.reserved[space.input as usize] -= bytes;
             return bytes;
         }
-        let queue = (space.part - 1) as usize;
-        self.queues[queue].shared -= u64::from(bytes);
-        self.used[self.router_of[queue >> self.class_shift] as usize] -= u64::from(bytes);
+        self.left_by_one(space, bytes);
+        let output = (space.part - 1) as usize >> self.class_shift;
+        self.used[self.router_of[output] as usize] -= u64::from(bytes);
         0
+    }
+
+    #[inline(always)]
+    fn left_by_one(&mut self, space: Space, bytes: u32) {
+        if space.part != RESERVED {
+            self.queues[(space.part - 1) as usize].shared -= u64::from(bytes);
+        }
     }
 }
 
@@ -281,24 +320,35 @@ impl Prefetch for SharedBuffer {}
 
 impl Routers for SharedBuffer {
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
-        let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
-        let (router, output) = (router as usize, base as usize + usize::from(out));
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
-        let queue = output << self.class_shift | usize::from(class);
-        self.queues[queue].queue.push(&mut fabric.pool, packet);
-        self.requests.add(output, usize::from(class));
-        fabric.activate::<PLAIN>(router, usize::from(out));
-        let claim = Claim { space: Space { input, part: RESERVED }, next: NONE };
-        if self.claims.len() <= packet as usize {
-            self.claims.resize(packet as usize + 1, claim);
-        }
-        self.claims[packet as usize] = claim;
+        let Arrival { packet, bytes, .. } = *arrival;
+        let (router, queue) = self.push::<PLAIN>(fabric, arrival, false);
         if self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes) {
             self.admit(router, queue, (packet, bytes));
-            fabric.return_credit(claim.space, bytes, now);
+            fabric.return_credit(self.reserved_of(arrival), bytes, now);
         } else {
             self.reserve(fabric, router, queue, (packet, bytes));
         }
+    }
+
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+        let Some(first) = copies.first() else { return };
+        let (bytes, router) = (first.bytes, first.router as usize);
+        fabric.share_space(copies.iter().map(|copy| copy.packet));
+        let is_admitted = copies.iter().fold(true, |all, copy| {
+            let (_, queue) = self.push::<PLAIN>(fabric, copy, true);
+            all && self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes)
+        });
+        if !is_admitted {
+            let Space { input, .. } = self.reserved_of(first);
+            self.reserved[input as usize] += bytes;
+            return;
+        }
+        self.used[router] += u64::from(bytes);
+        for copy in copies {
+            let output = copy.base as usize + usize::from(copy.out);
+            self.count_in(output << self.class_shift | usize::from(copy.class), (copy.packet, bytes));
+        }
+        fabric.return_credit(self.reserved_of(first), bytes, now);
     }
 
     fn space_freed(&mut self, fabric: &mut Fabric, space: Space, now: u64) {

@@ -68,14 +68,16 @@ impl Executor {
         self.registrations.counts()
     }
 
-    /// Operations and messages that are held at present.
+    /// Operations, and messages or progressions of them, that are held at present.
     pub fn outstanding(&self) -> usize {
-        self.sends.len() + self.receives.len() + self.arrivals.len()
+        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
+        self.sends.len() + self.receives.len() + self.arrivals.len() + self.completing.len() + light
     }
 
-    /// The most operations and messages that have been held, of each kind at a time of its own.
+    /// The most operations, and messages or progressions of them, that have been held, of each kind at a time of its own.
     pub fn places(&self) -> usize {
-        self.sends.places() + self.receives.places() + self.arrivals.places()
+        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.places() + wire.passing.places());
+        self.sends.places() + self.receives.places() + self.arrivals.places() + self.completing.places() + light
     }
 
     /// What each rank of this executor waits for that waits, in ascending order.

@@ -37,6 +37,7 @@ use std::sync::Arc;
 use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
+use protocol::Completions;
 
 use crate::connections::Connections;
 use crate::context::{HostContext, NicParams, Outgoing};
@@ -127,6 +128,8 @@ pub struct Executor {
     /// Messages that a burst of receives has met as it was posted, kept for its memory.
     met: Vec<(u32, u32)>,
     arrivals: Arrivals,
+    /// Receives of light messages that have not ended, by rank.
+    completing: Completions,
     matching: Matching,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
@@ -136,6 +139,8 @@ pub struct Executor {
     rails: Rails,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
+    /// Whether messages can be light (`protocol/light`).
+    light: bool,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
     ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
@@ -173,6 +178,7 @@ impl Executor {
             bursts: Slab::default(),
             met: Vec::new(),
             arrivals: Arrivals::default(),
+            completing: Completions::new(ranks),
             matching: Matching::new(ranks),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
@@ -181,6 +187,7 @@ impl Executor {
             queues: Queues::new(sources),
             rails: Rails::new(interface.rails, placed.nodes()),
             wire: None,
+            light: false,
             ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
@@ -207,6 +214,7 @@ impl Executor {
     pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
+        self.light = self.has_light();
         for rank in 0..self.programs.len() as u32 {
             let begun = self.programs[rank as usize].begin(now, &mut self.issued);
             self.take_issued(rank, begun.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
@@ -358,6 +366,9 @@ impl Executor {
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),
+            Event::Lands(place) => self.lands(place, now, around),
+            Event::Passes(place) => self.passes(place, now, around),
+            Event::Completes(place) => self.completes(place, now),
             Event::Answered(place) => self.answer_arrived(place, now, around),
             Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
             Event::Finish(place) => self.finish(place, now, around),

@@ -191,7 +191,7 @@ impl Programs for Noted {
         self.inner.operations()
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        self.inner.each_message(visit);
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        self.inner.messages_of(rank, visit);
     }
 }

@@ -99,7 +99,7 @@ impl Programs for CalledBack {
         0
     }
 
-    fn each_message(&self, _visit: &mut dyn FnMut(Messages)) {}
+    fn messages_of(&self, _rank: u32, _visit: &mut dyn FnMut(Messages)) {}
 
     fn is_called_back(&self) -> bool {
         true

@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{Kind, NO_OP, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Carriage, Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub(crate) use merge::Gathered;
@@ -104,7 +104,7 @@ impl Activity {
 
     /// Whether a message stays within a node.
     fn stays(&self, message: OpKey) -> bool {
-        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.packets.0 == NO_OP)
+        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
     }
 
     /// When a message's sender began to send it.

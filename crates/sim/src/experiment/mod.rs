@@ -43,4 +43,7 @@ pub use schema::schema;
 pub use spec::{
     Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
 };
-pub use workload::{ApplicationSpec, ExchangeSpec, Execution, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec};
+pub use workload::{
+    ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution,
+    ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+};

@@ -88,8 +88,8 @@ impl ExperimentSpec {
         let found = found.or_else(|| self.plane_contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
-                let WorkloadSpec::Traffic(traffic) = workload else { return None };
-                let error = traffic.injection.check(traffic.load).err()?;
+                let (injection, load) = workload.injection()?;
+                let error = injection.check(load).err()?;
                 Some((format!("{path}.load"), error.to_string()))
             };
             self.workloads().find_map(wrong)
@@ -121,10 +121,17 @@ impl ExperimentSpec {
         if self.topology.planes == 1 {
             return None;
         }
-        let (path, _) = self.workloads().find(|(_, workload)| *workload.pacer() != PacerSpec::default())?;
-        let message =
-            "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
-        Some((format!("{path}.pacer"), message.to_owned()))
+        let wrong = |(path, workload): (String, &WorkloadSpec)| {
+            if matches!(workload, WorkloadSpec::Collective(_)) {
+                let message = "multicasts reach a node by its only link; collective traffic goes with `topology.planes` = 1, and programs \
+                               of ranks with any";
+                return Some((format!("{path}.kind"), message.to_owned()));
+            }
+            let message =
+                "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
+            (*workload.pacer() != PacerSpec::default()).then(|| (format!("{path}.pacer"), message.to_owned()))
+        };
+        self.workloads().find_map(wrong)
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {

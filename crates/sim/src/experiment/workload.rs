@@ -2,6 +2,7 @@
 
 use ::workload::benchmarks::BenchmarkSpec;
 use ::workload::motifs::ProgramSpec;
+use ::workload::multicast::FanoutSpec;
 use ::workload::{InjectionSpec, PatternSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub enum WorkloadSpec {
     /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
     /// dimension.
     Exchange(ExchangeSpec),
+    /// Collective traffic: nodes begin collective operations at a given rate, each with a group of nodes of its own, in hardware or by
+    /// messages from node to node.
+    Collective(CollectiveTrafficSpec),
     /// An application's task graph: a step phase by phase, or steps whose tasks compute when messages come.
     Application(ApplicationSpec),
     /// A benchmark of message latency: ranks send and receive.
@@ -32,9 +36,19 @@ impl WorkloadSpec {
         match self {
             Self::Traffic(spec) => &spec.pacer,
             Self::Exchange(spec) => &spec.pacer,
+            Self::Collective(_) => &PacerSpec::None {},
             Self::Application(spec) => &spec.pacer,
             Self::Benchmark(spec) => &spec.pacer,
             Self::Program(spec) => &spec.pacer,
+        }
+    }
+
+    /// The rate at which its messages are generated, and how, if they are.
+    pub fn injection(&self) -> Option<(InjectionSpec, f64)> {
+        match self {
+            Self::Traffic(spec) => Some((spec.injection, spec.load)),
+            Self::Collective(spec) => Some((spec.injection, spec.load)),
+            Self::Exchange(_) | Self::Application(_) | Self::Benchmark(_) | Self::Program(_) => None,
         }
     }
 
@@ -43,7 +57,7 @@ impl WorkloadSpec {
         match self {
             Self::Benchmark(_) | Self::Program(_) => true,
             Self::Application(spec) => spec.execution == Execution::MessageDriven,
-            Self::Traffic(_) | Self::Exchange(_) => false,
+            Self::Traffic(_) | Self::Exchange(_) | Self::Collective(_) => false,
         }
     }
 }
@@ -73,6 +87,67 @@ pub struct TrafficSpec {
     /// When the packets of a flow, from one node to another, may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
+}
+
+/// Collective traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CollectiveTrafficSpec {
+    /// What a group does.
+    #[serde(default)]
+    pub operation: CollectiveOperation,
+    /// Who makes copies: routers, or the node that sends.
+    #[serde(default)]
+    pub collectives: Collectives,
+    /// Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast takes one message however many
+    /// nodes it is for.
+    #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
+    pub load: f64,
+    /// How many nodes an operation is for; they are drawn anew each time, all alike.
+    pub fanout: FanoutSpec,
+    /// The number of nodes that send, spread evenly over the tasks; without it, all.
+    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub senders: Option<u32>,
+    /// Whether a multicast may be for the node that sends it too.
+    #[serde(default)]
+    pub include_self: bool,
+    /// When a sender begins its operations.
+    #[serde(default = "poisson")]
+    pub injection: InjectionSpec,
+    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
+    /// or more, else 256 B.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
+}
+
+fn poisson() -> InjectionSpec {
+    InjectionSpec::Poisson
+}
+
+/// What the nodes of a group do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveOperation {
+    /// One node sends a message to all others of the group.
+    #[default]
+    Multicast,
+}
+
+/// Who carries out collective operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collectives {
+    /// Routers: a packet names the nodes that it is for in its header, and is copied where their paths part.
+    #[default]
+    Hardware,
+    /// The node that sends: a message to each node of the group, one after the other.
+    Software,
 }
 
 /// A nearest-neighbour exchange of a finite volume.

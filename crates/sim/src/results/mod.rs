@@ -2,6 +2,7 @@
 
 pub(crate) mod channels;
 mod closed;
+mod collective;
 mod latencies;
 mod messages;
 mod point;
@@ -12,6 +13,7 @@ mod warning;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
 pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, StepsResult};
+pub use collective::CollectiveResult;
 pub(crate) use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
+use super::collective::CollectiveResult;
 use super::messages::MessageResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
@@ -16,7 +17,8 @@ use crate::network::Network;
 pub struct PointResult {
     /// Load that every source offers, as a share of its injection link's bandwidth.
     pub offered_load: f64,
-    /// Load delivered, as a mean over the sources that send (each for its weight). Not a number, which is null in JSON, if
+    /// Load delivered, as a mean over the sources that send (each for its weight); of multicasts what all destinations have got, over
+    /// their mean number. Not a number, which is null in JSON, if
     /// nothing could have arrived: the measured interval was shorter than the longest path.
     #[schemars(with = "Option<f64>")]
     pub accepted_load: f64,
@@ -76,6 +78,9 @@ pub struct PointResult {
     /// What a closed workload has besides.
     #[serde(flatten)]
     pub closed: Option<ClosedResult>,
+    /// What collective traffic has besides.
+    #[serde(flatten)]
+    pub collective: Option<CollectiveResult>,
     /// Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageResult>,
@@ -99,9 +104,15 @@ impl PointResult {
         Self {
             class_utilization: channels::by_class(network, &shares),
             hottest_channels: channels::hottest(network, &shares),
-            channel_utilization: if network.is_flat() { Vec::new() } else { shares },
+            channel_utilization: shares,
             ..Self::default()
         }
+    }
+
+    /// Forgets the use of single channels, where there are none but those of the nodes.
+    pub(crate) fn forget_channels(&mut self) {
+        self.channel_utilization = Vec::new();
+        self.jobs.iter_mut().for_each(|job| job.point.forget_channels());
     }
 }
 

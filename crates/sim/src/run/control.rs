@@ -143,7 +143,7 @@ impl<'a> Control<'a> {
         for batch in 0..counts.iter().map(Vec::len).max().unwrap_or(0) {
             let (mut entered, mut delivered) = (0, 0);
             for counts in counts.iter().filter_map(|counts| counts.get(batch)) {
-                entered += counts.entered;
+                entered += counts.entered + counts.copies;
                 delivered += counts.packets;
             }
             self.in_flight += entered as i64 - delivered as i64;

@@ -1,6 +1,7 @@
 //! What the nodes of a partition send: one file for each kind of traffic (`single` has the one match), with a pacer before it
 //! (`paced`), and of several jobs at once (`shared`).
 
+mod multicasts;
 mod numbers;
 mod open;
 mod paced;
@@ -11,10 +12,11 @@ mod sources;
 mod span;
 mod volume;
 
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Member, Traffic, TrafficEvent};
 use host::Executor;
 use units::NodeId;
 
+pub use multicasts::Multicasts;
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use paced::{PacedSpec, PacedTraffic};
@@ -63,11 +65,20 @@ impl NodeTraffic {
         }
     }
 
-    /// The ranks of the only job, to be moved on by a network that carries whole messages.
-    pub fn executor_mut(&mut self) -> Option<&mut Executor> {
+    /// The traffic of a job without a pacer, to be moved on by a network that carries whole messages.
+    pub fn of_job_mut(&mut self, job: usize) -> Option<&mut JobTraffic> {
         match self {
-            Self::Job(JobTraffic::Scheduled(traffic)) => Some(traffic.executor_mut()),
-            Self::Job(_) | Self::Paced(_) | Self::Shared(_) => None,
+            Self::Shared(shared) => shared.job_mut(job)?.of_job_mut(job),
+            Self::Paced(_) => None,
+            Self::Job(traffic) => Some(traffic),
+        }
+    }
+
+    /// The ranks of a job, if it has any, to be moved on likewise.
+    pub fn executor_mut(&mut self, job: usize) -> Option<&mut Executor> {
+        match self.of_job_mut(job)? {
+            JobTraffic::Scheduled(traffic) => Some(traffic.executor_mut()),
+            JobTraffic::Open(_) | JobTraffic::Volume(_) => None,
         }
     }
 
@@ -147,6 +158,14 @@ impl Traffic for NodeTraffic {
             Self::Job(traffic) => traffic.on_event(what, now, actions),
             Self::Paced(traffic) => traffic.on_event(what, now, actions),
             Self::Shared(traffic) => traffic.on_event(what, now, actions),
+        }
+    }
+
+    fn members(&self, node: usize) -> &[Member] {
+        match self {
+            Self::Job(traffic) => traffic.members(node),
+            Self::Paced(traffic) => traffic.members(node),
+            Self::Shared(traffic) => traffic.members(node),
         }
     }
 

@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::Stream;
-use fabric::{Actions, Demand, Traffic};
+use fabric::{Actions, Demand, Member, Target, Traffic};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
+use super::multicasts::{Current, MulticastSources, Multicasts};
 use super::sources::{owner, sources};
 use super::span::Span;
 use crate::network::Packets;
@@ -18,6 +19,8 @@ use crate::network::Packets;
 pub struct OpenTrafficSpec {
     /// Who sends to whom.
     pub pattern: Arc<PlacedPattern>,
+    /// If messages are for several nodes each: who they are for, instead of the pattern's destinations.
+    pub multicasts: Option<Multicasts>,
     /// Draws what a packet carries for its routing.
     pub routing: Arc<dyn Routing>,
     /// When nodes generate,
@@ -61,6 +64,8 @@ const MANY: usize = 8;
 #[derive(Debug)]
 pub struct OpenTraffic {
     sources: Vec<Source>,
+    /// If messages are for several nodes each.
+    multicasts: Option<Box<MulticastSources>>,
     process: Process,
 }
 
@@ -106,6 +111,7 @@ impl OpenTraffic {
         };
         Self {
             sources: sources(nodes, spec.planes).map(source).collect(),
+            multicasts: spec.multicasts.as_ref().map(|own| Box::new(MulticastSources::new(own, nodes.len()))),
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),
@@ -120,7 +126,8 @@ impl OpenTraffic {
     /// The next packet of a node.
     #[inline]
     pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
-        self.process.draw(&mut self.sources[node], now)
+        let to = self.multicasts.as_mut().map(|own| own.current(node));
+        self.process.draw(&mut self.sources[node], to, now)
     }
 
     /// Whether a node's messages are generated as those before have gone, not by the clock.
@@ -134,9 +141,9 @@ impl OpenTraffic {
     }
 
     /// The next packet after a cursor, which the node has drawn before: not of backlogged sources, whose times are not in
-    /// their streams.
+    /// their streams, and not of multicasts.
     pub(super) fn redraw(&self, cursor: &mut Source) -> Option<Demand> {
-        self.process.draw(cursor, 0)
+        self.process.draw(cursor, None, 0)
     }
 }
 
@@ -152,8 +159,9 @@ fn split(generated_at: u64, units_per_tick: u64) -> (u64, u64) {
 
 impl Process {
     #[inline(always)]
-    fn draw(&self, source: &mut Source, now: u64) -> Option<Demand> {
-        if source.left == 0 {
+    fn draw(&self, source: &mut Source, mut to: Option<Current<'_>>, now: u64) -> Option<Demand> {
+        let is_same = source.left == 0 && source.started && self.goes_on(source, to.as_mut());
+        if source.left == 0 && !is_same {
             let injection = &self.injections[source.injection as usize];
             let previous = if injection.is_backlogged() { now * self.units_per_tick } else { source.generated_at };
             source.generated_at = if source.started {
@@ -166,18 +174,21 @@ impl Process {
                 return None;
             }
             source.left = self.packets.message;
-            source.dst = self.pattern.destination(source.node, &mut source.stream);
+            source.dst = match &mut to {
+                Some(to) => to.draw(source.node, &mut source.stream),
+                None => self.pattern.destination(source.node, &mut source.stream),
+            };
         }
         let bytes = source.left.min(u64::from(self.packets.packet));
         source.left -= bytes;
-        let state: RouteState = self.routing.start(source.node, source.dst, &mut source.stream);
-        let (dst, flow_id) = (source.dst, source.node.0);
+        let (target, state) = self.start(source, to);
+        let flow_id = source.node.0;
         let (generated_at, part) = split(source.generated_at, self.units_per_tick);
         Some(Demand {
             generated_at,
             part,
             release: generated_at + u64::from(part > 0),
-            dst,
+            to: target,
             bytes: bytes as u32,
             state,
             flow_id,
@@ -186,10 +197,36 @@ impl Process {
     }
 }
 
+impl Process {
+    /// What the next packet is for, and what it carries for its routing.
+    #[inline(always)]
+    fn start(&self, source: &mut Source, to: Option<Current<'_>>) -> (Target, RouteState) {
+        match to {
+            Some(mut to) if to.is_by_routers() => {
+                to.start(&*self.routing, source.node, &mut source.stream);
+                (Target::Members, RouteState::default())
+            }
+            _ => (Target::Node(source.dst), self.routing.start(source.node, source.dst, &mut source.stream)),
+        }
+    }
+
+    /// Whether a message that has been sent as a whole goes to another node too: then that comes next.
+    #[inline(always)]
+    fn goes_on(&self, source: &mut Source, to: Option<&mut Current<'_>>) -> bool {
+        let Some(next) = to.and_then(Current::next) else { return false };
+        (source.left, source.dst) = (self.packets.message, next);
+        true
+    }
+}
+
 impl Traffic for OpenTraffic {
     #[inline]
     fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
         self.draw(node, now)
+    }
+
+    fn members(&self, node: usize) -> &[Member] {
+        self.multicasts.as_ref().map_or(&[], |own| own.members(node))
     }
 
     #[inline]

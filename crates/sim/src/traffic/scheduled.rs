@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use fabric::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent};
 use host::{Envelope, Executor, HostContext};
 use routing::Routing;
 use units::NodeId;
@@ -137,7 +137,16 @@ impl ScheduledTraffic {
         let dst = NodeId(packet.dst);
         let state = self.setting.routing.start(self.nodes[source], dst, &mut self.streams[source]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
-        Some(Demand { generated_at, part: 0, release: generated_at, dst, bytes, state, flow_id, mark })
+        Some(Demand {
+            generated_at,
+            part: 0,
+            release: generated_at,
+            to: Target::Node(dst),
+            bytes,
+            state,
+            flow_id,
+            mark,
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use fabric::{Actions, Demand, FLOW_BITS, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, FLOW_BITS, Member, Traffic, TrafficEvent};
 use units::NodeId;
 
 use super::numbers::{JobNumbers, flow_of, job_of};
@@ -68,6 +68,11 @@ impl<T: Traffic> SharedTraffic<T> {
     /// The traffic of a job.
     pub fn job(&self, job: usize) -> Option<&T> {
         self.jobs.get(job)
+    }
+
+    /// The same, to be moved on by a network that carries whole messages.
+    pub fn job_mut(&mut self, job: usize) -> Option<&mut T> {
+        self.jobs.get_mut(job)
     }
 
     /// When the head of a job's queue at a node is generated, in ticks, rounded down; none if there is none.
@@ -147,6 +152,13 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
         // Acknowledgements have their number already.
         let flow_id = if demand.flow_id >> FLOW_BITS == 0 { flow_of(job, demand.flow_id) } else { demand.flow_id };
         Some(Demand { flow_id, ..demand })
+    }
+
+    fn members(&self, node: usize) -> &[Member] {
+        match self.given[node] {
+            NOBODY => &[],
+            job => self.jobs[usize::from(job)].members(node),
+        }
     }
 
     fn wants_events(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What one job sends, before a pacer: one of the kinds.
 
-use fabric::{Actions, Demand, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Member, Traffic, TrafficEvent};
 use units::NodeId;
 
 use super::open::OpenTraffic;
@@ -34,6 +34,13 @@ impl Traffic for JobTraffic {
             Self::Open(traffic) => traffic.next(node, now, actions),
             Self::Volume(traffic) => traffic.next(node, now, actions),
             Self::Scheduled(traffic) => traffic.next(node, now, actions),
+        }
+    }
+
+    fn members(&self, node: usize) -> &[Member] {
+        match self {
+            Self::Open(traffic) => traffic.members(node),
+            Self::Volume(_) | Self::Scheduled(_) => &[],
         }
     }
 

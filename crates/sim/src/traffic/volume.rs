@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use fabric::{Actions, Demand, Traffic};
+use fabric::{Actions, Demand, Target, Traffic};
 use routing::Routing;
 use units::NodeId;
 
@@ -93,6 +93,25 @@ fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (u32, u32)) -> Vec<Flo
     flows.iter().filter_map(own).collect()
 }
 
+/// For a network that carries flows whole.
+impl VolumeTraffic {
+    /// When the flows that have not been taken start, in ticks, if there are any.
+    pub fn starts_at(&self) -> Option<u64> {
+        let start = self.senders.iter().filter(|sender| !sender.flows.is_empty()).map(|sender| sender.generated_at);
+        start.min().filter(|&start| start < self.end)
+    }
+
+    /// Takes the flows of a node.
+    pub fn take_flows(&mut self, node: usize) -> Vec<Flow> {
+        std::mem::take(&mut self.senders[node].flows)
+    }
+
+    /// Nothing is sent from this time on, in ticks.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+}
+
 impl VolumeTraffic {
     /// The next packet of a source, of the flows in turn the first that may send: a function of destination and bytes.
     #[inline]
@@ -118,7 +137,16 @@ impl VolumeTraffic {
         let generated_at = sender.generated_at;
         sender.generated_at += host::time_of(bytes, self.packet, self.slot);
         let (release, flow_id) = (generated_at, sender.node.0);
-        Some(Demand { generated_at, part: 0, release, dst, bytes: bytes as u32, state, flow_id, mark: 0 })
+        Some(Demand {
+            generated_at,
+            part: 0,
+            release,
+            to: Target::Node(dst),
+            bytes: bytes as u32,
+            state,
+            flow_id,
+            mark: 0,
+        })
     }
 }
 

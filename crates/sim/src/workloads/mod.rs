@@ -7,10 +7,12 @@
 pub(crate) mod application;
 mod build;
 mod closed;
+mod collective;
 pub(crate) mod exchange;
 mod open;
 pub(crate) mod ranks;
 mod site;
+mod sizes;
 mod sources;
 mod volumes;
 
@@ -19,6 +21,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
+use workload::multicast::RandomSets;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
@@ -57,6 +60,14 @@ pub trait Workload: Debug + Send + Sync {
     /// If it has none, or cannot have that one.
     fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
         Err("a closed workload has a volume, not a load".into())
+    }
+    /// Nodes that a message is for, on average.
+    fn destinations(&self) -> f64 {
+        1.0
+    }
+    /// The multicasts that routers make copies of, if it has any.
+    fn multicasts(&self) -> Option<&RandomSets> {
+        None
     }
     /// Where its tasks are.
     fn placement(&self) -> &Arc<Placement>;

@@ -42,7 +42,7 @@ fn a_striped_message_takes_the_time_of_its_longest_stripe() {
         assert_eq!(end_ns(&text), PATH + f64::from(packets) * PACKET, "{planes} planes");
         // Nothing else is in the network, and the idle time knows of stripes.
         let messages = result(&text).messages.unwrap();
-        assert_eq!(messages.slowdown_mean, Some(1.0), "{planes} planes");
+        assert_eq!(messages.figures.slowdown_mean, Some(1.0), "{planes} planes");
     }
     let above = r#"rails = { stripe_above = "16384 B" }"#;
     assert_eq!(end_ns(&switched(4, (2, above), &goal.program(), "")), PATH + 16.0 * PACKET);
@@ -268,6 +268,15 @@ fn what_does_not_go_with_planes_is_refused_at_its_key() {
                 r#"workload = { kind = "traffic", pacer = { kind = "window", window = "2 KiB" } }"#,
             ),
             "workload.pacer",
+            "topology.planes",
+        ),
+        (
+            experiment(
+                torus,
+                (2, "output-queued"),
+                r#"workload = { kind = "collective", fanout = { mean = 2 }, load = 0.1 }"#,
+            ),
+            "workload.kind",
             "topology.planes",
         ),
         (experiment(torus, (17, "output-queued"), traffic), "topology.planes", "16"),

@@ -23,7 +23,7 @@ impl Selection {
 /// Reads a file; errors begin with its name and the line.
 fn read(path: &Path) -> Result<Vec<Rule>, String> {
     let name = path.display();
-    let cannot = |error: std::io::Error| format!("{name}: it cannot be read: {error}");
+    let cannot = |error: std::io::Error| format!("{name}: it cannot be read: {}", units::reason(&error));
     let about = fs::metadata(path).map_err(cannot)?;
     if !about.is_file() || about.len() > LARGEST_FILE {
         return Err(format!("{name}: it is no file of at most 1 MiB"));

@@ -205,12 +205,10 @@ impl Programs for CollectiveProgram {
         2 * self.messages
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        for from in 0..self.ranks {
-            self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
-                visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
-            });
-        }
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
+            visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
+        });
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

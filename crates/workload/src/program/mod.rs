@@ -10,8 +10,10 @@
 
 mod burst;
 pub mod calls;
+mod pattern;
 mod running;
 mod script;
+mod sizes;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,7 +23,9 @@ pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
+pub use pattern::pattern_of;
 pub use script::{Request, Script, ScriptedRank, Scripts, Seen, Step};
+pub use sizes::Sizes;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,8 +209,12 @@ pub trait Programs: Debug + Send + Sync {
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
     /// The number of operations of all ranks, at most; to tell how far a run is.
     fn operations(&self) -> u64;
-    /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
-    fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may come in several visits.
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages));
+    /// Visits those of all ranks, in ascending order of the ranks that send them.
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        (0..self.ranks()).for_each(|rank| self.messages_of(rank, visit));
+    }
     /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
         Vec::new()

@@ -87,7 +87,8 @@ impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Scripts<F> {
 
     /// The same, of which the messages are known.
     #[must_use]
-    pub fn with_messages(mut self, messages: Vec<Messages>) -> Self {
+    pub fn with_messages(mut self, mut messages: Vec<Messages>) -> Self {
+        messages.sort_by_key(|messages| messages.from);
         // A message is a send and a receive.
         self.operations = messages.iter().map(|messages| 2 * messages.count).sum();
         self.messages = messages;
@@ -108,8 +109,12 @@ impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Programs for Scripts<F>
         self.operations
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        self.messages.iter().for_each(|&messages| visit(messages));
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        let first = self.messages.partition_point(|messages| messages.from < rank);
+        self.messages[first..]
+            .iter()
+            .take_while(|messages| messages.from == rank)
+            .for_each(|&messages| visit(messages));
     }
 }
 

@@ -118,6 +118,15 @@ impl Routers for Switched {
         self.take_in::<PLAIN>(fabric, arrival, now);
     }
 
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
+        fabric.share_space(copies.iter().map(|copy| copy.packet));
+        copies.iter().for_each(|copy| self.take_in::<PLAIN>(fabric, copy, now));
+        // All of them are one packet in the buffer.
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        self.fifos[input as usize].held -= bytes * (copies.len() as u32 - 1);
+    }
+
     #[inline(always)]
     fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize) {
         if side == event_kind::OUTPUT_SIDE {

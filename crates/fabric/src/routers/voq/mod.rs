@@ -5,6 +5,9 @@
 //!
 //! The virtual channels of an input that have packets for the same output take turns: the first one behind the one that the
 //! input has served last for that output, of those that could leave now.
+//!
+//! A multicast packet has a copy in the queue of each of its outputs, and one place in the buffer: the copies cross one after the
+//! other, as the matching has it.
 
 mod islip;
 mod queues;
@@ -119,6 +122,15 @@ impl Routers for VirtualOutputQueued {
         self.queues.push(fabric, input, out, packet);
         self.queues.held[input] += bytes;
         self.wanted[base + out] += 1;
+    }
+
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
+        fabric.share_space(copies.iter().map(|copy| copy.packet));
+        copies.iter().for_each(|copy| self.enqueue::<PLAIN>(fabric, copy, now));
+        // All of them are one packet in the buffer.
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        self.queues.held[input as usize] -= bytes * (copies.len() as u32 - 1);
     }
 
     fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {

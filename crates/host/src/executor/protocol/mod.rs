@@ -5,7 +5,10 @@
 mod credits;
 mod fetching;
 mod flying;
+mod light;
 mod passing;
 mod receiving;
 mod sending;
 mod within;
+
+pub(super) use light::Completions;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent};
+use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Target};
 use units::{NodeId, RouterId};
 
 use super::spec::PacedSpec;
@@ -100,7 +100,7 @@ impl AckPackets {
             generated_at: now,
             part: 0,
             release: now,
-            dst,
+            to: Target::Node(dst),
             bytes: self.size,
             state: self.spec.network.routing.start(from, dst, &mut self.streams[node]),
             flow_id: flow_of(self.number, from.0),

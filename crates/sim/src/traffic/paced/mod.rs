@@ -17,7 +17,7 @@ mod flows;
 mod queues;
 mod spec;
 
-use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Target, Traffic, TrafficEvent};
 use units::NodeId;
 
 use super::numbers::job_of;
@@ -112,7 +112,8 @@ impl PacedTraffic {
     /// The next data packet of a node that may be sent.
     fn next_data(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         let Self { inner, pacer, flows, queues, .. } = self;
-        let may_send = |dst: NodeId, bytes: u32| pacer.may_send(flows.find(node, dst), bytes);
+        let may_send = |to: Target, bytes: u32| pacer.may_send(flows.find(node, to), bytes);
+        let may_send_to = |dst: NodeId, bytes: u32| may_send(Target::Node(dst), bytes);
         match inner {
             JobTraffic::Open(open) => match queues.next(open, (node, now), may_send) {
                 Ok(demand) => Some(demand),
@@ -121,8 +122,8 @@ impl PacedTraffic {
                     None
                 }
             },
-            JobTraffic::Volume(volume) => queues.take_front(node).or_else(|| volume.next_of(node, may_send)),
-            JobTraffic::Scheduled(ranks) => queues.take_front(node).or_else(|| ranks.next_of(node, now, may_send)),
+            JobTraffic::Volume(volume) => queues.take_front(node).or_else(|| volume.next_of(node, may_send_to)),
+            JobTraffic::Scheduled(ranks) => queues.take_front(node).or_else(|| ranks.next_of(node, now, may_send_to)),
         }
     }
 
@@ -136,12 +137,12 @@ impl PacedTraffic {
 
     /// A packet of a flow from a node has been acknowledged.
     fn acknowledged(&mut self, node: u32, dst: NodeId, bytes: u32, actions: &mut Actions) {
-        let Some(flow) = self.flows.find(node as usize, dst) else {
+        let Some(flow) = self.flows.find(node as usize, Target::Node(dst)) else {
             debug_assert!(false, "an acknowledgement of a flow that has sent nothing");
             return;
         };
         self.pacer.acknowledged(flow, bytes);
-        if self.given[node as usize] == Given::Nothing || self.queues.has(node as usize, dst) {
+        if self.given[node as usize] == Given::Nothing || self.queues.has(node as usize, Target::Node(dst)) {
             actions.wake(node);
         }
     }
@@ -163,7 +164,7 @@ impl Traffic for PacedTraffic {
             return Some(acknowledgement);
         }
         let demand = self.next_data(node, now, actions)?;
-        let flow = self.flows.find_or_add(node, demand.dst, &mut *self.pacer);
+        let flow = self.flows.find_or_add(node, demand.to, &mut *self.pacer);
         self.pacer.sent(flow, demand.bytes);
         self.given[node] = Given::Data(demand);
         // One that has waited was due before.
@@ -213,7 +214,7 @@ impl Traffic for PacedTraffic {
     fn take_back(&mut self, node: usize) -> bool {
         // Acknowledgements are always due.
         if let Given::Data(demand) = std::mem::replace(&mut self.given[node], Given::Nothing) {
-            if let Some(flow) = self.flows.find(node, demand.dst) {
+            if let Some(flow) = self.flows.find(node, demand.to) {
                 self.pacer.taken_back(flow, demand.bytes);
             }
             self.queues.put_back(node, demand);

@@ -5,15 +5,14 @@
 //! flow's next one; as it reaches the front, the queue is empty and is given up. So memory is bounded by the flows that wait,
 //! and a packet of theirs costs the drawing, once more, of those of other flows that were generated between.
 
-use fabric::Demand;
-use units::NodeId;
+use fabric::{Demand, Target};
 
 use crate::traffic::open::{OpenTraffic, Source};
 
 /// The queue of a flow.
 #[derive(Debug)]
 struct Queue {
-    dst: NodeId,
+    to: Target,
     /// Its first packet.
     head: Demand,
     /// What lies behind it in the node's stream,
@@ -69,8 +68,8 @@ impl Queues {
     }
 
     /// Whether a flow has packets waiting.
-    pub fn has(&self, node: usize, dst: NodeId) -> bool {
-        self.nodes[node].queues.iter().any(|queue| queue.dst == dst)
+    pub fn has(&self, node: usize, to: Target) -> bool {
+        self.nodes[node].queues.iter().any(|queue| queue.to == to)
     }
 
     /// When the oldest packet of a node that waits was generated, in ticks, rounded down.
@@ -79,7 +78,7 @@ impl Queues {
         queues.iter().map(|queue| queue.head.generated_at).chain(front.map(|front| front.generated_at)).min()
     }
 
-    /// The next packet of a node that may be sent: a function of destination and bytes.
+    /// The next packet of a node that may be sent: a function of what it is for and bytes.
     ///
     /// # Errors
     /// If there is none: when the packet at the front is due, in ticks, if there is one.
@@ -87,7 +86,7 @@ impl Queues {
         &mut self,
         open: &mut OpenTraffic,
         (node, now): (usize, u64),
-        may_send: impl Fn(NodeId, u32) -> bool,
+        may_send: impl Fn(Target, u32) -> bool,
     ) -> Result<Demand, Option<u64>> {
         if let Some(demand) = self.nodes[node].take_oldest(open, &may_send) {
             return Ok(demand);
@@ -96,8 +95,8 @@ impl Queues {
             self.fill_front(open, node, now);
             let own = &mut self.nodes[node];
             let front = own.front.ok_or(None)?;
-            let waits = own.queues.iter().any(|queue| queue.dst == front.dst);
-            if !waits && may_send(front.dst, front.bytes) {
+            let waits = own.queues.iter().any(|queue| queue.to == front.to);
+            if !waits && may_send(front.to, front.bytes) {
                 own.front = None;
                 return Ok(front);
             }
@@ -107,7 +106,7 @@ impl Queues {
             own.front = None;
             if !waits {
                 let (cursor, drawn) = (open.cursor(node), own.drawn);
-                own.queues.push(Queue { dst: front.dst, head: front, cursor, drawn });
+                own.queues.push(Queue { to: front.to, head: front, cursor, drawn });
             }
         }
     }
@@ -115,8 +114,8 @@ impl Queues {
 
 impl NodeQueues {
     /// Takes the oldest packet of the flows that wait and may send.
-    fn take_oldest(&mut self, open: &OpenTraffic, may_send: &impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
-        let ready = |(_, queue): &(usize, &Queue)| may_send(queue.dst, queue.head.bytes);
+    fn take_oldest(&mut self, open: &OpenTraffic, may_send: &impl Fn(Target, u32) -> bool) -> Option<Demand> {
+        let ready = |(_, queue): &(usize, &Queue)| may_send(queue.to, queue.head.bytes);
         // Packets of one source are generated one after the other: of one message, and so of one time, are those of one flow.
         let age = |(_, queue): &(usize, &Queue)| (queue.head.generated_at, queue.head.part);
         let (place, _) = self.queues.iter().enumerate().filter(ready).min_by_key(age)?;
@@ -137,7 +136,7 @@ impl Queue {
         while self.drawn < end {
             let demand = open.redraw(&mut self.cursor)?;
             self.drawn += 1;
-            if demand.dst == self.dst {
+            if demand.to == self.to {
                 return Some(demand);
             }
         }

@@ -19,22 +19,22 @@ struct Kept {
 }
 
 impl Kept {
-    fn next(&mut self, node: usize, now: u64, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
+    fn next(&mut self, node: usize, now: u64, may_send: impl Fn(Target, u32) -> bool) -> Option<Demand> {
         // The first of each flow, in order.
         let mut seen = 0_u64;
         let first = |place: &usize| {
-            let bit = 1 << self.waiting[*place].dst.0;
+            let bit = 1 << self.waiting[*place].to.node().unwrap_or_default().0;
             let is_first = seen & bit == 0;
             seen |= bit;
             is_first
         };
-        let ready = |place: &usize| may_send(self.waiting[*place].dst, self.waiting[*place].bytes);
+        let ready = |place: &usize| may_send(self.waiting[*place].to, self.waiting[*place].bytes);
         if let Some(place) = (0..self.waiting.len()).filter(first).find(ready) {
             return self.waiting.remove(place);
         }
         loop {
             let front = self.front.take().or_else(|| self.open.draw(node, now))?;
-            if may_send(front.dst, front.bytes) && !self.waiting.iter().any(|before| before.dst == front.dst) {
+            if may_send(front.to, front.bytes) && !self.waiting.iter().any(|before| before.to == front.to) {
                 return Some(front);
             }
             if front.release > now {
@@ -84,7 +84,9 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
                 let step = if draw.below(2) == 0 { u64::from(draw.below(3 * slot as u32)) } else { 0 };
                 let mask = draw.bits();
                 now += step;
-                let may_send = |dst: NodeId, bytes: u32| mask >> (2 * dst.0 + u32::from(bytes < 256)) & 1 == 1;
+                let may_send = |to: Target, bytes: u32| {
+                    mask >> (2 * to.node().unwrap_or_default().0 + u32::from(bytes < 256)) & 1 == 1
+                };
                 let found = queues.next(&mut again, (1, now), may_send).ok();
                 assert_eq!(found, kept.next(1, now, may_send), "{workload}, seed {seed}, at {now}");
                 let waiting = kept.waiting.iter().chain(&kept.front).map(|demand| demand.generated_at).min();
@@ -93,8 +95,8 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
                     waiting,
                     "{workload}, seed {seed}, at {now}"
                 );
-                for dst in (0..6).map(NodeId) {
-                    assert_eq!(queues.has(1, dst), kept.waiting.iter().any(|demand| demand.dst == dst));
+                for to in (0..6).map(|node| Target::Node(NodeId(node))) {
+                    assert_eq!(queues.has(1, to), kept.waiting.iter().any(|demand| demand.to == to));
                 }
                 most = kept.waiting.len().max(most);
                 match found.filter(|found| found.release > now) {

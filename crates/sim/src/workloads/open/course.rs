@@ -8,6 +8,7 @@ use topology::ChannelSource;
 use units::NodeId;
 use workload::InjectionSpec;
 
+use super::operations::Operations;
 use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::WarmUp;
 use crate::machine::Machine;
@@ -57,6 +58,8 @@ pub(super) struct OpenCourse {
     now: u64,
     /// If messages are measured.
     messages: Option<MessageTimes>,
+    /// If messages are for several nodes each.
+    operations: Option<Operations>,
     found: Found,
 }
 
@@ -84,7 +87,7 @@ impl OpenCourse {
             batches: Vec::new(),
             sources: Sources::new(
                 weights,
-                open.traffic.injection == InjectionSpec::Backlogged,
+                open.injection == InjectionSpec::Backlogged,
                 bytes * BATCHES_AN_OBSERVATION as f64,
             ),
             settled: false,
@@ -92,6 +95,7 @@ impl OpenCourse {
             drained: false,
             saturated: false,
             now: 0,
+            operations: open.multicasts.as_ref().map(|_| Operations::new(open.fanout())),
             messages: setting.measure.messages.then(|| MessageTimes::new(&setting.network, open.packets().packet)),
             found: Found::default(),
             open,
@@ -172,7 +176,7 @@ impl OpenCourse {
         let job = self.setting.job;
         self.measured = (now, now);
         machine.measure_from(job, now);
-        if self.messages.is_some() {
+        if self.messages.is_some() || self.operations.is_some() {
             machine.measure_messages(job, MessageKey::Size(self.open.packets().message));
         }
         self.sources.begin(machine.progress_by_source(job), now);
@@ -211,11 +215,19 @@ impl OpenCourse {
 
     /// Measures the messages that have arrived since the last call.
     fn record_messages(&mut self, machine: &mut dyn Machine) {
-        let Some(messages) = &mut self.messages else { return };
+        if self.messages.is_none() && self.operations.is_none() {
+            return;
+        }
         let units = self.setting.network.plan.units_per_tick();
-        for ArrivedMessage { source, dst, bytes, generated_at, at } in machine.take_messages(self.setting.job) {
+        for message in machine.take_messages(self.setting.job) {
+            let ArrivedMessage { source, dst, bytes, generated_at, at } = message;
             let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
-            messages.record(Arrived { from: source, to: dst, bytes, latency });
+            if let Some(messages) = &mut self.messages {
+                messages.record(Arrived { from: source, to: dst, bytes, latency });
+            }
+            if let Some(operations) = &mut self.operations {
+                operations.record(&message, latency);
+            }
         }
     }
 
@@ -265,11 +277,12 @@ impl Course for OpenCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let nodes = part.nodes;
         let Setting { network, seed, span, .. } = &self.setting;
-        let (open, load) = (self.open.clone(), self.open.traffic.load);
+        let (open, load) = (self.open.clone(), self.open.load);
         let spec = OpenTrafficSpec {
             pattern: Arc::clone(&open.pattern),
             routing: Arc::clone(&network.routing),
-            injection: open.traffic.injection,
+            multicasts: open.multicasts.clone(),
+            injection: open.injection,
             slot: network.slot(open.packets()),
             units_per_tick: network.plan.units_per_tick(),
             packets: open.packets(),
@@ -419,6 +432,7 @@ impl Course for OpenCourse {
             measured_ns: network.ns(self.measured.1 - self.measured.0),
             sim_time_ns: network.ns(totals.end),
             wall_s: totals.wall_s,
+            collective: self.operations.as_ref().map(|operations| operations.result(network, self.drained)),
             messages: self.messages.as_ref().map(|messages| messages.result(self.drained)),
             series: self.found.series.result(network, self.capacity / self.setting.batch as f64, self.senders),
             ..PointResult::of_channels(network, used)
@@ -440,8 +454,8 @@ fn first(holds: impl Fn(usize) -> bool) -> usize {
     (1..).find(|&count| holds(count)).unwrap_or(1)
 }
 
-/// Bytes that one node at load 1.0 sends in a batch, by all of its injection links.
+/// Bytes that arrive in a batch of one node at load 1.0, sent by all of its injection links: of multicasts at each destination.
 fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
-    f64::from(setting.network.planes()) * setting.batch as f64 * open.packets().message as f64
-        / setting.network.slot(open.packets()) as f64
+    let sent = setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64;
+    f64::from(setting.network.planes()) * sent * open.fanout()
 }

@@ -10,14 +10,15 @@
 //! the latency is then that of the packets delivered in the interval, and the run ends when the accepted load is known.
 
 mod course;
+mod operations;
 mod synthetic;
 
 use std::sync::Arc;
 
-use workload::{PlacedPattern, Placement};
+use workload::{InjectionSpec, PlacedPattern, Placement};
 
-use crate::experiment::TrafficSpec;
 use crate::network::Packets;
+use crate::traffic::Multicasts;
 
 /// Batches before the warm-up may end, and before measuring may.
 const FEWEST_BATCHES: usize = 64;
@@ -28,11 +29,23 @@ const LONGEST_WARM_UP: usize = 400;
 /// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
 const LONGEST_MEASURE: usize = 4096;
 
-/// Synthetic traffic of a pattern.
+/// Synthetic traffic of a pattern, or multicasts.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
-    pub traffic: TrafficSpec,
+    /// The offered load of a node of weight 1.
+    pub load: f64,
+    pub injection: InjectionSpec,
     pub packets: Packets,
+    /// Who sends to whom; of multicasts, whom each of its destinations may be.
     pub pattern: Arc<PlacedPattern>,
     pub placement: Arc<Placement>,
+    /// If messages are for several nodes each.
+    pub multicasts: Option<Multicasts>,
+}
+
+impl Open {
+    /// Nodes that a message is for, on average.
+    fn fanout(&self) -> f64 {
+        self.multicasts.as_ref().map_or(1.0, |multicasts| multicasts.sets.fanout().mean())
+    }
 }

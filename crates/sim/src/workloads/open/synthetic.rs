@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use units::{NodeId, Time};
+use workload::multicast::RandomSets;
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use super::course::OpenCourse;
@@ -26,17 +27,17 @@ impl Workload for Open {
     /// A backlogged source has no rate to scale: it sends as fast as its injection channel takes it, or not at all.
     fn weight(&self, node: NodeId) -> f64 {
         let weight = self.pattern.weight(node);
-        if self.traffic.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
+        if self.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
     }
 
     fn load(&self) -> f64 {
-        self.traffic.load
+        self.load
     }
 
     fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
-        self.traffic.injection.check(load).map_err(|error| error.to_string())?;
+        self.injection.check(load).map_err(|error| error.to_string())?;
         let mut other = self.clone();
-        other.traffic.load = load;
+        other.load = load;
         Ok(Arc::new(other))
     }
 
@@ -52,15 +53,23 @@ impl Workload for Open {
         true
     }
 
+    fn destinations(&self) -> f64 {
+        self.fanout()
+    }
+
+    fn multicasts(&self) -> Option<&RandomSets> {
+        self.multicasts.as_ref().filter(|multicasts| multicasts.by_routers).map(|multicasts| &*multicasts.sets)
+    }
+
     fn is_continuous(&self) -> bool {
-        matches!(self.traffic.injection, InjectionSpec::Poisson | InjectionSpec::Periodic)
+        matches!(self.injection, InjectionSpec::Poisson | InjectionSpec::Periodic)
     }
 
     /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
     /// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64 {
         let slot = network.slot(self.packets());
-        let rate = f64::from(network.topology.nodes()) * self.traffic.load;
+        let rate = f64::from(network.topology.nodes()) * self.load;
         let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
         let wanted = slot.saturating_mul(slots.div_ceil(self.packets().count()).max(1));
         let wanted = wanted.max(network.longest_path()).checked_next_multiple_of(slot).unwrap_or(u64::MAX);

@@ -59,8 +59,8 @@ impl Programs for Training {
         self.messages.saturating_mul(2)
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        (0..self.plan.ranks).for_each(|rank| self.plan.each_message(rank, visit));
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        self.plan.each_message(rank, visit);
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

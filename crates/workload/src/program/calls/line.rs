@@ -95,7 +95,7 @@ fn collective(words: Words<'_>) -> Result<Collective, String> {
         rest = others;
         match *key {
             "in" => call.communicator = number(value, "the number of a communicator")?,
-            "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| format!("there is no algorithm `{value}`"))?),
+            "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| no_algorithm(value))?),
             "root" => call.root = number(value, "the number of a member")?,
             // A quantity may be one word or two.
             "per-byte" => {
@@ -110,7 +110,7 @@ fn collective(words: Words<'_>) -> Result<Collective, String> {
     if let [word] = rest {
         return Err(format!("`{word}` has no value"));
     }
-    call.algorithm = algorithm.ok_or_else(|| "`by ALGORITHM` is missing".to_owned())?;
+    call.algorithm = algorithm.ok_or_else(|| format!("`by ALGORITHM` is missing: {} are allowed", algorithms()))?;
     Ok(call)
 }
 
@@ -120,6 +120,19 @@ fn operation_of(word: &str) -> Option<Operation> {
 
 fn algorithm_of(word: &str) -> Option<Algorithm> {
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// The names of all algorithms.
+fn algorithms() -> String {
+    Algorithm::ALL.map(Algorithm::name).join(", ")
+}
+
+/// An algorithm that does not exist, and the one whose name is nearest.
+fn no_algorithm(word: &str) -> String {
+    let likeness = |name: &str| strsim::jaro_winkler(name, word);
+    let nearest = Algorithm::ALL.map(Algorithm::name).into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest.filter(|name| likeness(name) > 0.8).map(|name| format!("; did you mean `{name}`?"));
+    format!("there is no algorithm `{word}`: {} are allowed{}", algorithms(), hint.unwrap_or_default())
 }
 
 /// A number that a word is; `what` is what errors call it.

@@ -296,14 +296,12 @@ impl Programs for Calls {
         self.operations
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        for from in 0..self.ranks() {
-            self.each_operation(from, &mut |action, count| {
-                if let Action::Send { to, bytes, .. } = action {
-                    visit(Messages { from, to, bytes, count });
-                }
-            });
-        }
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        self.each_operation(from, &mut |action, count| {
+            if let Action::Send { to, bytes, .. } = action {
+                visit(Messages { from, to, bytes, count });
+            }
+        });
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {

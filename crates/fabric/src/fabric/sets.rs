@@ -1,0 +1,103 @@
+//! The sets of nodes that packets carry in their headers. A table that stays empty without multicasts.
+//!
+//! Sets of all sizes lie in one array, in rooms of powers of two: a room that is freed is the next of its size to be used, so that
+//! nothing is allocated once the traffic has been as dense as it gets.
+
+use crate::target::Member;
+
+/// The members of the packets of a partition, by the number of their set.
+#[derive(Debug, Default)]
+pub struct Sets {
+    members: Vec<Member>,
+    /// By number, where the set's room begins, and how many members it has.
+    spans: Vec<Span>,
+    /// Numbers that are free, by the logarithm of their room.
+    free: Vec<Vec<u32>>,
+    used: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first: u32,
+    len: u32,
+}
+
+/// The logarithm of the room of a set of so many members.
+fn room_of(len: usize) -> usize {
+    len.max(1).next_power_of_two().trailing_zeros() as usize
+}
+
+impl Sets {
+    /// Takes a set in and returns its number.
+    pub fn put(&mut self, members: &[Member]) -> u32 {
+        let room = room_of(members.len());
+        self.used += 1;
+        let len = members.len() as u32;
+        if let Some(number) = self.free.get_mut(room).and_then(Vec::pop) {
+            let span = &mut self.spans[number as usize];
+            span.len = len;
+            let first = span.first as usize;
+            self.members[first..first + members.len()].copy_from_slice(members);
+            return number;
+        }
+        let first = self.members.len();
+        self.members.extend_from_slice(members);
+        // What fills the room is overwritten before it is read.
+        self.members.extend(members.iter().cycle().take((1 << room) - members.len()));
+        self.spans.push(Span { first: first as u32, len });
+        debug_assert!(self.spans.len() <= crate::packet::MAX_SETS, "more sets than packets have numbers for");
+        (self.spans.len() - 1) as u32
+    }
+
+    /// The members of a set.
+    pub fn get(&self, number: u32) -> &[Member] {
+        let Span { first, len } = self.spans[number as usize];
+        &self.members[first as usize..(first + len) as usize]
+    }
+
+    /// Frees a set.
+    pub fn free(&mut self, number: u32) {
+        let room = room_of(self.spans[number as usize].len as usize);
+        if self.free.len() <= room {
+            self.free.resize(room + 1, Vec::new());
+        }
+        self.free[room].push(number);
+        self.used -= 1;
+    }
+
+    /// The number of sets under way.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use routing::RouteState;
+    use units::NodeId;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sets_keep_their_members_whatever_comes_and_goes(sizes in prop::collection::vec(1_usize..40, 1..60)) {
+            // Would catch a room that two sets share, one that is too small for what it is used for again, and a set that is lost.
+            let mut sets = Sets::default();
+            let mut live: Vec<(u32, Vec<Member>)> = Vec::new();
+            for (turn, &size) in sizes.iter().enumerate() {
+                let member = |i: usize| Member { node: NodeId((turn * 100 + i) as u32), state: RouteState(i as u32) };
+                let members: Vec<Member> = (0..size).map(member).collect();
+                live.push((sets.put(&members), members));
+                if turn % 3 == 2 {
+                    let (number, _) = live.swap_remove(turn / 3 % live.len());
+                    sets.free(number);
+                }
+                for (number, members) in &live {
+                    prop_assert_eq!(sets.get(*number), &members[..]);
+                }
+                prop_assert_eq!(sets.used(), live.len());
+            }
+        }
+    }
+}

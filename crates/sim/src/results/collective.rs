@@ -1,0 +1,23 @@
+//! What collective traffic measures besides.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What collective traffic has, and other traffic has not.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CollectiveResult {
+    /// Operations measured: those begun in the measured interval.
+    pub operations: u64,
+    /// Mean time of a collective operation, or of a training step: of collective traffic from the begin of an operation until its last node
+    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of traffic not all of
+    /// whose measured packets have arrived.
+    pub operation_time_mean_ns: Option<f64>,
+    /// 99th percentile of the times of operations, of collective traffic.
+    pub operation_time_p99_ns: Option<f64>,
+    /// Messages that have arrived of these operations: one at each destination.
+    pub copies: u64,
+    /// Destinations of an operation, on average; if not all measured packets arrived, what the file says.
+    pub fanout_mean: f64,
+    /// Mean time from the begin of an operation until one of its nodes has its whole message.
+    pub completion_mean_ns: Option<f64>,
+}

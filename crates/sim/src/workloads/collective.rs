@@ -1,0 +1,57 @@
+//! Collective traffic: operations of random groups, begun at a rate.
+
+use std::sync::Arc;
+
+use units::{NodeId, TaskId};
+use workload::PlacedPattern;
+use workload::multicast::{Destinations, RandomSets};
+
+use super::site::Site;
+use super::sizes::{check_size, packet_size};
+use super::{Open, Workload};
+use crate::error::SystemError;
+use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives};
+use crate::network::Packets;
+use crate::traffic::Multicasts;
+
+/// Builds collective traffic.
+///
+/// # Errors
+/// What is wrong with it, at a key below that of its job.
+pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
+    let CollectiveOperation::Multicast = spec.operation;
+    let (shape, placement) = site.place(None, false)?;
+    let packet = packet_size(spec.packet_size, site)?;
+    let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
+    let packets = Packets { message: u64::from(message), packet };
+    spec.injection.check(spec.load).map_err(|error| wrong("load", error.to_string()))?;
+    let mut nodes: Vec<u32> = (0..shape.tasks).map(|task| placement.node(TaskId(task)).0).collect();
+    nodes.sort_unstable();
+    if nodes.windows(2).any(|pair| pair[0] == pair[1]) {
+        let message = "a group is of nodes: collective traffic has one process on a node";
+        return Err(SystemError::new("placement.processes_per_node", message));
+    }
+    if nodes.len() < 2 {
+        return Err(SystemError::new("placement", "a group needs two nodes at least, and there is one"));
+    }
+    let senders = spec.senders.unwrap_or(shape.tasks);
+    if !(1..=shape.tasks).contains(&senders) {
+        let message = format!("{senders} is out of range: 1 to {} are allowed, the number of tasks", shape.tasks);
+        return Err(wrong("senders", message));
+    }
+    let sets = RandomSets::new(nodes, spec.fanout, spec.include_self);
+    let sets = sets.map_err(|error| wrong("fanout", error.to_string()))?;
+    let by_routers = spec.collectives == Collectives::Hardware;
+    let pattern = Destinations::new(shape.tasks, senders, spec.include_self);
+    let pattern = Arc::new(PlacedPattern::new(Arc::new(pattern), &placement, false));
+    debug_assert!((0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))), "nobody sends");
+    Ok(Arc::new(Open {
+        load: spec.load,
+        injection: spec.injection,
+        packets,
+        pattern,
+        placement,
+        multicasts: Some(Multicasts { sets: Arc::new(sets), by_routers }),
+    }))
+}
