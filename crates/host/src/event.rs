@@ -23,6 +23,8 @@ pub(crate) enum Event {
     Sent(u32),
     /// A poll ends: its number in the program.
     Polled(u32),
+    /// A probe ends.
+    Probed(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.

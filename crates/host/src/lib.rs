@@ -4,6 +4,7 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod burst;
+mod completing;
 mod connections;
 mod context;
 mod credits;
@@ -19,6 +20,7 @@ mod nic;
 mod noise;
 mod order;
 mod placed;
+mod probes;
 mod processor;
 mod progressions;
 mod queues;

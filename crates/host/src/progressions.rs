@@ -169,7 +169,9 @@ mod tests {
     fn a_burst_is_one_progression() {
         // Would catch a memory that grows with the length of a burst, also where the numbers fall.
         let mut queues = Progressions::new(1);
-        (0..1000_u64).for_each(|number| drop(queues.push(0, (), [7 * number, 5_u64.wrapping_sub(number)])));
+        for number in 0..1000_u64 {
+            queues.push(0, (), [7 * number, 5_u64.wrapping_sub(number)]);
+        }
         assert_eq!((queues.len(), queues.places()), (1, 1));
         for number in 0..1000_u64 {
             assert_eq!(queues.take(0).numbers, [7 * number, 5_u64.wrapping_sub(number)]);

@@ -42,9 +42,10 @@ pub struct TracedOp {
     pub started: u64,
     /// When it ended; `u64::MAX` if it has not.
     pub ended: u64,
-    /// Of a send, the rank that the message is for; of a receive, the rank that has sent what it has met, or `NO_OP`.
+    /// Of a send, the rank that the message is for; of a receive, the rank that has sent what it has met, and of a probe what it has
+    /// waited for, or `NO_OP`.
     pub peer: u32,
-    /// Of a receive that has met a message, the number of the operation that has sent it; else `NO_OP`.
+    /// Of one with such a message, the number of the operation that has sent it; else `NO_OP`.
     pub sent_by: u32,
     /// Of a send, bytes.
     pub bytes: u64,
@@ -67,8 +68,10 @@ pub enum Purpose {
     Data,
     /// The overhead of a receive.
     Receive,
-    /// A search of a queue, of a receive that starts or for a message that has come.
+    /// A search of a queue, of a receive or a probe that starts or for a message that has come.
     Search,
+    /// Seeing that a message has come that a probe waits for; takes no time.
+    Probe,
     /// Writing the data of a send to the interface, or copying them within the node.
     Write,
     /// Copying the data of a receive within the node.

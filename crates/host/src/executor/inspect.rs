@@ -7,6 +7,7 @@ use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
 use crate::label::{ANY_SOURCE, Label};
 use crate::matching::Searches;
+use crate::probes::Probing;
 use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
@@ -71,13 +72,18 @@ impl Executor {
     /// Operations, and messages or progressions of them, that are held at present.
     pub fn outstanding(&self) -> usize {
         let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
-        self.sends.len() + self.receives.len() + self.arrivals.len() + self.completing.len() + light
+        self.sends.len() + self.receives.len() + self.arrivals.len() + self.completing.len() + self.probes.len() + light
     }
 
     /// The most operations, and messages or progressions of them, that have been held, of each kind at a time of its own.
     pub fn places(&self) -> usize {
         let light = self.wire.as_ref().map_or(0, |wire| wire.flying.places() + wire.passing.places());
-        self.sends.places() + self.receives.places() + self.arrivals.places() + self.completing.places() + light
+        self.sends.places()
+            + self.receives.places()
+            + self.arrivals.places()
+            + self.completing.places()
+            + self.probes.places()
+            + light
     }
 
     /// What each rank of this executor waits for that waits, in ascending order.
@@ -90,13 +96,16 @@ impl Executor {
             };
             self.matching.waiting(number).map(move |label| (rank, wait(label)))
         };
+        let probes = self.probes.waiting().map(|&Probing { op, label: Label { source, tag, context }, .. }| {
+            (op.rank, Wait::Probe { from: (source != ANY_SOURCE).then_some(source), tag, context })
+        });
         let receives = (0..).zip(self.placed.ranks()).flat_map(of);
         let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
             () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
             () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
             () => None,
         });
-        let mut all: Vec<_> = receives.chain(sends).collect();
+        let mut all: Vec<_> = receives.chain(probes).chain(sends).collect();
         all.sort_unstable();
         all
     }

@@ -27,6 +27,7 @@
 mod bursts;
 mod inspect;
 mod operations;
+mod probing;
 mod protocol;
 mod reactions;
 mod traced;
@@ -37,8 +38,8 @@ use std::sync::Arc;
 use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
-use protocol::Completions;
 
+use crate::completing::Completions;
 use crate::connections::Connections;
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
@@ -49,6 +50,7 @@ use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
+use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::rails::Rails;
@@ -131,6 +133,7 @@ pub struct Executor {
     /// Receives of light messages that have not ended, by rank.
     completing: Completions,
     matching: Matching,
+    probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
     memories: Memories,
@@ -141,6 +144,8 @@ pub struct Executor {
     wire: Option<Wire>,
     /// Whether messages can be light (`protocol/light`).
     light: bool,
+    /// Ranks may probe: what is light is not found by probes.
+    may_probe: bool,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
     ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
@@ -180,6 +185,7 @@ impl Executor {
             arrivals: Arrivals::default(),
             completing: Completions::new(ranks),
             matching: Matching::new(ranks),
+            probes: Probes::default(),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
@@ -188,6 +194,7 @@ impl Executor {
             rails: Rails::new(interface.rails, placed.nodes()),
             wire: None,
             light: false,
+            may_probe: programs.may_probe(),
             ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
@@ -363,6 +370,7 @@ impl Executor {
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),

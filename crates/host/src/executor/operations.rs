@@ -75,7 +75,11 @@ impl Executor {
                 self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
             }
-            Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
+            Action::Send { to: other, .. }
+            | Action::Recv { from: Some(other), .. }
+            | Action::Probe { from: Some(other), .. }
+                if other >= ranks =>
+            {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
             Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
@@ -107,6 +111,7 @@ impl Executor {
                     self.post_receive(label, (place, 0), now, around);
                 }
             }
+            Action::Probe { .. } => return self.probe(rank, (id, op.id), op.action, now, around),
             Action::Poll => {
                 self.react_to_deferred(rank, now, around);
                 return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);

@@ -61,7 +61,7 @@ impl Executor {
         match *action {
             Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
-            Action::Poll => trace.started(rank, now, Kind::Poll),
+            Action::Poll | Action::Probe { .. } => trace.started(rank, now, Kind::Poll),
             Action::Send { to, bytes, .. } => {
                 trace.started(rank, now, Kind::Send);
                 trace.sends(rank, number, (to, bytes));

@@ -73,8 +73,10 @@ fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Fou
     let (seen, notes) = (Arc::new(Mutex::new(vec![Vec::new(); ranks as usize])), Arc::default());
     let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
     let make = move |rank: u32| RandomRank::new(rank, calls[rank as usize].clone(), &own);
-    let programs: Arc<dyn Programs> =
-        Arc::new(Noted { inner: Arc::new(Scripts::new(ranks, make)), notes: Arc::clone(&notes) });
+    let scripts = Scripts::new(ranks, make);
+    let probes = case.calls.iter().flatten().any(|call| matches!(call, Call::Probe(..)));
+    let scripts: Arc<dyn Programs> = if probes { Arc::new(scripts) } else { Arc::new(scripts.without_probes()) };
+    let programs: Arc<dyn Programs> = Arc::new(Noted { inner: scripts, notes: Arc::clone(&notes) });
     let executors = run(&programs, (case.nic, wire), &case.node_of, (parts, one_by_one));
     let mut notes = std::mem::take(&mut *notes.lock().unwrap());
     let mut searches = <[Searches; 2]>::default();
@@ -190,7 +192,8 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         ..crate::times::INTERFACE
     };
     let wire = WireParams { delay: 5000, bandwidth: Bandwidth(1 << 60) };
-    let programs: Arc<dyn Programs> = Arc::new(Scripts::new(RANKS, |rank| Linear { rank, ranks: RANKS, calls: 0 }));
+    let programs: Arc<dyn Programs> =
+        Arc::new(Scripts::new(RANKS, |rank| Linear { rank, ranks: RANKS, calls: 0 }).without_probes());
     for parts in [1, 2] {
         let executors = run(&programs, (nic, wire), &(0..RANKS).collect::<Vec<_>>(), (parts, false));
         let messages: u64 = executors.iter().filter_map(Executor::carried).map(|carried| carried.messages).sum();

@@ -178,6 +178,10 @@ impl RankProgram for NotedRank {
 }
 
 impl Programs for Noted {
+    fn may_probe(&self) -> bool {
+        self.inner.may_probe()
+    }
+
     fn ranks(&self) -> u32 {
         self.inner.ranks()
     }

@@ -8,5 +8,5 @@ pub mod minimal_adaptive;
 pub mod planes;
 pub mod shortest_path;
 pub mod table;
-mod tables;
+pub(crate) mod tables;
 pub mod up_down;

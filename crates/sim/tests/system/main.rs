@@ -30,5 +30,6 @@ mod series;
 mod table;
 mod theory;
 mod timeline;
+mod training;
 mod warnings;
 mod zero_load;

@@ -54,7 +54,8 @@ pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fast
         Operation::Allgather if !fastest.limits_receivers => (nodes - 1.0) / nodes * members * bytes,
         // Some node other than the root's.
         Operation::Gather if !fastest.limits_receivers => least * bytes,
-        Operation::Broadcast | Operation::Reduce => bytes,
+        // Of a scan, what the last member has depends on members of other nodes.
+        Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => bytes,
         Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
         Operation::ReduceScatter => (members - least) / members * bytes,
         // The root's node keeps what is its own; how many that are depends on the root.

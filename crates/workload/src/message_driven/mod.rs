@@ -68,6 +68,10 @@ pub struct DrivenSpec<'a> {
 }
 
 impl Programs for MessageDriven {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.coming.len() as u32
     }

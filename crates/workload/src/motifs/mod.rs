@@ -43,6 +43,10 @@ struct MotifPrograms {
 }
 
 impl Programs for MotifPrograms {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

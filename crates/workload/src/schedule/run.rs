@@ -6,6 +6,10 @@ use super::{OpKind, Schedule, ScheduleError};
 use crate::program::{Action, Ended, Messages, Op, ProgramError, Programs, RankProgram};
 
 impl Programs for Schedule {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         Self::ranks(self)
     }

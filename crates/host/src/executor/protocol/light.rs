@@ -8,27 +8,17 @@ use workload::program::Matched;
 
 use super::super::Executor;
 use super::flying::whole;
+use crate::completing::Completing;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::label::Label;
 use crate::matching::Receive;
 use crate::nic::Passage;
-use crate::progressions::{Progressions, Taken};
+use crate::progressions::Taken;
 use crate::report::HostError;
 use crate::trace::Purpose;
 use crate::wire::{Cargo, Light, Shape};
-
-/// What receives of a progression have in common: the place of their burst, and what they receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Completing {
-    receive: u32,
-    tag: u32,
-    bytes: u64,
-}
-
-/// Receives that end at times that are known, by rank: when, and the sender with the number in the burst.
-pub(in super::super) type Completions = Progressions<Completing, 2>;
 
 impl Executor {
     /// Whether a message of so many bytes can go as light.
@@ -39,7 +29,7 @@ impl Executor {
 
     /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
     pub(in super::super) fn has_light(&self) -> bool {
-        let notes_each = self.credits.is_some() || self.connections.on_demand();
+        let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
         self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 

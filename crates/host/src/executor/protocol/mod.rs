@@ -10,5 +10,3 @@ mod passing;
 mod receiving;
 mod sending;
 mod within;
-
-pub(super) use light::Completions;

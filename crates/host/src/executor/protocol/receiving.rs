@@ -87,7 +87,10 @@ impl Executor {
         let from = self.search(rank, from, (send, false));
         match met {
             Some(receive) => self.meet((place, receive), (from, now), around),
-            None => self.unexpected.hold(rank, self.buffered(place)),
+            None => {
+                self.unexpected.hold(rank, self.buffered(place));
+                self.probes_find(place, label, (from, now), around);
+            }
         }
     }
 

@@ -47,6 +47,10 @@ impl Training {
 }
 
 impl Programs for Training {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.plan.ranks
     }

@@ -54,7 +54,7 @@ impl Calls {
     /// room for the message that it meets, or for the largest that it may. Collective operations are the messages that they are made of.
     ///
     /// # Errors
-    /// A rank that waits for any of its requests or tests, collective operations beside receives of any tag, and what cannot be built.
+    /// A rank that waits for any of its requests, tests or probes, collective operations beside receives of any tag, and what cannot be built.
     pub fn schedule(&self) -> Result<Schedule, NoSchedule> {
         let ranks = self.ranks();
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
@@ -129,7 +129,7 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
     let (Step::Do(first) | Step::Burst(Burst { first, .. })) = step else { return false };
     match first {
         Action::Send { tag, .. } => *tag == wanted,
-        Action::Recv { tag, .. } => *tag == Some(wanted),
+        Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
         Action::Calc { .. } | Action::Poll => false,
     }
 }
@@ -186,6 +186,7 @@ impl<'a> Writer<'a> {
             }
             // It takes no time where overheads are latency, as those of schedules are.
             Step::Do(Action::Poll) => {}
+            Step::Do(Action::Probe { .. }) => return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) }),
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
                 each_action(step, self.calls.ranks(), &mut |action| {
@@ -252,7 +253,7 @@ impl<'a> Writer<'a> {
                 self.builder.recv_any(self.rank, from, room, tag)
             }
             Action::Calc { time } => self.builder.calc(self.rank, time),
-            Action::Poll => self.builder.calc(self.rank, 0),
+            Action::Poll | Action::Probe { .. } => self.builder.calc(self.rank, 0),
         }
     }
 
