@@ -88,7 +88,7 @@ pub fn follow_packets(
 }
 
 /// The loads of all planes, given those of one: each carries the same.
-fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
+pub(crate) fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
     let planes = topology.planes() as usize;
     if planes == 1 {
         return load;

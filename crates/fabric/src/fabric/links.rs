@@ -198,25 +198,29 @@ impl Fabric {
     /// A packet leaves the network: its tail will be at its node at a time.
     #[inline(always)]
     fn deliver(&mut self, output: usize, packet: u32, at: u64) {
-        self.context.counters.delivered(&self.pool[packet], at);
+        let plane = self.plane_behind(output);
+        self.context.counters.delivered(&self.pool[packet], plane, at);
         if self.notify_deliveries {
-            return self.announce(output, packet, at);
+            return self.announce(plane, packet, at);
         }
         self.pool.free(packet);
+    }
+
+    /// The plane of a router's output.
+    #[inline(always)]
+    fn plane_behind(&self, output: usize) -> PlaneId {
+        match self.planes {
+            1 => PlaneId(0),
+            _ => self.plan.topology.plane_of(self.routers[self.outputs[output].owner as usize].id),
+        }
     }
 
     /// Notifies the traffic of a delivery at a time. One that is reported keeps its place until then, with the plane by which it
     /// has come instead of the port by which it has left its last router.
     #[inline(never)]
-    fn announce(&mut self, output: usize, packet: u32, at: u64) {
+    fn announce(&mut self, plane: PlaneId, packet: u32, at: u64) {
         if self.reports_deliveries {
-            self.pool[packet].out = match self.planes {
-                1 => 0,
-                _ => {
-                    let router = self.routers[self.outputs[output].owner as usize].id;
-                    u16::from(self.plan.topology.plane_of(router).0)
-                }
-            };
+            self.pool[packet].out = u16::from(plane.0);
             return self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::REPORTED);
         }
         self.wheel.insert(at, event_kind::TRAFFIC, self.pool[packet].flow_id, notify::DELIVERED);

@@ -122,11 +122,6 @@ impl ExperimentSpec {
             return None;
         }
         let wrong = |(path, workload): (String, &WorkloadSpec)| {
-            if matches!(workload, WorkloadSpec::Collective(_)) {
-                let message = "multicasts reach a node by its only link; collective traffic goes with `topology.planes` = 1, and programs \
-                               of ranks with any";
-                return Some((format!("{path}.kind"), message.to_owned()));
-            }
             let message =
                 "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
             (*workload.pacer() != PacerSpec::default()).then(|| (format!("{path}.pacer"), message.to_owned()))

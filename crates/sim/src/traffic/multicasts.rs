@@ -17,44 +17,44 @@ pub struct Multicasts {
     pub by_routers: bool,
 }
 
-/// The multicasts of the nodes of a partition.
+/// The multicasts of the sources of a partition: each goes by the plane of its source, to all of its nodes.
 #[derive(Debug)]
 pub(super) struct MulticastSources {
     spec: Multicasts,
-    /// By node, whom its current message is for.
+    /// By source, whom its current message is for.
     destinations: Vec<Destinations>,
 }
 
-/// The destinations of a node's current message.
+/// The destinations of a source's current message.
 #[derive(Clone, Debug, Default)]
 struct Destinations {
     nodes: Vec<NodeId>,
-    /// Those that the node has sent the whole message to, where it makes the copies.
+    /// Those that the source has sent the whole message to, where it makes the copies.
     done: usize,
     /// The same nodes, with what the packet that was given last carries for each.
     members: Vec<Member>,
 }
 
-/// A node's current message.
+/// A source's current message.
 pub(super) struct Current<'a> {
     spec: &'a Multicasts,
     to: &'a mut Destinations,
 }
 
 impl MulticastSources {
-    /// Nothing sent yet, of so many nodes.
-    pub fn new(spec: &Multicasts, nodes: usize) -> Self {
-        Self { spec: spec.clone(), destinations: vec![Destinations::default(); nodes] }
+    /// Nothing sent yet, of so many sources.
+    pub fn new(spec: &Multicasts, sources: usize) -> Self {
+        Self { spec: spec.clone(), destinations: vec![Destinations::default(); sources] }
     }
 
-    /// The current message of a node, by its number in the partition.
-    pub fn current(&mut self, node: usize) -> Current<'_> {
-        Current { spec: &self.spec, to: &mut self.destinations[node] }
+    /// The current message of a source, by its number in the partition.
+    pub fn current(&mut self, source: usize) -> Current<'_> {
+        Current { spec: &self.spec, to: &mut self.destinations[source] }
     }
 
-    /// The nodes that the packet is for that a node was given last.
-    pub fn members(&self, node: usize) -> &[Member] {
-        &self.destinations[node].members
+    /// The nodes that the packet is for that a source was given last.
+    pub fn members(&self, source: usize) -> &[Member] {
+        &self.destinations[source].members
     }
 }
 

@@ -109,9 +109,11 @@ impl OpenTraffic {
             dst: NodeId(0),
             started: false,
         };
+        let sources: Vec<Source> = sources(nodes, spec.planes).map(source).collect();
+        let multicasts = spec.multicasts.as_ref().map(|own| Box::new(MulticastSources::new(own, sources.len())));
         Self {
-            sources: sources(nodes, spec.planes).map(source).collect(),
-            multicasts: spec.multicasts.as_ref().map(|own| Box::new(MulticastSources::new(own, nodes.len()))),
+            sources,
+            multicasts,
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),

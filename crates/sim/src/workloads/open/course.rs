@@ -220,7 +220,7 @@ impl OpenCourse {
         }
         let units = self.setting.network.plan.units_per_tick();
         for message in machine.take_messages(self.setting.job) {
-            let ArrivedMessage { source, dst, bytes, generated_at, at } = message;
+            let ArrivedMessage { source, dst, bytes, generated_at, at, .. } = message;
             let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
             if let Some(messages) = &mut self.messages {
                 messages.record(Arrived { from: source, to: dst, bytes, latency });
