@@ -153,6 +153,12 @@ impl Topology {
         self.inner.nodes()
     }
 
+    /// The number of planes, disjoint copies of a network with every node on each.
+    #[getter]
+    fn planes(&self) -> u32 {
+        self.inner.planes()
+    }
+
     /// The largest distance between two routers that have nodes, in channels.
     #[getter]
     fn diameter(&self) -> u32 {
