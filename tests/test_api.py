@@ -105,13 +105,19 @@ def test_wrong_experiments_raise_value_errors() -> None:
         (ct.Torus([8, 8, 8]), 512, 512, 12),
         (ct.Mesh([4, 3], nodes_per_router=2), 24, 12, 5),
         (ct.Topology("torus:8x8x8"), 512, 512, 12),
+        # Planes have routers of their own, and the same nodes.
+        (ct.SingleSwitch(8, planes=3), 8, 3, 0),
+        (ct.FatTree(k=4, n=4, planes=2), 256, 512, 6),
+        (ct.Torus([8, 8, 8], planes=2), 512, 1024, 12),
+        (ct.Mesh([4, 3], nodes_per_router=2, planes=4), 24, 48, 5),
+        (ct.Dragonfly(2, planes=2), 72, 72, 3),
     ],
 )
 def test_topologies_in_closed_form(topology: ct.Topology, nodes: int, routers: int, diameter: int) -> None:
     """Expected: the families' formulas. Catches keys that reach the wrong parameter."""
     assert (topology.nodes, topology.routers, topology.diameter) == (nodes, routers, diameter)
     # The channels into and out of the network count where routers are no nodes.
-    ends = 0 if topology.kind in ("torus", "mesh") and topology.nodes == topology.routers else 2
+    ends = 0 if topology.kind in ("torus", "mesh") and topology.nodes * topology.planes == topology.routers else 2
     between = topology.distance(topology.router_of(0), topology.router_of(nodes - 1))
     assert topology.hops(0, nodes - 1) == between + ends
     assert len(topology.coordinates(0)) == len(topology.coordinate_names)

@@ -197,6 +197,17 @@ def test_draw_command(tmp_path: Path, small: Path, cutthrough: Callable[..., Any
     assert not list(tmp_path.glob("failed.*"))
 
 
+@pytest.mark.parametrize("machine_of", ["fat-tree:k=4,n=2", "torus:4x4", "dragonfly:h=2", "single-switch:8"])
+def test_planes_are_drawn_as_one_with_all_their_wires(machine_of: str) -> None:
+    """Would catch planes beside one another, and wires or nodes of one plane only."""
+    one, three = (Graph.of(Machine.of(_core.Topology(f"{machine_of}{planes}", "."))) for planes in ("", ",planes=3"))
+    assert (three.size, three.nodes.tolist()) == (one.size, one.nodes.tolist())
+    assert three.ends.tolist() == one.ends.tolist()
+    assert three.count.tolist() == (3 * one.count).tolist()
+    assert three.coordinates.tolist() == one.coordinates.tolist()
+    assert arrange(three).at.tolist() == arrange(one).at.tolist()
+
+
 def test_a_flat_network_has_nothing_to_draw(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a traceback where there are no routers."""
     with pytest.raises(ct.ExperimentError, match="neither routers nor wires"):

@@ -66,6 +66,21 @@ def test_example_programs_run_and_are_those_of_the_page(path: Path, capsys: pyte
     assert function in (ROOT / "docs" / "concepts" / "python-programs.md").read_text(encoding="utf-8")
 
 
+def test_the_page_of_rails_has_the_times_of_its_example() -> None:
+    """Catches numbers of the page that are no longer those of the commands above them."""
+    page = (ROOT / "docs" / "concepts" / "rails.md").read_text(encoding="utf-8")
+    shown = [re.findall(r"\| (\d\.\d{3})\b", line) for line in page.splitlines() if re.search(r"\| \d\.\d{3} \|", line)]
+    one_each = {"placement.processes_per_node": 1, "workload.program.tensor": 1}
+    runs = [ct.run(ROOT / "examples" / "planes.toml", set=keys) for keys in ({}, one_each)]
+    found = [[f"{point['time_ns'] * 1e-6:.3f}" for point in points] for points in zip(*runs, strict=True)]
+    assert shown == found
+    four, one = runs
+    # In stripes as fast as on one network; slower in turn, and slowest by one rail of four.
+    assert one[1]["time_ns"] == pytest.approx(one[0]["time_ns"], rel=1e-3)
+    assert one[3]["time_ns"] > 1.2 * one[2]["time_ns"] > 1.2 * 1.2 * one[0]["time_ns"]
+    assert max(point["time_ns"] for point in four) < 1.01 * min(point["time_ns"] for point in four)
+
+
 def test_examples_say_how_to_run_them() -> None:
     """Catches an example without its command."""
     for path in EXAMPLES:

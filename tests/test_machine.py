@@ -24,6 +24,7 @@ MACHINES = [
     ct.Torus([5, 3]),
     ct.Mesh([4, 2], nodes_per_router=2),
     ct.Dragonfly(2),
+    ct.Torus([4, 3], planes=2),
     ct.Machine("bluegene-p:512"),
     ct.Machine({"kind": "torus", "dims": [4, 4]}, cores=2, allocation="0:2,0:4"),
 ]
@@ -58,7 +59,7 @@ def test_edges_give_the_distances(machine: ct.Machine) -> None:
     assert graph.number_of_edges() == len(edges["source"]) == len(machine.channels())
     lengths = nx.single_source_shortest_path_length(graph, "r0")
     routers = np.arange(machine.routers)
-    expected = [lengths[f"r{router}"] for router in routers]
+    expected = [lengths.get(f"r{router}", 2**32 - 1) for router in routers]
     assert machine.distance(0, routers).tolist() == expected
     assert set(edges["class"]) <= set(machine.classes)
     assert np.isnan(edges["bandwidth_bit_per_s"]).all()
@@ -73,9 +74,32 @@ def test_graphs_have_nodes_coordinates_and_bandwidths() -> None:
     assert graph.nodes["r2"] == {"kind": "router", "id": 2, torus.coordinate_names[0]: 2}
     assert graph.edges["n0", "r0", 0] == {"class": "injection", "bandwidth_bit_per_s": 40e9}
     assert graph.edges["r0", "n1", 0] == {"class": "ejection", "bandwidth_bit_per_s": 10e9}
+    # The same on each of two planes, with every node on both.
+    both = ct.Torus([3], nodes_per_router=2, planes=2).to_networkx(link)
+    assert (both.number_of_nodes(), both.number_of_edges()) == (2 * 3 + 6, 2 * (6 + 12))
+    assert set(both["n3"]) == {"r1", "r4"}
     assert torus.edges(ct.Link(bandwidth="8 Gb/s").to_dict())["bandwidth_bit_per_s"].tolist() == [8e9] * 6
     with pytest.raises(ct.ExperimentError, match="bandwidth"):
         torus.edges({"bandwidth": "8 apples"})
+
+
+def test_planes_of_a_machine_are_kept_and_no_edge_list() -> None:
+    """Catches planes that are lost where a machine is written for an experiment, or taken for one network of wires."""
+    for machine in (
+        ct.Torus([4, 3], planes=2),
+        ct.Machine("torus:4x3,planes=2"),
+        ct.Machine(ct.Topology("torus:4x3,planes=2")),
+    ):
+        assert (machine.planes, machine.spec["planes"], machine.spec["nodes_per_router"]) == (2, 2, 1)
+        assert machine.attachments().tolist() == ct.Torus([4, 3]).attachments().tolist()
+        with pytest.raises(ct.ExperimentError, match="2 planes") as raised:
+            machine.edge_list()
+        assert raised.value.key == "planes"
+    assert "planes" not in ct.Torus([4, 3]).spec
+    for wrong in (0, 17):
+        with pytest.raises(ct.ExperimentError, match="from 1 to 16") as raised:
+            ct.Torus([4, 3], planes=wrong)
+        assert raised.value.key == "planes"
 
 
 def test_networkx_is_one_line_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

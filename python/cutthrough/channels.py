@@ -88,7 +88,9 @@ class Machine:
             router = held[f"{end}_router"]
             for place, name in enumerate(names):
                 arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
-        about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": names}
+        # Planes are copies: a picture has them on top of one another, where their routers' other coordinates are.
+        own = [name for name in names if name != "plane"]
+        about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": own}
         return cls(pa.table(arrays), {**about, "grid": topology.grid, "groups": topology.groups})
 
     @cached_property

@@ -28,9 +28,15 @@ def _size(name: str, size: int) -> int:
     return whole_number(name, size, 0, MOST)
 
 
-def _grid(kind: str, dims: Sequence[int], nodes_per_router: int) -> dict[str, Any]:
+def _planes(planes: int) -> dict[str, int]:
+    """The key of several planes; none for one, as where nobody has asked for more."""
+    return {} if _size("planes", planes) == 1 else {"planes": planes}
+
+
+def _grid(kind: str, dims: Sequence[int], nodes_per_router: int, planes: int) -> dict[str, Any]:
     sizes = [_size("dims", size) for size in dims]
-    return {"kind": kind, "dims": sizes, "nodes_per_router": _size("nodes_per_router", nodes_per_router)}
+    each = _size("nodes_per_router", nodes_per_router)
+    return {"kind": kind, "dims": sizes, "nodes_per_router": each, **_planes(planes)}
 
 
 class SingleSwitch(Machine):
@@ -38,10 +44,11 @@ class SingleSwitch(Machine):
 
     Args:
         ports: The number of ports, and of nodes.
+        planes: Disjoint copies of the network, with every node on each.
     """
 
-    def __init__(self, ports: int) -> None:
-        super().__init__({"kind": "single-switch", "ports": _size("ports", ports)})
+    def __init__(self, ports: int, *, planes: int = 1) -> None:
+        super().__init__({"kind": "single-switch", "ports": _size("ports", ports), **_planes(planes)})
 
 
 class FatTree(Machine):
@@ -50,10 +57,11 @@ class FatTree(Machine):
     Args:
         k: Downward ports of a router.
         n: Levels.
+        planes: Disjoint copies of the network, with every node on each.
     """
 
-    def __init__(self, k: int, n: int) -> None:
-        super().__init__({"kind": "fat-tree", "k": _size("k", k), "n": _size("n", n)})
+    def __init__(self, k: int, n: int, *, planes: int = 1) -> None:
+        super().__init__({"kind": "fat-tree", "k": _size("k", k), "n": _size("n", n), **_planes(planes)})
 
 
 class Torus(Machine):
@@ -62,10 +70,11 @@ class Torus(Machine):
     Args:
         dims: Routers along each dimension; they are numbered first dimension fastest.
         nodes_per_router: Nodes on each router.
+        planes: Disjoint copies of the network, with every node on each.
     """
 
-    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__(_grid("torus", dims, nodes_per_router))
+    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1, *, planes: int = 1) -> None:
+        super().__init__(_grid("torus", dims, nodes_per_router, planes))
 
 
 class Mesh(Machine):
@@ -74,10 +83,11 @@ class Mesh(Machine):
     Args:
         dims: Routers along each dimension; they are numbered first dimension fastest.
         nodes_per_router: Nodes on each router.
+        planes: Disjoint copies of the network, with every node on each.
     """
 
-    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1) -> None:
-        super().__init__(_grid("mesh", dims, nodes_per_router))
+    def __init__(self, dims: Sequence[int], nodes_per_router: int = 1, *, planes: int = 1) -> None:
+        super().__init__(_grid("mesh", dims, nodes_per_router, planes))
 
 
 class Dragonfly(Machine):
@@ -88,7 +98,7 @@ class Dragonfly(Machine):
         p: Nodes on each router; without it, h.
         a: Routers of a group; without it, 2h.
         g: Groups; without it, ah + 1.
-        keys: Other keys of the experiment file, such as `arrangement="absolute"`.
+        keys: Other keys of the experiment file, such as `arrangement="absolute"` or `planes=2`.
     """
 
     def __init__(

@@ -91,7 +91,16 @@ class Machine(Topology):
         return cls(machine, allocation=hosts, **options)
 
     def edge_list(self) -> str:
-        """The whole machine as an edge list, which `[topology] kind = "file"` reads; nodes keep their numbers."""
+        """The whole machine as an edge list, which `[topology] kind = "file"` reads; nodes keep their numbers.
+
+        Raises:
+            ExperimentError: The machine has several planes, which are no edge list, but copies of one.
+        """
+        if self.planes > 1:
+            message = (
+                f"the machine has {self.planes} planes, and an edge list has one; write that of a machine with one"
+            )
+            raise refuse("planes", message)
         edges = self.edges()
         once = edges["target"] > edges["source"]
         columns = (edges[name][once].tolist() for name in ("source", "target", "class"))
@@ -104,7 +113,9 @@ class Machine(Topology):
         """The table for `[topology]` of an experiment file; None if only an edge list can say it."""
         shape = self._shape
         if shape.kind in ("torus", "mesh"):
-            return {"kind": shape.kind, "dims": shape.grid or [], "nodes_per_router": shape.nodes // shape.routers}
+            each = shape.nodes * shape.planes // shape.routers
+            planes = {} if shape.planes == 1 else {"planes": shape.planes}
+            return {"kind": shape.kind, "dims": shape.grid or [], "nodes_per_router": each, **planes}
         described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
         spec: dict[str, Any] | None = json.loads(described)
         return spec

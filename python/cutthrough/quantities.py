@@ -1311,6 +1311,36 @@ class Quantities(dict[str, Any]):
         return value
 
     @property
+    def connections_max(self) -> int | None:
+        """The most connections of a rank at a time, by `nic.connections`; 0 without."""
+        value: int | None = self.get("connections_max")
+        return value
+
+    @property
+    def connection_memory_max_B(self) -> int | None:
+        """The most memory that the connections of a node's ranks take together."""
+        value: int | None = self.get("connection_memory_max_B")
+        return value
+
+    @property
+    def connection_misses(self) -> int | None:
+        """Messages, stripes and control messages that have waited for the state of their connection."""
+        value: int | None = self.get("connection_misses")
+        return value
+
+    @property
+    def registrations(self) -> int | None:
+        """Registrations of memory, at both ends, by `nic.registration`; 0 without."""
+        value: int | None = self.get("registrations")
+        return value
+
+    @property
+    def registration_hits(self) -> int | None:
+        """Messages that have found their memory registered, at both ends."""
+        value: int | None = self.get("registration_hits")
+        return value
+
+    @property
     def computing_share(self) -> float | None:
         """Share of the time that a rank's processor computes, on average; null if the ranks have not ended.
 

@@ -136,7 +136,8 @@ class RoutingTable:
         text = json.dumps(dict(keys)) if keys else ""
         (layers, columns, ports), (destinations, ties), arrays = shape._shape.routing_table(text, ".")
         held = [np.frombuffer(data, np.int32) for data in arrays]
-        entries = (layers, shape.routers, columns)
+        # Planes are copies: the table is that of each.
+        entries = (layers, shape.routers // shape.planes, columns)
         kind = str(dict(keys)["kind"]) if keys else shape.kind
         return cls(
             held[0].reshape(*entries, ports),

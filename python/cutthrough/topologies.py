@@ -93,6 +93,11 @@ class Topology:
         return self._shape.nodes
 
     @property
+    def planes(self) -> int:
+        """The number of planes: disjoint copies of a network, with every node on each. Routers are those of all."""
+        return self._shape.planes
+
+    @property
     def diameter(self) -> int:
         """The largest distance between two routers that have nodes, in channels."""
         return self._shape.diameter
@@ -123,6 +128,8 @@ class Topology:
 
     def distance(self, router: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
         """Channels on a shortest path between two routers; of arrays, between those of each pair (broadcast).
+
+        Between routers of two planes there is no path: 2^32 - 1.
 
         Raises:
             IndexError: There is no such router.
@@ -169,7 +176,7 @@ class Topology:
         return np.frombuffer(self._shape.coordinate_table(), np.int32).reshape(self.routers, -1)
 
     def router_of(self, node: int) -> int:
-        """The router that a node is attached to.
+        """The router that a node is attached to, on the first plane.
 
         Raises:
             IndexError: There is no such node.
@@ -177,7 +184,7 @@ class Topology:
         return self._shape.router_of(number_below("node", node, self._shape.nodes))
 
     def node_routers(self) -> npt.NDArray[np.uint32]:
-        """The router of every node of the topology, `[nodes]`."""
+        """The router of every node of the topology, `[nodes]`, on the first plane."""
         return np.frombuffer(self._shape.attachments(), np.uint32)
 
     def neighbours(self) -> npt.NDArray[np.int32]:
@@ -191,10 +198,11 @@ class Topology:
         return found
 
     def attachments(self) -> npt.NDArray[np.int32]:
-        """The router and the port of each node, `[nodes, 2]`."""
+        """The router and the port of each node, `[nodes, 2]`, on the first plane."""
         columns = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
         injection = columns["source_node"] >= 0
-        return np.stack([columns[f"target_{end}"][injection] for end in ("router", "port")], axis=1)
+        ends = np.stack([columns[f"target_{end}"][injection] for end in ("router", "port")], axis=1)
+        return ends[: self._shape.nodes]
 
     def channels(self) -> list[tuple[int, int, str]]:
         """Every channel between routers: from, to, and its class."""
@@ -245,10 +253,12 @@ class Topology:
         graph.add_edges_from(_labelled(edges["source"], edges["target"], edges["class"], edges["bandwidth_bit_per_s"]))
         if nodes:
             speeds = dict(zip(self.classes, self._bandwidths(link).tolist(), strict=True))
-            for node, router in enumerate(self.node_routers().tolist()):
+            apart = self.routers // self.planes
+            for node, first in enumerate(self.node_routers().tolist()):
                 graph.add_node(f"n{node}", kind="node", id=node)
-                graph.add_edge(f"n{node}", f"r{router}", **_attributes("injection", speeds["injection"]))
-                graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
+                for router in range(first, self.routers, apart):
+                    graph.add_edge(f"n{node}", f"r{router}", **_attributes("injection", speeds["injection"]))
+                    graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
         result: nx.MultiDiGraph[str] = graph
         return result
 

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use engine::statistics::Histogram;
+use units::PlaneId;
 
 use crate::messages::{ArrivedMessage, MessageKey, Messages};
 use crate::packet::Packet;
@@ -276,10 +277,10 @@ impl Counters {
         self.split(packet, 1);
     }
 
-    /// A packet's head leaves its last router; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should
+    /// A packet's head leaves its last router, of a plane; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should
     /// not take their registers.
     #[inline(never)]
-    pub(crate) fn delivered(&mut self, packet: &Packet, at: u64) {
+    pub(crate) fn delivered(&mut self, packet: &Packet, plane: PlaneId, at: u64) {
         // Only the difference has to fit: wrapping keeps it right where the time itself is beyond 64 bits of parts.
         let latency = at.wrapping_mul(self.units_per_tick).wrapping_sub(packet.generated_at);
         self.in_flight -= 1;
@@ -302,7 +303,7 @@ impl Counters {
             job.hops += u64::from(packet.hops);
             job.measured_in_flight -= 1;
             if let Some(messages) = &mut job.messages {
-                messages.count((source as u32, packet.dst()), packet.bytes, packet.generated_at, at);
+                messages.count((source as u32, plane, packet.dst()), packet.bytes, packet.generated_at, at);
             }
         }
     }

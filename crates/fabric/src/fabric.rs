@@ -26,7 +26,7 @@ use std::sync::Arc;
 use engine::{Stream, Wheel};
 use routing::Routing;
 use topology::{ChannelClass, ChannelSource};
-use units::{NodeId, PortId, RouterId};
+use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
 use crate::context::WorkerContext;
@@ -103,8 +103,10 @@ pub struct Fabric {
     pub(crate) pool: Pool,
     pub(crate) wheel: Wheel<{ event_kind::COUNT }>,
     pub(crate) routers: Vec<LocalRouter>,
-    /// The nodes of this partition.
+    /// By source, an injection channel, its node: those of a node lie together, plane by plane.
     pub(crate) nodes: Vec<u32>,
+    /// The injection channels of a node.
+    planes: u32,
     /// Outputs of all routers, then injection channels.
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) inputs: Vec<InputPort>,
@@ -212,7 +214,8 @@ impl Fabric {
     pub(crate) fn source(&self, output: usize) -> ChannelSource {
         let port = &self.outputs[output];
         if port.flags & OutputPort::INJECTION != 0 {
-            return ChannelSource::Node(NodeId(self.nodes[port.owner as usize]));
+            let plane = PlaneId((port.owner % self.planes) as u8);
+            return ChannelSource::Node(NodeId(self.nodes[port.owner as usize]), plane);
         }
         ChannelSource::Router(self.routers[port.owner as usize].id, PortId(port.port))
     }

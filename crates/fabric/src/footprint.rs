@@ -14,7 +14,7 @@ use crate::packet::Packet;
 pub struct NetworkSize {
     /// Routers.
     pub routers: u64,
-    /// Nodes.
+    /// Injection channels: nodes, each as often as there are planes.
     pub nodes: u64,
     /// Ports of all routers together.
     pub ports: u64,
@@ -30,7 +30,7 @@ impl NetworkSize {
         let ports = || (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
         Self {
             routers: u64::from(topology.routers()),
-            nodes: u64::from(topology.nodes()),
+            nodes: u64::from(topology.nodes()) * u64::from(topology.planes()),
             ports: ports().sum(),
             max_ports: ports().max().unwrap_or(0),
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),

@@ -11,13 +11,14 @@ use std::ops::Range;
 
 use engine::Wheel;
 use topology::Endpoint;
-use units::{NodeId, PortId, RouterId};
+use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::event_kind;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
 
-/// The division of a network: each router, with its nodes, belongs to one partition.
+/// The division of a network: each router, with its nodes, belongs to one partition. Of several planes the copies of a router belong to
+/// the partition of the first, so that all that a node is attached to does.
 #[derive(Debug)]
 pub struct PartitionMap {
     /// The routers of each partition, in ascending order of their locality.
@@ -28,6 +29,8 @@ pub struct PartitionMap {
     home: Vec<(u16, u32)>,
     /// For each node: its partition, and its number there.
     node_home: Vec<(u16, u32)>,
+    /// The injection channels of a node.
+    planes: u32,
     /// The number of ports of each partition.
     ports: Vec<u32>,
     /// The worker of each partition, in ascending order.
@@ -109,6 +112,7 @@ impl PartitionMap {
             nodes: Vec::new(),
             home: vec![(0, 0); topology.routers() as usize],
             node_home: vec![(0, 0); topology.nodes() as usize],
+            planes: topology.planes(),
             ports: Vec::new(),
             worker: Vec::new(),
             window: u64::MAX,
@@ -123,7 +127,7 @@ impl PartitionMap {
             }
             for router in cluster {
                 map.adopt(plan, router);
-                before += u64::from(topology.ports(router));
+                before += u64::from(topology.planes()) * u64::from(topology.ports(router));
             }
         }
         if map.routers.is_empty() {
@@ -141,13 +145,15 @@ impl PartitionMap {
         self.ports.push(0);
     }
 
-    /// Adds a router and its nodes to the last partition.
+    /// Adds a router, with its copies in other planes, and its nodes to the last partition.
     fn adopt(&mut self, plan: &Plan, router: RouterId) {
         let topology = plan.topology();
         let part = self.routers.len() - 1;
-        self.routers[part].push(router.0);
-        self.home[router.index()] = (part as u16, self.ports[part]);
-        self.ports[part] += u32::from(plan.ports(router));
+        for copy in (0..self.planes).map(|plane| RouterId(router.0 + plane * topology.plane_routers())) {
+            self.routers[part].push(copy.0);
+            self.home[copy.index()] = (part as u16, self.ports[part]);
+            self.ports[part] += u32::from(plan.ports(copy));
+        }
         for port in 0..topology.ports(router) {
             if let Endpoint::Node(node) = topology.endpoint(router, PortId(port)) {
                 self.node_home[node.index()] = (part as u16, self.nodes[part].len() as u32);
@@ -190,6 +196,12 @@ impl PartitionMap {
         &self.nodes[part]
     }
 
+    /// The sources of a partition, in the order of their numbers there: its nodes, each once for every plane.
+    pub fn sources(&self, part: usize) -> impl Iterator<Item = (NodeId, PlaneId)> + '_ {
+        let planes = self.planes as u8;
+        self.nodes[part].iter().flat_map(move |&node| (0..planes).map(move |plane| (NodeId(node), PlaneId(plane))))
+    }
+
     /// A port: both its input and its output channel have this number in its partition.
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];
@@ -198,13 +210,13 @@ impl PartitionMap {
 
     /// The output of the first combine unit of a partition, into its router: after all injection channels.
     pub(crate) fn first_unit(&self, part: usize) -> u32 {
-        self.ports[part] + self.nodes[part].len() as u32
+        self.ports[part] + self.nodes[part].len() as u32 * self.planes
     }
 
-    /// A node's injection channel: after all ports of its partition.
-    pub(crate) fn injection(&self, node: NodeId) -> Place {
+    /// A node's injection channel into a plane: after all ports of its partition.
+    pub(crate) fn injection(&self, node: NodeId, plane: PlaneId) -> Place {
         let (partition, number) = self.node_home[node.index()];
-        Place { partition, index: self.ports[partition as usize] + number }
+        Place { partition, index: self.ports[partition as usize] + number * self.planes + u32::from(plane.0) }
     }
 }
 
@@ -227,16 +239,18 @@ fn links_of(plan: &Plan, from: RouterId) -> impl Iterator<Item = Link> + '_ {
     })
 }
 
-/// The routers by cluster, in ascending order of the locality of a cluster's first router. Between clusters there are only
+/// The routers of the first plane by cluster, in ascending order of the locality of a cluster's first router. Between clusters there are only
 /// channels of some delay or slower ones: the greatest for which no cluster has more than so many ports.
 fn clusters(plan: &Plan, most: u64) -> Vec<Vec<RouterId>> {
     let topology = plan.topology();
-    let mut order: Vec<RouterId> = (0..topology.routers()).map(RouterId).collect();
+    let mut order: Vec<RouterId> = (0..topology.plane_routers()).map(RouterId).collect();
     order.sort_by_key(|&router| topology.locality(router));
     let delays: BTreeSet<Reverse<u64>> = links(plan).map(|link| Reverse(link.delay)).collect();
     for Reverse(delay) in delays {
         let clusters = joined_below(plan, &order, delay);
-        let ports = |cluster: &Vec<RouterId>| cluster.iter().map(|&r| u64::from(topology.ports(r))).sum::<u64>();
+        let planes = u64::from(topology.planes());
+        let ports =
+            |cluster: &Vec<RouterId>| planes * cluster.iter().map(|&r| u64::from(topology.ports(r))).sum::<u64>();
         if clusters.iter().map(ports).max() <= Some(most) {
             return clusters;
         }

@@ -1,7 +1,7 @@
 //! The seam between a partition and what its nodes send: demands one way, deliveries, notices and alarms the other.
 
 use routing::RouteState;
-use units::NodeId;
+use units::{NodeId, PlaneId};
 
 use crate::target::{Member, Target, TreePacket, TreeWork};
 
@@ -47,6 +47,8 @@ pub enum TrafficEvent {
         mark: u32,
         /// When the tail reached the node, in ticks: the present.
         time: u64,
+        /// The plane by which it has come.
+        plane: PlaneId,
     },
     /// The tail of a packet that went by a tree has reached a member; instead of `Delivered`.
     Collected {
@@ -153,10 +155,11 @@ impl Actions {
     }
 }
 
-/// The traffic of one partition's nodes: a queue without limit for each node, of which only the head exists; what is
+/// The traffic of one partition's nodes: a queue without limit for each source, which is a node, or a node's channel into one of several
+/// planes (`PartitionMap::sources`), of which only the head exists; what is
 /// behind it is regenerated from the node's stream.
 pub trait Traffic: Send {
-    /// The next packet of a node (by its number in the partition); asked at time 0, and at the time at which the one
+    /// The next packet of a source (by its number in the partition); asked at time 0, and at the time at which the one
     /// before has been sent. `None` if the node never sends again, or not before the traffic asks for it. Of `actions` it may
     /// set alarms, if it wants deliveries.
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand>;

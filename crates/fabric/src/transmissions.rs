@@ -2,6 +2,7 @@
 //! path of a packet, and what it waited for on the way, are read from afterwards.
 
 use topology::ChannelSource;
+use units::PlaneId;
 
 use crate::packet::Packet;
 
@@ -17,7 +18,9 @@ pub struct Transmission {
     pub mark: u32,
     /// the node that it is for, and
     pub dst: u32,
-    /// when it was generated. A node generates no two packets of a message at one time.
+    /// the plane that it is in (0 until somebody who knows the network has filled it in), and
+    pub plane: PlaneId,
+    /// when it was generated. A node generates no two packets of a message at one time in a plane.
     pub generated_at: u64,
     /// When its head leaves, in ticks.
     pub at: u64,
@@ -70,6 +73,6 @@ impl Transmission {
     /// A packet that leaves at a time.
     pub(crate) fn new(packet: &Packet, mark: u32, at: u64) -> Self {
         let Packet { flow_id, generated_at, .. } = *packet;
-        Self { flow_id, mark, dst: packet.dst().0, generated_at, at, time: 0, output: 0 }
+        Self { flow_id, mark, dst: packet.dst().0, plane: PlaneId(0), generated_at, at, time: 0, output: 0 }
     }
 }

@@ -39,7 +39,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             // What waits for a combine unit waits for nothing else.
             _ if !fabric.is_channel(index as usize) => None,
             ChannelSource::Router(router, port) => Some((router, port)),
-            ChannelSource::Node(_) => None,
+            ChannelSource::Node(..) => None,
         };
         let describe = |waiting: crate::routers::Waiting| {
             let packet = &fabric.pool[waiting.packet];

@@ -164,7 +164,7 @@ fn every_delivery_is_reported_once_with_what_the_packet_was() {
         let mut notices = Vec::new();
         for &(now, what) in &log {
             match what {
-                TrafficEvent::Delivered { flow_id, node, bytes, mark, time } => {
+                TrafficEvent::Delivered { flow_id, node, bytes, mark, time, .. } => {
                     let (src, number) = (mark / 1000, mark % 1000);
                     assert_eq!((flow_id, time), (src, now));
                     assert_eq!((node.0, bytes), (destination(src, number, 12), bytes_of(number)));

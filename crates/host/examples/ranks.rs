@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use host::{
-    Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams,
-    ProgressMode, ProtocolParams, RankPlacement, RegistrationParams, WireParams,
+    ConnectionParams, Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte,
+    ProcessorParams, ProgressMode, ProtocolParams, RailParams, RankPlacement, RegistrationParams, WireParams,
 };
 use units::Bandwidth;
 use workload::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
@@ -41,11 +41,13 @@ fn interface(eager: Option<u64>) -> NicParams {
         pace: 1,
         tick: 1,
         protocol: ProtocolParams::PLAIN,
+        rails: RailParams::ONE,
+        connections: ConnectionParams::NONE,
         overhead_per_byte: PerByte::FREE,
         spares_first: true,
         processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
         matching: MatchingParams { per_entry: 0, on_nic: false },
-        registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
+        registration: RegistrationParams::NONE,
         parts: PartParams {
             send_gap: gap,
             receive_gap: GapParams { per_byte: PerByte::FREE, ..gap },

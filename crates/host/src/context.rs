@@ -1,9 +1,12 @@
 //! What an executor is told of its network interface, and what it asks of the owner of the network.
 
+use crate::connections::ConnectionParams;
 use crate::inbound::Envelope;
 use crate::memory::MemoryParams;
 use crate::nic::{PartParams, PerByte};
 use crate::processor::ProcessorParams;
+use crate::rails::RailParams;
+use crate::registration::RegistrationParams;
 use crate::wire::Flight;
 
 /// Who moves the data of a message that has waited for its receiver.
@@ -63,19 +66,6 @@ pub struct MatchingParams {
     pub on_nic: bool,
 }
 
-/// What it takes to have memory known to the interface, of messages that go from memory to memory (rendezvous), at both ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RegistrationParams {
-    /// The time of a registration, in picoseconds,
-    pub time: u64,
-    /// and of each page of it.
-    pub per_page: u64,
-    /// Bytes of a page; 0 if nothing has to be registered.
-    pub page: u64,
-    /// Of so many messages of a rank one is in memory that is not registered yet: the first, and so on.
-    pub one_of: u32,
-}
-
 /// What a network interface adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
@@ -103,10 +93,14 @@ pub struct NicParams {
     pub matching: MatchingParams,
     /// What registration takes.
     pub registration: RegistrationParams,
+    /// What connections of ranks take.
+    pub connections: ConnectionParams,
     /// The parts of the interface.
     pub parts: PartParams,
     /// How messages go from rank to rank.
     pub protocol: ProtocolParams,
+    /// The channels of a node into the network.
+    pub rails: RailParams,
 }
 
 impl NicParams {
@@ -201,8 +195,9 @@ pub struct GroupArrival {
 
 /// What an executor requests from the owner of the network.
 pub trait HostContext {
-    /// Requests that a node of this executor, by its number there, be polled for its next packet.
-    fn wake(&mut self, node: u32);
+    /// Requests that a source of this executor be polled for its next packet: a rail of a node. Sources are numbered node by node, by
+    /// the nodes' numbers there, rail by rail.
+    fn wake(&mut self, source: u32);
     /// Requests a call of `Executor::alarm` at a tick after the present one.
     fn alarm(&mut self, at: u64);
     /// Has the executor of another node of the machine learn of a message, before any packet of it can arrive there.

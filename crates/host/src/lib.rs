@@ -5,6 +5,7 @@
 
 mod burst;
 mod completing;
+mod connections;
 mod context;
 mod credits;
 mod event;
@@ -24,7 +25,10 @@ mod probes;
 mod processor;
 mod progressions;
 mod queues;
+mod rails;
 mod ranges;
+mod recent;
+mod registration;
 mod report;
 mod slab;
 mod table;
@@ -34,9 +38,10 @@ mod wire;
 
 pub use queues::time_of;
 
+pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{
     GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams, Outgoing,
-    ProtocolParams, RegistrationParams, Rendezvous,
+    ProtocolParams, Rendezvous,
 };
 pub use executor::Executor;
 pub use flow::most_ranks;
@@ -48,6 +53,8 @@ pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
 pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
+pub use rails::{RailParams, RailPolicy, Stripe, stripes};
+pub use registration::{BufferRule, RegistrationParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,

@@ -46,6 +46,11 @@ impl RankPlacement {
         &self.ranks
     }
 
+    /// Where the ranks of each node begin among this executor's; one entry more.
+    pub(crate) fn first(&self) -> &[u32] {
+        &self.first
+    }
+
     /// The number of nodes here.
     pub(crate) fn nodes(&self) -> usize {
         self.first.len() - 1
@@ -55,6 +60,12 @@ impl RankPlacement {
     #[inline]
     pub(crate) fn node(&self, rank: u32) -> u32 {
         self.node_of[rank as usize]
+    }
+
+    /// How many ranks of its node are before a rank of this executor.
+    #[inline]
+    pub(crate) fn place_on_node(&self, rank: u32) -> u32 {
+        self.number(rank) - self.first[self.number_of[self.node(rank) as usize] as usize]
     }
 
     /// Whether a rank is this executor's.

@@ -272,7 +272,7 @@ fn grid(topology: &dyn Topology) -> Option<Vec<u32>> {
 
 /// Hops from a node of a grid to its router and back: none where each node has a router of its own.
 fn ends(topology: &dyn Topology) -> u32 {
-    if topology.nodes() == topology.routers() { 0 } else { 2 }
+    if topology.nodes() == topology.plane_routers() { 0 } else { 2 }
 }
 
 impl Hops {
@@ -293,9 +293,11 @@ impl Hops {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
             Some(dims) => {
-                let coordinates = home.iter().flat_map(|&router| topology.coordinates(router)).map(|c| c as u16);
+                // Of several planes the last coordinate is the plane.
+                let place = |&router: &RouterId| topology.coordinates(router).into_iter().take(dims.len());
+                let coordinates: Vec<u16> = home.iter().flat_map(place).map(|c| c as u16).collect();
                 let wraps = vec![topology.kind() == "torus"; dims.len()];
-                Ok(Self::Grid(GridHops { dims, wraps, coordinates: coordinates.collect(), ends: ends(topology) }))
+                Ok(Self::Grid(GridHops { dims, wraps, coordinates, ends: ends(topology) }))
             }
             None => table(topology, &home).map(Self::Table),
         }

@@ -59,6 +59,19 @@ fn the_manager_answers_for_a_part_of_a_torus_as_the_paper_says() {
 }
 
 #[test]
+fn several_planes_are_as_far_as_one() {
+    // Would catch hops that count injection channels because there are more routers than nodes, and a whole grid that is no box.
+    for (one, two) in [("torus:4x3x2", "torus:4x3x2,planes=2"), ("fat-tree:k=2,n=3", "fat-tree:k=2,n=3,planes=4")] {
+        let (one, two) = (read(&source(one)), read(&source(two)));
+        assert!(one.is_contiguous() && two.is_contiguous());
+        assert_eq!((two.places(), two.extents(), two.is_torus()), (one.places(), one.extents(), one.is_torus()));
+        for rank in 0..one.ranks() {
+            assert_eq!(two.hops_between_ranks(1, rank), one.hops_between_ranks(1, rank));
+        }
+    }
+}
+
+#[test]
 fn ranks_fill_cores_or_nodes_first() {
     // Would catch the two orders mixed up. XYZT: near ranks are on near nodes.
     let cores = read(&MachineSource { cores: Some(4), ..source("torus:4x2x2") });

@@ -165,7 +165,7 @@ fn crossed(machine: &Machine, bytes: &[f64]) -> f64 {
     let ends = !(topology.grid().is_some() && topology.nodes() == topology.routers());
     let channels = Channels::new(topology);
     let counts = |channel: &usize| match channels.source(ChannelId(*channel as u32)) {
-        ChannelSource::Node(_) => ends,
+        ChannelSource::Node(..) => ends,
         ChannelSource::Router(router, port) => ends || matches!(topology.endpoint(router, port), Endpoint::Router(..)),
     };
     (0..bytes.len()).filter(counts).map(|channel| bytes[channel]).sum()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use topology::{ChannelClass, ChannelSource, Channels, Endpoint, TopologySpec};
+use topology::{ChannelClass, ChannelSource, Channels, Endpoint, NetworkSpec};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use crate::errors::{wrong_key, wrong_topology};
@@ -15,7 +15,7 @@ use crate::errors::{wrong_key, wrong_topology};
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Topology {
     /// None for a machine that was read from a file of another kind.
-    pub spec: Option<TopologySpec>,
+    pub spec: Option<NetworkSpec>,
     pub inner: Arc<dyn topology::Topology>,
 }
 
@@ -78,7 +78,7 @@ const COLUMNS: [&str; 7] =
 
 impl Topology {
     /// A topology that is built.
-    pub fn of(spec: TopologySpec, inner: Arc<dyn topology::Topology>) -> Self {
+    pub fn of(spec: NetworkSpec, inner: Arc<dyn topology::Topology>) -> Self {
         Self { spec: Some(spec), inner }
     }
 
@@ -89,8 +89,8 @@ impl Topology {
 
     fn line(&self, channels: &Channels, channel: ChannelId) -> Line {
         let (class, from, to) = match channels.source(channel) {
-            ChannelSource::Node(node) => {
-                let (router, port) = self.inner.attachment(node);
+            ChannelSource::Node(node, plane) => {
+                let (router, port) = self.inner.attachment_on(node, plane);
                 (ChannelClass::INJECTION, [NOTHING, NOTHING, node.0 as i32], [router.0 as i32, port.0.into(), NOTHING])
             }
             ChannelSource::Router(router, port) => {
@@ -120,7 +120,7 @@ impl Topology {
 impl Topology {
     #[new]
     fn new(shape: &str, base_dir: &str) -> PyResult<Self> {
-        let spec: TopologySpec = if shape.starts_with('{') {
+        let spec: NetworkSpec = if shape.starts_with('{') {
             serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
         } else {
             shape.parse().map_err(|error: topology::TopologyError| wrong_topology(error.key, &error))?
@@ -151,6 +151,12 @@ impl Topology {
     #[getter]
     fn nodes(&self) -> u32 {
         self.inner.nodes()
+    }
+
+    /// The number of planes, disjoint copies of a network with every node on each.
+    #[getter]
+    fn planes(&self) -> u32 {
+        self.inner.planes()
     }
 
     /// The largest distance between two routers that have nodes, in channels.

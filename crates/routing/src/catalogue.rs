@@ -14,6 +14,7 @@ use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
+use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
@@ -177,6 +178,10 @@ impl RoutingSpec {
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
     pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, RoutingError> {
+        if let Some(plane) = topology.plane() {
+            let routing = self.build_in(&**plane, base)?;
+            return Ok(Arc::new(PlanesRouting::new(routing, &**plane)));
+        }
         let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(topology));
         let torus = || topology.as_any().downcast_ref::<Torus>().ok_or_else(|| self.misfit(topology));
         let dragonfly = || topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(|| self.misfit(topology));

@@ -37,6 +37,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, RouterId, VcClass};
 
 use crate::Routing;
+use crate::algorithms::planes::one_plane;
 use crate::trees::Trees;
 use crate::walk::{RoutingContractError, Wiring};
 use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
@@ -91,11 +92,11 @@ pub fn dependency_cycle(
     topology: &dyn Topology,
     routing: &dyn Routing,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    find_dependency_cycle((topology, routing), None, EXHAUSTIVE)
+    find_dependency_cycle(one_plane(topology, routing), None, EXHAUSTIVE)
 }
 
 /// The same of the packets of a routing and of trees together, which wait for one another where they use the same classes of virtual
-/// channels, or go from one's to the other's.
+/// channels, or go from one's to the other's. Trees are of the whole network, of which all planes are followed.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -186,8 +187,8 @@ fn by_representatives<'a>(
 /// A channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port 2`.
 pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> String {
     let (router, port) = match channels.source(channel) {
-        ChannelSource::Node(node) => {
-            let (router, port) = topology.attachment(node);
+        ChannelSource::Node(node, plane) => {
+            let (router, port) = topology.attachment_on(node, plane);
             return format!("injection channel from node {node} to {} port {port}", router_name(topology, router));
         }
         ChannelSource::Router(router, port) => (router, port),

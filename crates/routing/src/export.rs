@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
+use crate::algorithms::planes::one_plane;
 use crate::algorithms::shortest_path::TieRule;
 use crate::algorithms::table::{DestinationKind, MAX_ENTRIES, MAX_LAYERS};
 use crate::walk::Wiring;
@@ -41,12 +42,14 @@ struct Cell {
 }
 
 impl RoutingTable {
-    /// The table of a routing: the same ports, classes and choices at every router.
+    /// The table of a routing: the same ports, classes and choices at every router; of several planes that of one, which is what a table of
+    /// theirs is read as.
     ///
     /// # Errors
     /// If the next ports are not a function of the router, the destination and what packets carry from a single start: where
     /// a packet draws its path at the source, or a router weighs whole paths.
     pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Result<Self, RoutingError> {
+        let (topology, routing) = one_plane(topology, routing);
         let nodes: Vec<NodeId> = destinations(topology, routing);
         let starts = starts(topology, routing, &nodes)?;
         let mut tracer = Tracer {

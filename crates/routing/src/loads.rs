@@ -1,5 +1,7 @@
 //! The exact expected load of every channel, without simulation.
 //!
+//! Of several planes each carries as much: at load 1 a node fills its injection link of every plane.
+//!
 //! The unit is an injection link's bandwidth, and the offered load is 1.0: a channel of load 2 and of an injection
 //! link's bandwidth carries what is offered up to load 1/2. The smallest such ratio is a bound on the throughput that
 //! no router architecture and no flow control can exceed (Dally and Towles, section 3.3).
@@ -16,9 +18,10 @@
 use std::collections::BTreeMap;
 
 use topology::{ChannelClass, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
+use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use crate::Routing;
+use crate::algorithms::planes::one_plane;
 use crate::traffic::{RouterTraffic, Traffic};
 use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
 
@@ -62,8 +65,10 @@ pub fn channel_loads(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
-    let Some(method) = routing.output_loads() else { return follow_packets(topology, routing, traffic) };
-    Ok(ChannelLoads { load: RouterTraffic::gather(topology, traffic).loads(topology, method) })
+    let (plane, own) = one_plane(topology, routing);
+    let Some(method) = own.output_loads() else { return follow_packets(topology, routing, traffic) };
+    let load = RouterTraffic::gather(plane, traffic).loads(plane, method);
+    Ok(ChannelLoads { load: on_planes(topology, load) })
 }
 
 /// The same by following every packet, whatever the routing offers.
@@ -75,10 +80,21 @@ pub fn follow_packets(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
-    let wiring = Wiring::new(topology);
+    let (plane, routing) = one_plane(topology, routing);
+    let wiring = Wiring::new(plane);
     let mut flows = Flows::new(&wiring, routing);
-    flows.follow(topology, traffic)?;
-    Ok(ChannelLoads { load: flows.load })
+    flows.follow(plane, traffic)?;
+    Ok(ChannelLoads { load: on_planes(topology, flows.load) })
+}
+
+/// The loads of all planes, given those of one: each carries the same.
+pub(crate) fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
+    let planes = topology.planes() as usize;
+    if planes == 1 {
+        return load;
+    }
+    let (outputs, injections) = load.split_at(load.len() - topology.nodes() as usize);
+    [outputs.repeat(planes), injections.repeat(planes)].concat()
 }
 
 /// What passes from a channel to another inside a router.
@@ -104,6 +120,9 @@ pub fn transit_loads(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<Vec<TransitLoad>, RoutingContractError> {
+    let all = Channels::new(topology);
+    let planes = topology.planes();
+    let (topology, routing) = one_plane(topology, routing);
     let wiring = Wiring::new(topology);
     let mut flows = Flows::new(&wiring, routing);
     flows.walk.keep_inputs_apart();
@@ -117,7 +136,19 @@ pub fn transit_loads(
     let transit = |(&(router, port, vc_class, output), &load): (&Transit, &f64)| {
         input((router, port)).map(|input| TransitLoad { input, vc_class, output, load })
     };
-    Ok(flows.transits.iter().flatten().filter_map(transit).collect())
+    let of_one: Vec<TransitLoad> = flows.transits.iter().flatten().filter_map(transit).collect();
+    if planes == 1 {
+        return Ok(of_one);
+    }
+    // By the numbers that the first plane's channels have among all.
+    let ports = wiring.channels.ports();
+    let number = |ChannelId(own)| if own < ports { ChannelId(own) } else { all.injection(NodeId(own - ports)) };
+    let on = |plane: PlaneId| {
+        let (all, number) = (&all, &number);
+        let copy = move |channel| all.copy_on(number(channel), plane);
+        of_one.iter().map(move |of| TransitLoad { input: copy(of.input), output: copy(of.output), ..*of })
+    };
+    Ok((0..planes).flat_map(|plane| on(PlaneId(plane as u8))).collect())
 }
 
 /// Where packets come in, on which class of virtual channels, and by which channel they leave.
@@ -305,7 +336,7 @@ impl ChannelLoads {
 /// The class of a channel; none if it is not connected.
 fn class_of(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> Option<ChannelClass> {
     match channels.source(channel) {
-        topology::ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
+        topology::ChannelSource::Node(..) => Some(ChannelClass::INJECTION),
         topology::ChannelSource::Router(router, port) => {
             let connected = topology.endpoint(router, port) != Endpoint::Unconnected;
             connected.then(|| topology.class(router, port))

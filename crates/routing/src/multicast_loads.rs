@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use topology::{Channels, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
+use crate::algorithms::planes::one_plane;
+use crate::loads::on_planes;
 use crate::walk::RoutingContractError;
 use crate::{ChannelLoads, Choice, Hop, Route, RouteState, Routing};
 
@@ -62,6 +64,7 @@ pub fn multicast_loads(
     routing: &dyn Routing,
     traffic: &MulticastTraffic<'_>,
 ) -> Result<MulticastLoads, MulticastLoadsError> {
+    let (all, (topology, routing)) = (topology, one_plane(topology, routing));
     let channels = Channels::new(topology);
     let load = vec![0.0; channels.count() as usize];
     let mut walk = SetWalk { topology, routing, traffic, channels, load, exact: true };
@@ -87,7 +90,7 @@ pub fn multicast_loads(
         walk.visit(at, &members, &senders, 1.0)?;
     }
     let SetWalk { load, exact, .. } = walk;
-    Ok(MulticastLoads { loads: ChannelLoads { load }, exact })
+    Ok(MulticastLoads { loads: ChannelLoads { load: on_planes(all, load) }, exact })
 }
 
 /// Nodes that send, and the offered load of each.

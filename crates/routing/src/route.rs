@@ -242,6 +242,10 @@ pub trait Routing: Debug + Send + Sync {
     fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
         None
     }
+    /// Of several planes the routing of one; none if there is one.
+    fn plane(&self) -> Option<&Arc<dyn Routing>> {
+        None
+    }
     /// The bytes of its own tables, where they are the user's and may be large.
     fn table_bytes(&self) -> u64 {
         0

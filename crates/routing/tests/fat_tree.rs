@@ -85,7 +85,7 @@ fn what_binds_is_found() {
         topology::ChannelSource::Router(router, port) => {
             matches!(tree.endpoint(router, port), topology::Endpoint::Router(..))
         }
-        topology::ChannelSource::Node(_) => false,
+        topology::ChannelSource::Node(..) => false,
     };
     let halved = |channel| if is_link(channel) { 0.5 } else { 1.0 };
     assert_near(loads.throughput_bound(&halved), 0.5);

@@ -68,6 +68,7 @@ fn main() {
         units_per_tick: 1,
         packets: Packets { message: size, packet: size as u32 },
         seed: 1,
+        planes: 1,
         span: 0..u64::MAX,
     };
     let t = OpenTraffic::new(&traffic, map.nodes(0));

@@ -171,6 +171,9 @@ pub struct Check {
     pub routers: u32,
     /// Nodes.
     pub nodes: u32,
+    /// Disjoint copies of the network; left out if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planes: Option<u32>,
     /// Directed channels, injection and ejection included.
     pub channels: u32,
     /// Channels between the most distant routers with nodes.
@@ -287,6 +290,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         topology: topology.kind().into(),
         routers: topology.routers(),
         nodes: topology.nodes(),
+        planes: Some(topology.planes()).filter(|&planes| planes > 1),
         channels: connected_channels(system),
         diameter: topology.diameter(),
         bisection_channels: topology.bisection_channels(),
@@ -337,5 +341,6 @@ fn connected_channels(system: &System) -> u32 {
         let ports = (0..topology.ports(router)).map(units::PortId);
         ports.filter(|&port| topology.endpoint(router, port) != topology::Endpoint::Unconnected).count() as u32
     };
-    (0..topology.routers()).map(|router| of(units::RouterId(router))).sum::<u32>() + topology.nodes()
+    (0..topology.routers()).map(|router| of(units::RouterId(router))).sum::<u32>()
+        + topology.planes() * topology.nodes()
 }

@@ -142,7 +142,7 @@ impl<'a> Rates<'a> {
         let bound = |(channel, class, load): (ChannelId, ChannelClass, f64)| {
             let crosspoints = match (plan.has_credits_by_crosspoint(), plan.channels().source(channel)) {
                 (false, _) => 1,
-                (true, ChannelSource::Node(node)) => topology.ports(topology.attachment(node).0),
+                (true, ChannelSource::Node(node, _)) => topology.ports(topology.attachment(node).0),
                 (true, ChannelSource::Router(router, port)) => match topology.endpoint(router, port) {
                     Endpoint::Router(next, _) => topology.ports(next),
                     _ => 1,

@@ -130,7 +130,7 @@ fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> Ch
 
 pub(crate) fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
     match system.network.plan.channels().source(channel) {
-        ChannelSource::Node(_) => ChannelClass::INJECTION,
+        ChannelSource::Node(..) => ChannelClass::INJECTION,
         ChannelSource::Router(router, port) => system.network.topology.class(router, port),
     }
 }

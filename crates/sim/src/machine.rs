@@ -350,7 +350,8 @@ impl<R: Routers + 'static> Machine for Parts<R> {
                 let traffic = partition.traffic();
                 for (local, (node, head)) in partition.next_generation_times().enumerate() {
                     if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
-                        generation_times[node.index()] = generated_at.min(self.now);
+                        let earliest = &mut generation_times[node.index()];
+                        *earliest = generated_at.min(*earliest);
                     }
                 }
             }

@@ -67,6 +67,11 @@ impl Network {
         whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
     }
 
+    /// The injection links of a node: one for every plane.
+    pub fn planes(&self) -> u32 {
+        self.topology.planes()
+    }
+
     /// Whether it is a delay and a bandwidth, without routers: then messages are not cut into packets.
     pub fn is_flat(&self) -> bool {
         is_flat(&*self.topology)

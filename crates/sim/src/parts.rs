@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use routing::algorithms::flat::{NoRouting, is_flat};
 use routing::{Routing, RoutingSpec};
-use topology::{Topology, TopologySpec};
+use topology::{NetworkSpec, Topology};
 use workload::program::Programs;
 
 use crate::error::SystemError;
@@ -21,14 +21,14 @@ pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
 /// The topologies and routings that have been used last. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
-    topologies: Arc<Kept<TopologySpec, Arc<dyn Topology>>>,
+    topologies: Arc<Kept<NetworkSpec, Arc<dyn Topology>>>,
     routings: Arc<Kept<Pair, Arc<dyn Routing>>>,
     /// What `ProgramSpec::CalledBack` names.
     pub programs: Arc<GivenPrograms>,
 }
 
 /// A topology and the routing on it, if one is written.
-type Pair = (TopologySpec, Option<RoutingSpec>);
+type Pair = (NetworkSpec, Option<RoutingSpec>);
 
 impl Parts {
     /// The topology of a point; paths in it start from `base`, which is the same for all points.

@@ -27,7 +27,7 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
-    let total: f64 = senders.iter().map(|&node| load(node)).sum();
+    let total = f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).sum::<f64>();
     // As many packets of each node of a sample, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);

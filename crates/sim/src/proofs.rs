@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use routing::trees::Trees;
 use routing::{DependencyCycle, RoutingSpec};
-use topology::TopologySpec;
+use topology::NetworkSpec;
 
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
@@ -17,7 +17,7 @@ use crate::system::System;
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
-type Pair = (TopologySpec, Option<RoutingSpec>, Option<Arc<Trees>>);
+type Pair = (NetworkSpec, Option<RoutingSpec>, Option<Arc<Trees>>);
 
 /// The verdict on a pair, once it is found; locked while it is sought.
 type Entry = Arc<Mutex<Option<Verdict>>>;

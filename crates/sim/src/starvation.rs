@@ -62,7 +62,7 @@ pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemE
     }
     let name = |channel| channel_name(&*system.network.topology, system.network.plan.channels(), channel);
     let source = match system.network.plan.channels().source(at) {
-        ChannelSource::Node(node) => format!("node {node}"),
+        ChannelSource::Node(node, _) => format!("node {node}"),
         ChannelSource::Router(..) => format!("some source behind {}", name(at)),
     };
     Ok(Some(LeastShare { channel: name(full), demand: demand(full), source, share, equal }))

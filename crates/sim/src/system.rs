@@ -99,6 +99,10 @@ impl System {
         if is_flat && !groups.is_empty() {
             return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
         }
+        if topology.planes() > 1 && !groups.is_empty() {
+            let message = "the trees of groups are of one plane: operations in switches, and persistent groups, go with one plane";
+            return Err(SystemError::new("topology.planes", message));
+        }
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
         fabric.groups = crate::groups::build(spec, (&topology, &routing), &groups, packet)?;
         if !is_flat {

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use topology::{ChannelClass, Endpoint, Topology};
-use units::{NodeId, PortId, RouterId};
+use topology::{ChannelClass, Endpoint, NO_PATH, Topology};
+use units::{NodeId, PlaneId, PortId, RouterId};
 
 /// Up to this many routers, distances are checked from all of them; beyond, from a sample.
 const ALL_SOURCES: u32 = 600;
@@ -107,8 +107,10 @@ fn check_wiring(topology: &dyn Topology) {
 }
 
 fn check_attachments(topology: &dyn Topology) {
-    for node in (0..topology.nodes()).map(NodeId) {
-        let (router, port) = topology.attachment(node);
+    let planes = || (0..topology.planes()).map(|plane| PlaneId(plane as u8));
+    for (node, plane) in (0..topology.nodes()).map(NodeId).flat_map(|node| planes().map(move |plane| (node, plane))) {
+        let (router, port) = topology.attachment_on(node, plane);
+        assert_eq!(topology.plane_of(router), plane, "the plane of router {router}");
         let known = router.0 < topology.routers() && port.0 < topology.ports(router);
         assert!(known, "node {node} is attached to port {port} of router {router}: there is none");
         let endpoint = topology.endpoint(router, port);
@@ -120,7 +122,7 @@ fn check_attachments(topology: &dyn Topology) {
     }
     let is_node = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Node(_));
     let hanging = all_ports(topology).filter(|&place| is_node(place)).count();
-    assert_eq!(hanging, topology.nodes() as usize, "ports with a node");
+    assert_eq!(hanging, (topology.planes() * topology.nodes()) as usize, "ports with a node");
 }
 
 fn check_classes(topology: &dyn Topology) {
@@ -165,7 +167,10 @@ fn check_distances(topology: &dyn Topology) {
     let mut longest = 0;
     for from in (0..routers).step_by(step as usize).map(RouterId) {
         for (to, found) in (0..routers).map(RouterId).zip(distances_from(topology, from)) {
-            assert_eq!(Some(topology.distance(from, to)), found, "distance from router {from} to {to}");
+            let distance = topology.distance(from, to);
+            let known = if distance == NO_PATH { None } else { Some(distance) };
+            assert_eq!(known, found, "distance from router {from} to {to}");
+            assert_eq!(known.is_some(), topology.plane_of(from) == topology.plane_of(to), "a path from {from} to {to}");
             if has_nodes[from.index()] && has_nodes[to.index()] {
                 longest = longest.max(found.unwrap_or(0));
             }

@@ -4,17 +4,18 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
 use crate::families::flat::{Flat, FlatSpec};
+use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::torus::{GridSpec, Torus};
 use crate::network::{Topology, TopologyError};
-use crate::shorthand::short;
+use crate::shorthand::{Settings, short};
 
 /// The shape of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +60,96 @@ impl TopologySpec {
             Self::File(spec) => Arc::new(FileTopology::new(spec, base)?),
             Self::Flat(spec) => Arc::new(Flat::new(spec)?),
         })
+    }
+}
+
+/// A network: a topology, in one plane or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkSpec {
+    /// The topology of a plane.
+    #[serde(flatten)]
+    pub topology: TopologySpec,
+    /// Disjoint copies of it, each with every node on it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub planes: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(planes: &u32) -> bool {
+    *planes == 1
+}
+
+impl From<TopologySpec> for NetworkSpec {
+    /// One plane of a topology.
+    fn from(topology: TopologySpec) -> Self {
+        Self { topology, planes: 1 }
+    }
+}
+
+impl NetworkSpec {
+    /// Builds the network, as `TopologySpec::build`; an error at `planes` if it cannot have so many.
+    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+        self.of_plane(self.topology.build(base)?)
+    }
+
+    /// The network, given one plane of it; the same error.
+    pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, TopologyError> {
+        match (self.planes, &self.topology) {
+            (1, _) => Ok(plane),
+            (_, TopologySpec::Flat(_)) => Err(TopologyError::new(
+                "planes",
+                "a flat network has no planes: without routers only a node's link is left of them; raise `link.bandwidth`",
+            )),
+            (planes, _) => Ok(Arc::new(Planes::new(plane, planes)?)),
+        }
+    }
+}
+
+/// Beside the keys of a topology that has routers, `planes`.
+impl JsonSchema for NetworkSpec {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NetworkSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = TopologySpec::json_schema(generator);
+        let planes = json_schema!({
+            "description": "Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane a \
+                            message goes.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_PLANES,
+            "default": 1
+        });
+        let kinds = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
+        for kind in kinds.into_iter().flatten().filter(|kind| kind["properties"]["kind"]["const"] != Flat::KIND) {
+            kind["properties"]["planes"] = planes.clone().to_value();
+        }
+        schema
+    }
+}
+
+/// Reads the shorthand of a topology, with `planes=N` among its settings if there are several.
+impl FromStr for NetworkSpec {
+    type Err = TopologyError;
+
+    fn from_str(text: &str) -> Result<Self, TopologyError> {
+        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let is_planes = |setting: &&str| setting.split('=').next().is_some_and(|key| key.trim() == "planes");
+        let (own, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_planes);
+        let planes = match own[..] {
+            [] => 1,
+            [only] => {
+                let number = Settings::read(only, &["planes"])?.number("planes")?;
+                u32::try_from(number).unwrap_or(u32::MAX)
+            }
+            _ => return Err(TopologyError::new("planes", "`planes` is given twice")),
+        };
+        let topology = if own.is_empty() { text.parse()? } else { format!("{kind}:{}", others.join(",")).parse()? };
+        Ok(Self { topology, planes })
     }
 }
 

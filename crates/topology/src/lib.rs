@@ -9,7 +9,8 @@ pub mod families;
 mod network;
 mod shorthand;
 
-pub use catalogue::TopologySpec;
+pub use catalogue::{NetworkSpec, TopologySpec};
 pub use network::{
-    ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError,
+    ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH, Topology,
+    TopologyError,
 };

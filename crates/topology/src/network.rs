@@ -2,8 +2,9 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
 /// The most nodes that a machine may have.
 pub const MAX_NODES: u32 = 1 << 24;
@@ -53,14 +54,15 @@ pub trait Topology: Debug + Send + Sync {
     fn ports(&self, router: RouterId) -> u16;
     /// What a port is wired to.
     fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint;
-    /// The router and the port that a node is attached to.
+    /// The router and the port that a node is attached to; of several planes, in the first.
     fn attachment(&self, node: NodeId) -> (RouterId, PortId);
     /// The names of the classes of channels, by `ChannelClass`. The first is `injection`, the second `ejection`; the
     /// experiment file may override a link's parameters by these names (`[link.up]`).
     fn class_names(&self) -> Vec<&str>;
     /// The class of the channel that leaves by a port. Unspecified for an unconnected port.
     fn class(&self, router: RouterId, port: PortId) -> ChannelClass;
-    /// The least number of channels from one router to another, in closed form where the family has one.
+    /// The least number of channels from one router to another, in closed form where the family has one; `NO_PATH` if they
+    /// are of different planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// The largest distance between two routers that have nodes.
     fn diameter(&self) -> u32;
@@ -87,8 +89,31 @@ pub trait Topology: Debug + Send + Sync {
     fn locality(&self, router: RouterId) -> u64 {
         u64::from(router.0)
     }
-    /// The topology as its own type, for the routings of one family.
+    /// The number of planes: disjoint copies of one network, each with every node on it. The routers of a plane are numbered after
+    /// those of the plane before, each in the order of the first.
+    fn planes(&self) -> u32 {
+        1
+    }
+    /// The network of which every plane is a copy, if there are several.
+    fn plane(&self) -> Option<&Arc<dyn Topology>> {
+        None
+    }
+    /// The topology as its own type, for the routings of one family; of several planes, that of each.
     fn as_any(&self) -> &dyn Any;
+
+    /// Routers of a plane.
+    fn plane_routers(&self) -> u32 {
+        self.routers() / self.planes()
+    }
+    /// The plane of a router.
+    fn plane_of(&self, router: RouterId) -> PlaneId {
+        PlaneId((router.0 / self.plane_routers()) as u8)
+    }
+    /// The router and the port that a node is attached to in a plane.
+    fn attachment_on(&self, node: NodeId, plane: PlaneId) -> (RouterId, PortId) {
+        let (router, port) = self.attachment(node);
+        (RouterId(router.0 + u32::from(plane.0) * self.plane_routers()), port)
+    }
 
     /// Router hops between two nodes: the number of routers that a packet traverses on a shortest path.
     fn routers_between(&self, from: NodeId, to: NodeId) -> u32 {
@@ -96,13 +121,17 @@ pub trait Topology: Debug + Send + Sync {
     }
 }
 
+/// The distance of routers between which there is no path.
+pub const NO_PATH: u32 = u32::MAX;
+
 /// The numbering of a topology's directed channels: the output channels of all ports, router by router, then the
-/// injection channels of the nodes.
+/// injection channels of the nodes, plane by plane.
 #[derive(Clone, Debug)]
 pub struct Channels {
     /// The first channel of each router, and one entry more: the number of ports of all routers together.
     first: Vec<u32>,
     nodes: u32,
+    planes: u32,
 }
 
 impl Channels {
@@ -115,7 +144,7 @@ impl Channels {
             total += u32::from(topology.ports(RouterId(router)));
             first.push(total);
         }
-        Self { first, nodes: topology.nodes() }
+        Self { first, nodes: topology.nodes(), planes: topology.planes() }
     }
 
     /// The channel that leaves a router by a port.
@@ -124,10 +153,22 @@ impl Channels {
         ChannelId(self.first[router.index()] + u32::from(port.0))
     }
 
-    /// The channel from a node into its router.
+    /// The channel from a node into its router; of several planes, in the first.
     #[inline]
     pub fn injection(&self, node: NodeId) -> ChannelId {
         ChannelId(self.ports() + node.0)
+    }
+
+    /// The channel from a node into its router in a plane.
+    #[inline]
+    pub fn injection_on(&self, node: NodeId, plane: PlaneId) -> ChannelId {
+        ChannelId(self.ports() + u32::from(plane.0) * self.nodes + node.0)
+    }
+
+    /// The channel of a plane that is a copy of one of the first.
+    pub fn copy_on(&self, channel: ChannelId, plane: PlaneId) -> ChannelId {
+        let of_plane = if channel.0 < self.ports() { self.ports() / self.planes } else { self.nodes };
+        ChannelId(channel.0 + u32::from(plane.0) * of_plane)
     }
 
     /// The number of ports of all routers together: the first injection channel.
@@ -139,13 +180,14 @@ impl Channels {
     /// The number of channels, those of unconnected ports included.
     #[inline]
     pub fn count(&self) -> u32 {
-        self.ports() + self.nodes
+        self.ports() + self.planes * self.nodes
     }
 
     /// The router and port that an output channel leaves, or the node of an injection channel.
     pub fn source(&self, channel: ChannelId) -> ChannelSource {
         if channel.0 >= self.ports() {
-            return ChannelSource::Node(NodeId(channel.0 - self.ports()));
+            let number = channel.0 - self.ports();
+            return ChannelSource::Node(NodeId(number % self.nodes), PlaneId((number / self.nodes) as u8));
         }
         let router = self.first.partition_point(|&first| first <= channel.0) - 1;
         ChannelSource::Router(RouterId(router as u32), PortId((channel.0 - self.first[router]) as u16))
@@ -157,8 +199,8 @@ impl Channels {
 pub enum ChannelSource {
     /// At a router's output port.
     Router(RouterId, PortId),
-    /// At a node.
-    Node(NodeId),
+    /// At a node, into a plane.
+    Node(NodeId, PlaneId),
 }
 
 /// Why a topology cannot be built. `key` is the experiment file's key under `[topology]` that is at fault.

@@ -7,7 +7,7 @@ use testkit::topology::check_topology;
 use topology::families::file::FileTopology;
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::{ChannelSource, Channels, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
 #[test]
 fn channels_are_numbered_without_gaps_by_router_and_port_then_by_node() {
@@ -25,7 +25,7 @@ fn channels_are_numbered_without_gaps_by_router_and_port_then_by_node() {
     assert_eq!(channels.ports(), next);
     for node in (0..star.nodes()).map(NodeId) {
         assert_eq!(channels.injection(node), ChannelId(next));
-        assert_eq!(channels.source(ChannelId(next)), ChannelSource::Node(node));
+        assert_eq!(channels.source(ChannelId(next)), ChannelSource::Node(node, PlaneId(0)));
         next += 1;
     }
     assert_eq!(channels.count(), next);

@@ -50,3 +50,7 @@ id! {
     /// injection channels of all nodes.
     ChannelId(u32)
 }
+id! {
+    /// One of the disjoint copies of a network that nodes are attached to, numbered from 0; the only one is 0.
+    PlaneId(u8)
+}

@@ -14,6 +14,6 @@ mod quantity;
 mod reason;
 
 pub use draw::{Draw, unit_of};
-pub use ids::{ChannelId, NodeId, PortId, RouterId, TaskId, VcClass};
+pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 pub use reason::reason;

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.plain import BUS, DMA, MATCHING, PIO, REGISTRATION
+from cutthrough.sections.plain import BUS, CONNECTIONS, DMA, MATCHING, PIO, RAILS, REGISTRATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Size, Time
-    from cutthrough.sections.plain import Bus, Dma, Matching, Pio, Registration
+    from cutthrough.sections.plain import Bus, Connections, Dma, Matching, Pio, Rails, Registration
 
 __all__ = ["CHOICE", "Ideal", "Kind", "Loggp"]
 
@@ -45,9 +45,12 @@ class Ideal(Section):
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "ideal")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"rails": RAILS}
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
@@ -58,6 +61,7 @@ class Ideal(Section):
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
     control_size: Size | None = None
+    rails: Rails | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -88,6 +92,8 @@ class Loggp(Section):
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
         gap: G: least time from the last byte of a message to the next message that leaves the interface (default
             `0 ps`).
         gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
@@ -101,15 +107,19 @@ class Loggp(Section):
         dma: Engines of the interface that read data from memory.
         bus: The bus between host and interface.
         registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "loggp")
     TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
         "matching": MATCHING,
         "pio": PIO,
         "dma": DMA,
         "bus": BUS,
         "registration": REGISTRATION,
+        "connections": CONNECTIONS,
     }
 
     send_overhead: Time | None = None
@@ -121,6 +131,7 @@ class Loggp(Section):
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
     control_size: Size | None = None
+    rails: Rails | None = None
     gap: Time | None = None
     gap_per_byte: Time | None = None
     receive_gap: Time | None = None
@@ -132,6 +143,7 @@ class Loggp(Section):
     dma: Dma | None = None
     bus: Bus | None = None
     registration: Registration | None = None
+    connections: Connections | None = None
 
 
 #: Any of the kinds.

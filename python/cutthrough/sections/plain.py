@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUS",
+    "CONNECTIONS",
     "DMA",
     "FANOUT",
     "LINK",
@@ -27,9 +28,11 @@ __all__ = [
     "NODE",
     "NOISE",
     "PIO",
+    "RAILS",
     "RANGE",
     "REGISTRATION",
     "Bus",
+    "Connections",
     "Dma",
     "Fanout",
     "Link",
@@ -40,6 +43,7 @@ __all__ = [
     "Node",
     "Noise",
     "Pio",
+    "Rails",
     "Range",
     "Registration",
 ]
@@ -84,6 +88,25 @@ class Link(Section):
 
 #: What reads a table.
 LINK = Choice(None, {"": Link})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Rails(Section):
+    """The rails of a node: its channels into the planes of the network, each with an interface of its own.
+
+    Attributes:
+        policy: By which rail a message goes that is not striped, and every control message (default
+            `round-robin`).
+        stripe_above: Larger messages are cut into a stripe of whole packets for each rail. Without it, 16 KiB if
+            messages take rails in turn; else no message is.
+    """
+
+    policy: Literal["round-robin", "by-rank", "by-destination"] | None = None
+    stripe_above: Size | None = None
+
+
+#: What reads a table.
+RAILS = Choice(None, {"": Rails})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -168,18 +191,47 @@ class Registration(Section):
         time: Time of a registration, (default `0 ps`).
         per_page: And of each page of it (default `0 ps`).
         page_size: Size of a page (greater than 0; default `4 KiB`).
-        one_of: Of so many messages of a rank in a row, one is in memory that is not in the cache of
-            registrations: the first. 1 means that there is no cache (from 1 to 4294967295; default 1).
+        cached: How many buffers of a rank stay registered, least recently used first to give way (a cache of
+            registrations). Without it, none: each message registers its memory (from 0 to 4294967295; default 0).
+        buffers: Which messages of a rank are in the same buffer (default `by-peer`).
     """
 
     time: Time | None = None
     per_page: Time | None = None
     page_size: Size | None = None
-    one_of: int | None = None
+    cached: int | None = None
+    buffers: Literal["by-peer", "one", "fresh"] | None = None
 
 
 #: What reads a table.
 REGISTRATION = Choice(None, {"": Registration})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Connections(Section):
+    """Connections of ranks on different nodes, each of two ranks and for both directions.
+
+    Attributes:
+        mode: When they are there (default `at-start`).
+        memory: Memory of a connection at each of its ranks: of the state, the queues and the buffers that belong
+            to it (default `0 B`).
+        setup: Time that setting a connection up takes the library of the rank that first sends; goes with `mode =
+            "on-demand"`. Without it, none.
+        cached: Connections of which an interface holds the state, least recently used first to give way. Without
+            it, of all (from 1 to 4294967295).
+        miss: Time of fetching the state of a connection that the interface does not hold, before a message leaves
+            by it, one after the other; goes with `cached`. Without it, none.
+    """
+
+    mode: Literal["at-start", "on-demand", "connectionless"] | None = None
+    memory: Size | None = None
+    setup: Time | None = None
+    cached: int | None = None
+    miss: Time | None = None
+
+
+#: What reads a table.
+CONNECTIONS = Choice(None, {"": Connections})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -22,11 +22,14 @@ class SingleSwitch(Section):
 
     Attributes:
         ports: Ports of the switch, each with a node (from 1 to 4096; required, or swept).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "single-switch")
 
     ports: int | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -37,12 +40,15 @@ class FatTree(Section):
         k: Down ports (and up ports) of each switch, which has 2k ports (from 2 to 32767; required, or swept).
         n: Levels of switches. There are k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24 (from 1 to
             20; required, or swept).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "fat-tree")
 
     k: int | None = None
     n: int | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -61,6 +67,8 @@ class Dragonfly(Section):
             near to a square as a allows (from 1 to 16777216).
         renumber_groups: Draws the places of the groups in the arrangement at random, from this seed, instead of
             in the order of their numbers (at least 0).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "dragonfly")
@@ -73,6 +81,7 @@ class Dragonfly(Section):
     group: Literal["full-mesh", "flattened-butterfly"] | None = None
     group_dims: Sequence[int] | None = None
     renumber_groups: int | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -83,12 +92,15 @@ class Torus(Section):
         dims: Routers in each dimension, each at least 2; the first dimension is numbered fastest (from 2 to
             16777216; required, or swept).
         nodes_per_router: Nodes on each router (from 1 to 65533; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "torus")
 
     dims: Sequence[int] | None = None
     nodes_per_router: int | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -99,12 +111,15 @@ class Mesh(Section):
         dims: Routers in each dimension, each at least 2; the first dimension is numbered fastest (from 2 to
             16777216; required, or swept).
         nodes_per_router: Nodes on each router (from 1 to 65533; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "mesh")
 
     dims: Sequence[int] | None = None
     nodes_per_router: int | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -115,11 +130,14 @@ class File(Section):
         path: The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and
             `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's
             topology.conf or topology.yaml, a Cray interconnect (required, or swept).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
+            a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "file")
 
     path: str | None = None
+    planes: int | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

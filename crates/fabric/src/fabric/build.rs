@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Owner, Stream, Wheel};
 use topology::{ChannelClass, Endpoint};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, PortId, RouterId};
 
 use super::marks::Marks;
 use super::sets::Sets;
@@ -23,7 +23,8 @@ use crate::stations::combine::CombineUnits;
 impl Fabric {
     /// The shared state of one part of a network.
     pub fn new(plan: Arc<Plan>, map: &PartitionMap, part: usize) -> Self {
-        let nodes = map.nodes(part).to_vec();
+        let planes = plan.topology.planes();
+        let nodes: Vec<u32> = map.sources(part).map(|(node, _)| node.0).collect();
         let rule = plan.credit_rule();
         let ahead_shift = match rule {
             CreditRule::PerCrosspoint => u32::from(plan.max_ports).next_power_of_two().trailing_zeros(),
@@ -47,7 +48,9 @@ impl Fabric {
             streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
             node_streams: match rule {
                 CreditRule::PerCrosspoint => {
-                    nodes.iter().map(|&n| Stream::new(plan.seed, Owner::Injector(n))).collect()
+                    let injector = |(node, plane)| plan.channels.injection_on(node, plane).0 - plan.channels.ports();
+                    let stream = |source| Stream::new(plan.seed, Owner::Injector(injector(source)));
+                    map.sources(part).map(stream).collect()
                 }
                 _ => Vec::new(),
             },
@@ -65,6 +68,7 @@ impl Fabric {
             context: WorkerContext::default(),
             routers,
             nodes,
+            planes,
             outputs,
             rule,
             classes: classes(&plan),
@@ -141,12 +145,12 @@ fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, St
             outputs.push(output(FarEnd::Unit, plan.internal, (owner, port, OutputPort::INTERNAL)));
         }
     }
-    for (owner, &node) in map.nodes(part).iter().enumerate() {
-        let (router, port) = topology.attachment(NodeId(node));
+    for (owner, (node, plane)) in map.sources(part).enumerate() {
+        let (router, port) = topology.attachment_on(node, plane);
         let far_end = far_router(map.port(router, port));
         outputs.push(output(far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
     }
-    let mut owner = map.nodes(part).len();
+    let mut owner = map.sources(part).count();
     for &router in map.routers(part) {
         for port in topology.ports(RouterId(router))..plan.ports(RouterId(router)) {
             let far_end = far_router(map.port(RouterId(router), PortId(port)));
@@ -195,7 +199,10 @@ fn inputs(
             }
             let (upstream, channel) = match topology.endpoint(router.id, PortId(port)) {
                 Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
-                Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),
+                Endpoint::Node(node) => {
+                    let plane = topology.plane_of(router.id);
+                    (map.injection(node, plane), plan.channels.injection_on(node, plane))
+                }
                 Endpoint::Unconnected => (Place { partition: NO_PARTITION, index: 0 }, ChannelId(0)),
             };
             inputs.push(InputPort {

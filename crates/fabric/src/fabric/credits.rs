@@ -379,8 +379,8 @@ impl Fabric {
     fn far_end(&self, output: usize) -> Option<(RouterId, PortId)> {
         let end = match self.source(output) {
             ChannelSource::Router(router, port) => self.plan.topology.endpoint(router, port),
-            ChannelSource::Node(node) => {
-                let (router, port) = self.plan.topology.attachment(node);
+            ChannelSource::Node(node, plane) => {
+                let (router, port) = self.plan.topology.attachment_on(node, plane);
                 Endpoint::Router(router, port)
             }
         };

@@ -8,6 +8,7 @@ use crate::fabric::wakes::notify;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 use crate::traffic::TrafficEvent;
+use units::PlaneId;
 
 /// A packet that is sent: its place, its size, and the virtual channel that it leaves on.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +133,7 @@ impl Fabric {
             let combined = self.outputs[output].free_at;
             return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
         }
-        self.deliver(packet, at);
+        self.deliver(output, packet, at);
     }
 
     /// The head of a packet reaches an input, given as (port, virtual channel) in one number, and the tail some ticks later.
@@ -224,18 +225,30 @@ impl Fabric {
 
     /// A packet leaves the network: its tail will be at its node at a time.
     #[inline(always)]
-    fn deliver(&mut self, packet: u32, at: u64) {
-        self.context.counters.delivered(&self.pool[packet], at);
+    fn deliver(&mut self, output: usize, packet: u32, at: u64) {
+        let plane = self.plane_behind(output);
+        self.context.counters.delivered(&self.pool[packet], plane, at);
         if self.notify_deliveries {
-            return self.announce(packet, at);
+            return self.announce(plane, packet, at);
         }
         self.pool.free(packet);
     }
 
-    /// Notifies the traffic of a delivery at a time. One that is reported keeps its place until then.
+    /// The plane of a router's output.
+    #[inline(always)]
+    fn plane_behind(&self, output: usize) -> PlaneId {
+        match self.planes {
+            1 => PlaneId(0),
+            _ => self.plan.topology.plane_of(self.routers[self.outputs[output].owner as usize].id),
+        }
+    }
+
+    /// Notifies the traffic of a delivery at a time. One that is reported keeps its place until then, with the plane by which it
+    /// has come instead of the port by which it has left its last router.
     #[inline(never)]
-    fn announce(&mut self, packet: u32, at: u64) {
+    fn announce(&mut self, plane: PlaneId, packet: u32, at: u64) {
         if self.reports_deliveries {
+            self.pool[packet].out = u16::from(plane.0);
             return self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::REPORTED);
         }
         self.wheel.insert(at, event_kind::TRAFFIC, self.pool[packet].flow_id, notify::DELIVERED);
@@ -247,11 +260,11 @@ impl Fabric {
         if let Some(tag) = self.tag_of(packet) {
             return self.collected(packet, &tag);
         }
-        let Packet { flow_id, bytes, .. } = self.pool[packet];
+        let Packet { flow_id, bytes, out, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
         let (mark, time) = (self.marks[packet as usize], self.now());
         self.pool.free(packet);
-        TrafficEvent::Delivered { flow_id, node, bytes, mark, time }
+        TrafficEvent::Delivered { flow_id, node, bytes, mark, time, plane: PlaneId(out as u8) }
     }
 
     /// Keeps what the traffic has marked a packet with.

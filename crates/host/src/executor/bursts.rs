@@ -140,6 +140,7 @@ impl Executor {
     fn needs_more_than_a_call(&self, bytes: u64) -> bool {
         self.waits_for_receiver(bytes)
             || self.credits.is_some()
+            || self.connections.on_demand()
             || self.interface.protocol.memory.is_some()
             || self.interface.parts.written(bytes).is_some()
             || self.processors.are_noisy()

@@ -3,6 +3,7 @@
 use workload::program::Interval;
 
 use super::{Executor, Rank, Sending};
+use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
 use crate::label::{ANY_SOURCE, Label};
 use crate::matching::Searches;
@@ -56,6 +57,16 @@ impl Executor {
     /// Sends that have waited for a credit.
     pub fn credit_waits(&self) -> u64 {
         self.credits.as_ref().map_or(0, Credits::waited)
+    }
+
+    /// Connections of this executor's ranks and nodes.
+    pub fn connections(&self) -> ConnectionCounts {
+        self.connections.counts(self.placed.first(), self.placed.node_of.len() as u32)
+    }
+
+    /// Registrations of memory that have been made, and messages that have needed none.
+    pub fn registrations(&self) -> (u64, u64) {
+        self.registrations.counts()
     }
 
     /// Operations, and messages or progressions of them, that are held at present.

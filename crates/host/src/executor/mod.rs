@@ -41,6 +41,7 @@ use workload::program::{Context, Op, Programs, RankProgram};
 use bursts::SendBurst;
 
 use crate::completing::Completions;
+use crate::connections::Connections;
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
@@ -53,6 +54,8 @@ use crate::placed::RankPlacement;
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
+use crate::rails::Rails;
+use crate::registration::Registrations;
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
 use crate::trace::Trace;
@@ -108,8 +111,6 @@ struct Rank {
     open: u64,
     /// When its last operation ended.
     ended_at: u64,
-    /// Messages for which memory has been registered, or was already.
-    registered: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -121,6 +122,8 @@ pub struct Executor {
     ranks: Vec<Rank>,
     processors: Processors,
     interfaces: Interfaces,
+    connections: Connections,
+    registrations: Registrations,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
     /// Bursts of sends of which some have not been handed over.
@@ -137,6 +140,7 @@ pub struct Executor {
     memories: Memories,
     pending: Pending,
     queues: Queues,
+    rails: Rails,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
     /// The members of groups whose operations switches carry out, if there are any.
@@ -165,11 +169,18 @@ impl Executor {
     /// The ranks of some nodes, before they start.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: RankPlacement) -> Self {
         let ranks = placed.ranks().len();
+        let sources = placed.nodes() * interface.rails.count as usize;
         Self {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
-            interfaces: Interfaces::new(interface.parts, interface.matching.on_nic, placed.nodes()),
+            interfaces: Interfaces::new(
+                interface.parts,
+                (interface.matching.on_nic, interface.connections.fetches()),
+                sources,
+            ),
+            connections: Connections::new(interface.connections, ranks, sources),
+            registrations: Registrations::new(interface.registration, ranks),
             sends: Slab::default(),
             receives: Slab::default(),
             bursts: Slab::default(),
@@ -182,7 +193,8 @@ impl Executor {
             credits: interface.protocol.eager_credits.map(Credits::new),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
-            queues: Queues::new(placed.nodes()),
+            queues: Queues::new(sources),
+            rails: Rails::new(interface.rails, placed.nodes()),
             wire: None,
             groups: None,
             light: false,
@@ -221,22 +233,22 @@ impl Executor {
         }
     }
 
-    /// The next packet of a node, by its number here; none if there is nothing to send.
+    /// The next packet of a source (`HostContext::wake`); none if there is nothing to send.
     #[inline]
-    pub fn next(&mut self, node: usize) -> Option<Outgoing> {
-        self.next_of(node, |_, _| true)
+    pub fn next(&mut self, source: usize) -> Option<Outgoing> {
+        self.next_of(source, |_, _| true)
     }
 
-    /// The next packet of a node, by its number here, of its messages in turn the first that may be sent: a function of the
+    /// The next packet of a source, of its messages in turn the first that may be sent: a function of the
     /// destination and the bytes of the packet. None if there is none.
     #[inline]
-    pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let mut taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+    pub fn next_of(&mut self, source: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
+        let mut taken = self.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
         if taken.message.dst == Outgoing::GROUP {
-            self.give_group_packet(node, &mut taken);
+            self.give_group_packet(source, &mut taken);
         }
         if self.interfaces.sending {
-            self.pass_sending(node, &mut taken);
+            self.pass_sending(source, &mut taken);
         }
         self.progress.packets += 1;
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
@@ -254,8 +266,8 @@ impl Executor {
         self.arrivals.announce_remote(rank, envelope);
     }
 
-    /// A packet has arrived, at a tick.
-    pub fn arrived(&mut self, (flow_id, mark): (u32, u32), tick: u64, around: &mut impl HostContext) {
+    /// A packet has arrived by a rail of its node, at a tick.
+    pub fn arrived(&mut self, (flow_id, mark, rail): (u32, u32, u32), tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
@@ -268,7 +280,8 @@ impl Executor {
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
-            let (at, op) = if self.interfaces.receiving { self.pass_receiving(arrived, now) } else { (now, NOBODY) };
+            let (at, op) =
+                if self.interfaces.receiving { self.pass_receiving(arrived, rail, now) } else { (now, NOBODY) };
             self.later(at, op, arrived, now, around);
         }
         self.start_ready(now, around);

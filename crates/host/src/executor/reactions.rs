@@ -1,7 +1,7 @@
 //! What the library does about what arrives, and when the processor lets it.
 
 use super::{Executor, Sending};
-use crate::context::{HostContext, MatchingParams, RegistrationParams};
+use crate::context::{HostContext, MatchingParams};
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
@@ -71,7 +71,8 @@ impl Executor {
             self.trace_latency(rank, what, (from, from));
             return from;
         }
-        let work = self.interface.send_overhead + self.registration(rank, envelope.bytes);
+        let registration = self.registrations.register(rank, (envelope.source, true), envelope.bytes);
+        let work = self.interface.send_overhead + registration;
         // A processor that is occupied has read the request before it goes on to this.
         let from = if self.processors.occupied() { from } else { read_at.max(from) };
         self.reaction_work(rank, what, from, work)
@@ -99,18 +100,6 @@ impl Executor {
         at
     }
 
-    /// The time that registering the memory of a rank's message takes its processor.
-    pub(super) fn registration(&mut self, rank: u32, bytes: u64) -> u64 {
-        let RegistrationParams { time, per_page, page, one_of } = self.interface.registration;
-        if page == 0 {
-            return 0;
-        }
-        let registered = &mut self.ranks[rank as usize].registered;
-        let is_new = registered.is_multiple_of(one_of.max(1));
-        *registered = registered.wrapping_add(1);
-        if is_new { time.saturating_add(bytes.div_ceil(page).saturating_mul(per_page)) } else { 0 }
-    }
-
     /// A queue of a rank has been searched for an operation: when the search has ended, in a call or as a reaction.
     pub(super) fn search(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool)) -> u64 {
         let MatchingParams { per_entry, on_nic } = self.interface.matching;
@@ -118,8 +107,8 @@ impl Executor {
         match (time, on_nic) {
             (0, _) => now,
             (_, true) => {
-                let node = self.placed.number_of[self.placed.node(self.rank(rank)) as usize];
-                self.interfaces.search(node as usize, now, time)
+                let source = self.source_of(self.rank(rank), 0);
+                self.interfaces.search(source, now, time)
             }
             (_, false) if in_call => self.call_work(rank, (op, Purpose::Search), now, time),
             (_, false) => self.reaction_work(rank, (op, Purpose::Search), now, time),

@@ -19,6 +19,9 @@
 //! nothing, and of several parts the slowest counts. A packet is released to the network so that its tail leaves the link no sooner
 //! than it has passed the parts; of a packet that arrives the head has come the packet's time on the link before the tail.
 //!
+//! Where a node has several rails, each has all of these parts to itself; matching is done by the first rail's interface, for queues are of
+//! ranks.
+//!
 //! What is left out: the interface has room for all that waits in it, on both sides; the network is pushed back by
 //! `node.receive_buffer` alone.
 
@@ -82,7 +85,7 @@ struct Interface {
     matcher_free_at: u64,
 }
 
-/// The interfaces of an executor's nodes, by their numbers here; none where there are no parts.
+/// The interfaces of an executor's nodes, one for each rail, by their numbers as sources; none where there are no parts.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
     parts: PartParams,
@@ -94,41 +97,42 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// Interfaces that nothing has passed; `matching` if they search queues.
-    pub fn new(parts: PartParams, matching: bool, nodes: usize) -> Self {
+    /// So many interfaces that nothing has passed, which search queues if `matching`, and fetch the state of connections if `fetching`.
+    pub fn new(parts: PartParams, (matching, fetching): (bool, bool), sources: usize) -> Self {
         let bus = !parts.bus.is_free();
-        let sources = parts.pio.is_some() || parts.dma.engines > 0;
-        let (sending, receiving) = (bus || sources || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
-        let nodes = if sending || receiving || matching { nodes } else { 0 };
-        let engines = Engines::new(&parts.dma, nodes);
-        Self { parts, all: vec![Interface::default(); nodes], engines, sending, receiving }
+        let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
+        let (sending, receiving) =
+            (bus || from_memory || fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
+        let sources = if sending || receiving || matching { sources } else { 0 };
+        let engines = Engines::new(&parts.dma, sources);
+        Self { parts, all: vec![Interface::default(); sources], engines, sending, receiving }
     }
 
     /// The interface of a node takes over a message of so many bytes at a time, which the processor does not write: as which its bytes come.
-    pub fn fetch(&mut self, node: usize, bytes: u64, at: u64) -> Stream {
+    pub fn fetch(&mut self, source: usize, bytes: u64, at: u64) -> Stream {
         match self.parts.dma.engines {
             0 => Stream::whole(at),
-            _ => self.engines.fetch(&self.parts.dma, node, (bytes, at)),
+            _ => self.engines.fetch(&self.parts.dma, source, (bytes, at)),
         }
     }
 
     /// A packet leaves: when its head and its tail have passed the parts, in picoseconds.
-    pub fn send(&mut self, node: usize, packet: &Fragment, at: Passage) -> Passage {
-        let own = &mut self.all[node];
+    pub fn send(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
+        let own = &mut self.all[source];
         let at = own.bus.pass(&self.parts.bus, packet, (false, at));
         own.send_gap.pass(&self.parts.send_gap, packet, at)
     }
 
     /// A packet arrives: when it has passed the parts.
-    pub fn receive(&mut self, node: usize, packet: &Fragment, at: Passage) -> Passage {
-        let own = &mut self.all[node];
+    pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
+        let own = &mut self.all[source];
         let at = own.receive_gap.pass(&self.parts.receive_gap, packet, at);
         own.bus.pass(&self.parts.bus, packet, (true, at))
     }
 
     /// The interface of a node searches for a time: when it has ended.
-    pub fn search(&mut self, node: usize, now: u64, time: u64) -> u64 {
-        let free_at = &mut self.all[node].matcher_free_at;
+    pub fn search(&mut self, source: usize, now: u64, time: u64) -> u64 {
+        let free_at = &mut self.all[source].matcher_free_at;
         *free_at = (*free_at).max(now).saturating_add(time);
         *free_at
     }

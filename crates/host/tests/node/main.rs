@@ -4,6 +4,7 @@
 mod collectives;
 mod flat;
 mod groups;
+mod interface;
 mod matching;
 mod processor;
 mod protocols;

@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use host::{
-    BusParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams, PartParams, PerByte,
-    ProcessorParams, ProgressMode, ProtocolParams, RegistrationParams,
+    BufferRule, BusParams, ConnectionParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams,
+    PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegistrationParams,
 };
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
 use crate::world::{TRANSIT, World};
 
 /// o 60 and 14 ps, ticks of 1 ps, packets of 100 bytes that take no time on the link.
-const LOGGP: NicParams = NicParams {
+pub const LOGGP: NicParams = NicParams {
     send_overhead: 60,
     receive_overhead: 14,
     eager_limit: None,
@@ -23,9 +23,11 @@ const LOGGP: NicParams = NicParams {
     spares_first: true,
     processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
     matching: MatchingParams { per_entry: 0, on_nic: false },
-    registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
+    registration: RegistrationParams::NONE,
     parts: PartParams::NONE,
     protocol: ProtocolParams::PLAIN,
+    rails: RailParams::ONE,
+    connections: ConnectionParams::NONE,
 };
 
 const fn gap(per_message: u64, per_byte: u64) -> GapParams {
@@ -51,7 +53,7 @@ impl Script for Timed {
 }
 
 /// Runs ranks on nodes of their own: when each was asked for each step, and for the one behind the last.
-fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
+pub fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     let count = ranks.len() as u32;
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new(); ranks.len()]));
     let own = Arc::clone(&asked);
@@ -68,19 +70,19 @@ fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
 }
 
 /// When the last step of each rank has ended.
-fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
+pub fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
     run(interface, ranks).iter().map(|asked| *asked.last().unwrap()).collect()
 }
 
-const fn send(to: u32, bytes: u64) -> Step {
+pub const fn send(to: u32, bytes: u64) -> Step {
     Step::Do(Action::send(to, bytes, 0))
 }
 
-const fn recv(from: u32, bytes: u64) -> Step {
+pub const fn recv(from: u32, bytes: u64) -> Step {
     Step::Do(Action::recv(Some(from), bytes, Some(0)))
 }
 
-const fn calc(time: u64) -> Step {
+pub const fn calc(time: u64) -> Step {
     Step::Do(Action::Calc { time })
 }
 
@@ -326,7 +328,8 @@ fn a_bus_of_one_direction_is_shared_by_both() {
 #[test]
 fn memory_is_registered_at_both_ends_unless_it_is_known() {
     // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3 messages one is new.
-    let registration = RegistrationParams { time: 300, per_page: 20, page: 256, one_of: 2 };
+    let registration =
+        RegistrationParams { time: 300, per_page: 20, page: 256, cached: 1, buffers: BufferRule::ByPeer };
     let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
     let run = |bytes| {
         let sender = vec![send(1, bytes), Step::WaitAll, send(1, bytes), Step::WaitAll];

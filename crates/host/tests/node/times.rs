@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::world::{Noted, TRANSIT, World};
-use host::{MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams, RegistrationParams};
+use host::{
+    ConnectionParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams, RailParams,
+    RegistrationParams,
+};
 use workload::program::Programs;
 use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 
@@ -20,9 +23,11 @@ pub const INTERFACE: NicParams = NicParams {
     spares_first: false,
     processor: ProcessorParams::LATENCY,
     matching: MatchingParams { per_entry: 0, on_nic: false },
-    registration: RegistrationParams { time: 0, per_page: 0, page: 0, one_of: 1 },
+    registration: RegistrationParams::NONE,
     parts: PartParams::NONE,
     protocol: ProtocolParams::PLAIN,
+    rails: RailParams::ONE,
+    connections: ConnectionParams::NONE,
 };
 
 /// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.

@@ -10,8 +10,8 @@ use crate::switch::Switch;
 
 pub const TRANSIT: u64 = 1000;
 
-/// A packet under way: the node that it is for, its flow, when it was generated, and its mark.
-type Packet = (u32, u32, u64, u32);
+/// A packet under way: the node that it is for, its flow, when it was generated, its mark, and its rail.
+type Packet = (u32, u32, u64, u32, u32);
 
 /// What one executor has asked for.
 #[derive(Default)]
@@ -102,10 +102,10 @@ impl World {
             }
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
             // In an order that does not depend on the division, as the fabric does.
-            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, _)| (node, flow_id >> 2, generated_at));
-            for (node, flow_id, _, mark) in arrived {
+            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, ..)| (node, flow_id >> 2, generated_at));
+            for (node, flow_id, _, mark, rail) in arrived {
                 let part = usize::from(self.executor_of[node as usize]);
-                self.call(part, |executor, requests| executor.arrived((flow_id, mark), now, requests));
+                self.call(part, |executor, requests| executor.arrived((flow_id, mark, rail), now, requests));
             }
             for (node, arrival) in self.switch.take(now) {
                 let part = usize::from(self.executor_of[node as usize]);
@@ -129,18 +129,19 @@ impl World {
         for announced in requests.announced {
             self.announced.entry(self.now + TRANSIT / 2).or_default().push(announced);
         }
-        for node in requests.woken {
-            while let Some(packet) = self.executors[part].next(node as usize) {
+        for source in requests.woken {
+            while let Some(packet) = self.executors[part].next(source as usize) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
                 let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 if packet.dst == Outgoing::GROUP {
-                    let content = self.executors[part].group_packet(node as usize);
+                    let content = self.executors[part].group_packet(source as usize);
                     let source = self.executors[part].source(packet.flow_id);
                     self.switch.send((source, packet.bytes), content, at);
                     continue;
                 }
-                let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark);
+                let rail = source % self.interface.rails.count;
+                let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark, rail);
                 self.arrivals.entry(at).or_default().push(packet);
             }
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::{Topology, TopologySpec};
+use topology::{NetworkSpec, Topology};
 use units::NodeId;
 
 use crate::{Hops, MachineError};
@@ -29,7 +29,7 @@ pub struct About {
     /// Its name, as the user wrote it.
     pub name: String,
     /// The topology as experiment files name it, if it was named so.
-    pub topology: Option<TopologySpec>,
+    pub topology: Option<NetworkSpec>,
     /// The names of all nodes of the topology, if they have any.
     pub names: Option<Arc<Vec<String>>>,
     /// What is in a node, if that is known.

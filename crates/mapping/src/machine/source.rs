@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use topology::families::file::FileTopology;
-use topology::{Topology, TopologyError, TopologySpec};
+use topology::{NetworkSpec, Topology, TopologyError, TopologySpec};
 use units::NodeId;
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
@@ -55,7 +55,7 @@ impl MachineSource {
     pub fn of_topology(
         &self,
         topology: Arc<dyn Topology>,
-        spec: Option<TopologySpec>,
+        spec: Option<NetworkSpec>,
         base: &Path,
     ) -> Result<Machine, MachineError> {
         let about = About { name: self.machine.clone(), topology: spec, ..About::default() };
@@ -95,8 +95,8 @@ impl MachineSource {
         }
         let kinds = TopologySpec::KINDS.map(|(kind, _)| kind);
         if kinds.contains(&name) {
-            let spec = text.parse::<TopologySpec>()?;
-            if matches!(spec, TopologySpec::Flat(_)) {
+            let spec = text.parse::<NetworkSpec>()?;
+            if matches!(spec.topology, TopologySpec::Flat(_)) {
                 let message = "a flat network has no channels: wherever tasks are, messages take the same time";
                 return Err(MachineError::key("machine", message.to_owned()));
             }
@@ -151,7 +151,11 @@ fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
 ///
 /// # Errors
 /// What is wrong with it, at its key; in a file with the line.
-pub fn build_topology(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+pub fn build_topology(spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+    spec.of_plane(build_plane(&spec.topology, base)?)
+}
+
+fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
     let TopologySpec::File(file) = spec else { return spec.build(base) };
     let (name, path) = (file.path.display().to_string(), base.join(&file.path));
     // What is no such file is an edge list, which says what is wrong.

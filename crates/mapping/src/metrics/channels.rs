@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use routing::RoutingSpec;
 use topology::{ChannelSource, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 use workload::tasks::TaskGraph;
 
 use super::messages::each_message;
@@ -51,7 +51,25 @@ pub fn channel_use(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> R
         Hops::Grid(_) => walk(machine, &flows),
         Hops::Table(_) => analyse(machine, &flows)?,
     };
+    let bytes = over_planes(&**machine.topology(), bytes);
     Ok(summarize(&**machine.topology(), bytes))
+}
+
+/// What each of several planes carries, given what the first would carry alone: as much as any other.
+fn over_planes(topology: &dyn Topology, alone: Vec<f64>) -> Vec<f64> {
+    let planes = topology.planes();
+    if planes == 1 {
+        return alone;
+    }
+    let channels = Channels::new(topology);
+    let mut bytes = vec![0.0; alone.len()];
+    let injections = (0..topology.nodes()).map(|node| channels.injection(NodeId(node)));
+    for channel in (0..channels.ports() / planes).map(ChannelId).chain(injections) {
+        for plane in 0..planes {
+            bytes[channels.copy_on(channel, PlaneId(plane as u8)).index()] = alone[channel.index()] / f64::from(planes);
+        }
+    }
+    bytes
 }
 
 fn is_link(topology: &dyn Topology, router: RouterId, port: PortId) -> bool {

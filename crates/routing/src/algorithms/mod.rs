@@ -5,6 +5,7 @@ pub mod dragonfly;
 pub mod fat_tree;
 pub mod flat;
 pub mod minimal_adaptive;
+pub mod planes;
 pub mod shortest_path;
 pub mod table;
 pub(crate) mod tables;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fabric::{FLOW_BITS, Transmission};
 use topology::{ChannelClass, ChannelSource};
-use units::ChannelId;
+use units::{ChannelId, PlaneId};
 
 use crate::network::Network;
 
@@ -68,7 +68,13 @@ impl Wires {
         let log = log.map(|mut log| {
             log.retain(|(sent, _)| (sent.flow_id >> FLOW_BITS) as usize == job);
             // Packets of a job are known by what is below its number.
-            log.iter_mut().for_each(|(sent, _)| sent.flow_id &= (1 << FLOW_BITS) - 1);
+            log.iter_mut().for_each(|(sent, source)| {
+                sent.flow_id &= (1 << FLOW_BITS) - 1;
+                sent.plane = match *source {
+                    ChannelSource::Node(_, plane) => plane,
+                    ChannelSource::Router(router, _) => network.topology.plane_of(router),
+                };
+            });
             log.sort_unstable_by_key(|&(sent, _)| sent);
             log
         });
@@ -120,7 +126,7 @@ impl Wires {
         let numbering = self.network.plan.channels();
         match source {
             ChannelSource::Router(router, port) => numbering.output(router, port),
-            ChannelSource::Node(node) => numbering.injection(node),
+            ChannelSource::Node(node, plane) => numbering.injection_on(node, plane),
         }
     }
 
@@ -131,9 +137,13 @@ impl Wires {
         let key_of = |sent: &Transmission| (sent.flow_id, sent.mark, sent.dst);
         let first = log.partition_point(|(sent, _)| key_of(sent) < key);
         let count = log[first..].partition_point(|(sent, _)| key_of(sent) == key);
-        let (mut found, mut own): (Option<Path<'_>>, u64) = (None, 0);
-        for sent in log[first..first + count].chunk_by(|one, other| one.0.generated_at == other.0.generated_at) {
+        let (mut found, mut own, mut plane): (Option<Path<'_>>, u64, PlaneId) = (None, 0, PlaneId(0));
+        let packet = |sent: &Transmission| (sent.plane, sent.generated_at);
+        for sent in log[first..first + count].chunk_by(|one, other| packet(&one.0) == packet(&other.0)) {
             let [(injected, _), .., (last, source)] = sent else { continue };
+            // What goes by another plane does not hold it back.
+            own = if injected.plane == plane { own } else { 0 };
+            plane = injected.plane;
             let delay = self.network.plan.link_delay(self.network.plan.class_of(self.channel(*source)));
             let arrived = (last.at + delay + u64::from(last.time)) * tick;
             // Marks are used again, by messages before and after.

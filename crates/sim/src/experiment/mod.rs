@@ -14,6 +14,7 @@ mod locate;
 mod memory;
 mod nic;
 mod place;
+mod rails;
 mod range;
 mod reference;
 mod schema;
@@ -33,10 +34,11 @@ pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
 pub use nic::{
-    ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
-    RendezvousSpec,
+    BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec,
+    RegistrationSpec, RendezvousSpec,
 };
 pub use place::{MappedSpec, Place, PlaceSpec};
+pub use rails::{ConnectionModeSpec, ConnectionsSpec, RailPolicySpec, RailsSpec};
 pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};
 pub use schema::schema;

@@ -4,9 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
+use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
+
 /// The interface between a node and the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "an experiment has one, and nothing holds many")]
 pub enum NicSpec {
     /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
     Ideal(HostSpec),
@@ -49,6 +52,11 @@ impl NicSpec {
         }
     }
 
+    /// Memory of a connection at each of its ranks, in bytes.
+    pub fn connection_bytes(&self) -> u64 {
+        self.parts().and_then(|nic| nic.connections.as_ref()).map_or(0, |own| own.memory.0)
+    }
+
     /// The rate at which the interface brings what has arrived into memory, if that takes time.
     pub fn drain(&self) -> Option<Bandwidth> {
         let nic = self.parts()?;
@@ -62,12 +70,13 @@ impl NicSpec {
     /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
     /// ranks that send and receive.
     pub(super) fn contradiction(&self, ranks: bool) -> Option<(String, String)> {
-        let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, .. } = self.host();
+        let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
         let of_ranks = [
             ("kind", matches!(self, Self::Loggp(_))),
             ("eager_limit", eager_limit.is_some()),
             ("eager_credits", eager_credits.is_some()),
             ("occupies", *occupies == Some(true)),
+            ("rails", rails.is_some()),
         ];
         if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
             let what = if key == "kind" { "`nic.kind` = \"loggp\"".to_owned() } else { format!("`nic.{key}`") };
@@ -116,6 +125,11 @@ impl NicSpec {
             let of =
                 |part: &RegistrationSpec| [("registration.time", part.time), ("registration.per_page", part.per_page)];
             times.extend(nic.registration.iter().flat_map(of));
+            let of = |own: &ConnectionsSpec| {
+                let times = [("connections.setup", own.setup), ("connections.miss", own.miss)];
+                times.into_iter().filter_map(|(key, time)| Some((key, time?)))
+            };
+            times.extend(nic.connections.iter().flat_map(of));
         }
         times
     }
@@ -159,12 +173,21 @@ pub struct HostSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
     pub control_size: Option<Bytes>,
+    /// By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped. Of ranks that send and receive
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rails: Option<RailsSpec>,
 }
 
 impl HostSpec {
     /// Size of a control message, if a packet holds it.
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))
+    }
+
+    /// Above how many bytes messages are striped over rails; none: no message is.
+    pub fn stripe_above(&self) -> Option<u64> {
+        self.rails.clone().unwrap_or_default().striped_above()
     }
 
     /// Whether there are control messages at all.
@@ -241,6 +264,9 @@ pub struct LoggpNicSpec {
     /// Memory that has to be known to the interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration: Option<RegistrationSpec>,
+    /// Connections of ranks, which an interface with connected transports needs. Without it, none is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionsSpec>,
 }
 
 /// What searching the queues of posted receives and unexpected messages takes.
@@ -331,7 +357,7 @@ pub enum Directions {
 /// go from memory to memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[schemars(extend("x-example" = "[nic.registration]\ntime = \"10 us\"\nper_page = \"100 ns\"\none_of = 8"))]
+#[schemars(extend("x-example" = "[nic.registration]\ntime = \"10 us\"\nper_page = \"100 ns\"\ncached = 64"))]
 pub struct RegistrationSpec {
     /// Time of a registration,
     pub time: Time,
@@ -340,15 +366,29 @@ pub struct RegistrationSpec {
     /// Size of a page.
     #[schemars(extend("minimum" = 1))]
     pub page_size: Bytes,
-    /// Of so many messages of a rank in a row, one is in memory that is not in the cache of registrations: the first. 1 means that there
-    /// is no cache.
-    #[schemars(range(min = 1))]
-    pub one_of: u32,
+    /// How many buffers of a rank stay registered, least recently used first to give way (a cache of registrations). Without it, none: each
+    /// message registers its memory.
+    pub cached: u32,
+    /// Which messages of a rank are in the same buffer.
+    pub buffers: BuffersSpec,
+}
+
+/// Which messages of a rank are in the same buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BuffersSpec {
+    /// Those that it sends to a rank are in one, and those that it receives from a rank are in one.
+    #[default]
+    ByPeer,
+    /// Those that it sends are in one, and those that it receives are in one.
+    One,
+    /// No two are in the same.
+    Fresh,
 }
 
 impl Default for RegistrationSpec {
     fn default() -> Self {
-        Self { time: Time(0), per_page: Time(0), page_size: Bytes(4096), one_of: 1 }
+        Self { time: Time(0), per_page: Time(0), page_size: Bytes(4096), cached: 0, buffers: BuffersSpec::ByPeer }
     }
 }
 
@@ -367,6 +407,25 @@ impl LoggpNicSpec {
             () if self.registration.is_some() && self.host.eager_limit.is_none() => (
                 "registration",
                 "[nic.registration] is of messages that wait for their receivers; it goes with `nic.eager_limit`",
+            ),
+            () if self
+                .connections
+                .as_ref()
+                .is_some_and(|own| own.setup.is_some() && own.mode != ConnectionModeSpec::OnDemand) =>
+            {
+                (
+                    "connections.setup",
+                    "`nic.connections.setup` is of connections that are set up on demand; set `nic.connections.mode = \"on-demand\"`",
+                )
+            }
+            () if self.connections.as_ref().is_some_and(|own| own.miss.is_some() && own.cached.is_none()) => (
+                "connections.miss",
+                "`nic.connections.miss` is of connections of which the interface does not hold the state; it goes with \
+                 `nic.connections.cached`",
+            ),
+            () if self.connections.as_ref().is_some_and(ConnectionsSpec::has_none) => (
+                "connections.mode",
+                "\"connectionless\" goes without the other keys of [nic.connections]: there is nothing that they could be of",
             ),
             () if self.registration.is_some() && searches => (
                 "registration",

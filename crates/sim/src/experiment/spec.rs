@@ -10,7 +10,7 @@ use fabric::catalogue::RouterSpec;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use topology::TopologySpec;
+use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
 
 use super::in_switch::InSwitchSpec;
@@ -19,6 +19,7 @@ use super::memory::MemorySpec;
 use super::nic::NicSpec;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
+use crate::pacers::PacerSpec;
 
 /// The longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
@@ -34,7 +35,7 @@ pub struct ExperimentSpec {
     #[serde(default = "one")]
     pub seed: u64,
     /// The shape of the network.
-    pub topology: TopologySpec,
+    pub topology: NetworkSpec,
     /// The channels between routers, and between routers and nodes.
     pub link: LinkSpec,
     /// The inside of every router.
@@ -88,6 +89,7 @@ impl ExperimentSpec {
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
+        let found = found.or_else(|| self.plane_contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
                 let (injection, load) = workload.injection()?;
@@ -116,6 +118,19 @@ impl ExperimentSpec {
             _ => return None,
         };
         Some((key.into(), message.into()))
+    }
+
+    /// What does not go with several planes.
+    fn plane_contradiction(&self) -> Option<(String, String)> {
+        if self.topology.planes == 1 {
+            return None;
+        }
+        let wrong = |(path, workload): (String, &WorkloadSpec)| {
+            let message =
+                "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
+            (*workload.pacer() != PacerSpec::default()).then(|| (format!("{path}.pacer"), message.to_owned()))
+        };
+        self.workloads().find_map(wrong)
     }
 
     fn node_contradiction(&self) -> Option<(String, String)> {

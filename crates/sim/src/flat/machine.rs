@@ -10,7 +10,7 @@ use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, MessageKey, Transmission, WaitingPacket};
 use host::Carried;
 use topology::ChannelSource;
-use units::{NodeId, Time};
+use units::{NodeId, PlaneId, Time};
 use workload::Placement;
 
 use super::volumes::Volumes;
@@ -197,7 +197,8 @@ impl Machine for FlatMachine {
     fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
         let mut all = Vec::new();
         let mut add = |nodes: &[u32], sent: &[u64]| {
-            all.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
+            let channel = |node: u32| ChannelSource::Node(NodeId(node), PlaneId(0));
+            all.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (channel(node), bytes)));
         };
         self.each_carried(job, |carried, nodes| add(nodes, &carried.by_node));
         self.pool.workers().for_each(|worker| add(&worker.nodes, &worker.jobs[job].volumes.by_node));

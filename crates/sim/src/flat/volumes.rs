@@ -7,7 +7,7 @@
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
 use host::WireParams;
-use units::{Bytes, NodeId};
+use units::{Bytes, NodeId, PlaneId};
 
 use crate::traffic::{Flow, VolumeTraffic};
 
@@ -96,7 +96,7 @@ impl Volumes {
         }
         if let Some(messages) = &mut self.messages {
             let source = NodeId(self.nodes[node]);
-            messages.push(ArrivedMessage { source, dst, bytes, generated_at: 0, at: arrives });
+            messages.push(ArrivedMessage { source, plane: PlaneId(0), dst, bytes, generated_at: 0, at: arrives });
         }
     }
 

@@ -62,7 +62,7 @@ pub(super) struct IdleTimes {
 
 impl IdleTimes {
     pub fn new(network: &Network) -> Self {
-        let routers = network.topology.routers() as usize;
+        let routers = network.topology.plane_routers() as usize;
         let pairs = routers.checked_mul(routers).filter(|&pairs| pairs <= MOST_PAIRS).unwrap_or(0);
         Self { network: network.clone(), known: vec![None; pairs] }
     }
@@ -71,7 +71,7 @@ impl IdleTimes {
     pub fn between(&mut self, from: NodeId, to: NodeId) -> IdlePath {
         let topology = &self.network.topology;
         let pair =
-            topology.attachment(from).0.index() * topology.routers() as usize + topology.attachment(to).0.index();
+            topology.attachment(from).0.index() * topology.plane_routers() as usize + topology.attachment(to).0.index();
         if let Some(&Some(known)) = self.known.get(pair) {
             return known;
         }

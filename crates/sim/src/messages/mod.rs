@@ -71,6 +71,8 @@ pub(crate) struct MessageTimes {
     idle: IdleTimes,
     /// Bytes of a packet.
     packet: u32,
+    /// Messages of more bytes are striped over all planes; none: no message is.
+    striped_above: Option<u64>,
     units_per_tick: u64,
     /// By the largest size that belongs to it.
     sizes: BTreeMap<u64, OfSize>,
@@ -84,16 +86,37 @@ impl MessageTimes {
         Self {
             idle: IdleTimes::new(network),
             packet,
+            striped_above: None,
             units_per_tick: network.plan.units_per_tick(),
             sizes: BTreeMap::new(),
             by_powers: false,
         }
     }
 
+    /// The same, of messages of which those of more bytes than a limit are striped over all planes.
+    #[must_use]
+    pub fn striped_above(self, limit: Option<u64>) -> Self {
+        Self { striped_above: limit.filter(|_| self.idle.network.planes() > 1), ..self }
+    }
+
+    /// The idle time of a message, in ticks: of its longest stripe, if it is striped.
+    fn idle_time(&mut self, from: NodeId, to: NodeId, bytes: u64) -> u64 {
+        let path = self.idle.between(from, to);
+        let network = &self.idle.network;
+        let time = |bytes| path.time(network, bytes, self.packet);
+        match self.striped_above {
+            Some(limit) if bytes > limit => {
+                let stripes = host::stripes(bytes, self.packet, network.planes());
+                stripes.map(|stripe| time(stripe.bytes)).max().unwrap_or(0)
+            }
+            _ => time(bytes),
+        }
+    }
+
     /// Counts a message.
     pub fn record(&mut self, message: Arrived) {
         let Arrived { from, to, bytes, latency } = message;
-        let idle = self.idle.between(from, to).time(&self.idle.network, bytes, self.packet);
+        let idle = self.idle_time(from, to, bytes);
         let idle = u128::from(idle.max(1)) * u128::from(self.units_per_tick);
         let slowdown = (u128::from(latency) * 1_000_000 + idle / 2) / idle;
         let class = if self.by_powers { bytes.next_power_of_two() } else { bytes };

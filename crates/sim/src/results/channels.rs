@@ -45,7 +45,7 @@ pub(crate) fn utilization(network: &Network, bytes: &[(ChannelSource, u64)], spa
         let Some(class) = class_of(network, source) else { continue };
         let channel = match source {
             ChannelSource::Router(router, port) => numbering.output(router, port),
-            ChannelSource::Node(node) => numbering.injection(node),
+            ChannelSource::Node(node, plane) => numbering.injection_on(node, plane),
         };
         let time = bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
         shares[channel.index()] += time / span;
@@ -57,7 +57,7 @@ pub(crate) fn utilization(network: &Network, bytes: &[(ChannelSource, u64)], spa
 fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
     let topology = &*network.topology;
     match source {
-        ChannelSource::Node(_) => Some(ChannelClass::INJECTION),
+        ChannelSource::Node(..) => Some(ChannelClass::INJECTION),
         ChannelSource::Router(router, port) => {
             (topology.endpoint(router, port) != Endpoint::Unconnected).then(|| topology.class(router, port))
         }

@@ -48,6 +48,17 @@ pub struct ProgramResult {
     pub copied_bytes: u64,
     /// Sends that have waited for `nic.eager_credits`.
     pub credit_waits: u64,
+    /// The most connections of a rank at a time, by `nic.connections`; 0 without.
+    pub connections_max: u64,
+    /// The most memory that the connections of a node's ranks take together.
+    #[serde(rename = "connection_memory_max_B")]
+    pub connection_memory_max_bytes: u64,
+    /// Messages, stripes and control messages that have waited for the state of their connection.
+    pub connection_misses: u64,
+    /// Registrations of memory, at both ends, by `nic.registration`; 0 without.
+    pub registrations: u64,
+    /// Messages that have found their memory registered, at both ends.
+    pub registration_hits: u64,
     /// Share of the time that a rank's processor computes, on average; null if the ranks have not ended. Time lost to noise apart.
     pub computing_share: Option<f64>,
     /// The same of library work that occupies the processor: overheads, searches, registrations, interrupts.

@@ -152,7 +152,8 @@ fn traffic_of(
         return of_job(0);
     }
     let jobs = system.jobs.iter().enumerate().map(|(number, job)| (of_job(number), job.span.start)).collect();
-    NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(numbers), part.nodes.len())))
+    let sources = part.nodes.len() * system.network.planes() as usize;
+    NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(numbers), sources)))
 }
 
 /// By job, what its pacer is built for.

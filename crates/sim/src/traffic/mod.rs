@@ -9,6 +9,7 @@ mod paced;
 mod scheduled;
 mod shared;
 mod single;
+mod sources;
 mod span;
 mod volume;
 

@@ -33,21 +33,21 @@ impl Multicasts {
     }
 }
 
-/// The multicasts of the nodes of a partition.
+/// The multicasts of the sources of a partition: each goes by the plane of its source, to all of its nodes.
 #[derive(Debug)]
 pub(super) struct MulticastSources {
     spec: Multicasts,
     /// The trees of the senders' groups, if routers copy by trees.
     trees: Option<GroupTrees>,
-    /// By node, whom its current message is for.
+    /// By source, whom its current message is for.
     destinations: Vec<Destinations>,
 }
 
-/// The destinations of a node's current message.
+/// The destinations of a source's current message.
 #[derive(Clone, Debug, Default)]
 struct Destinations {
     nodes: Vec<NodeId>,
-    /// Those that the node has sent the whole message to, where it makes the copies.
+    /// Those that the source has sent the whole message to, where it makes the copies.
     done: usize,
     /// The same nodes, with what the packet that was given last carries for each.
     members: Vec<Member>,
@@ -55,34 +55,34 @@ struct Destinations {
     sent: u32,
 }
 
-/// A node's current message.
+/// A source's current message.
 pub(super) struct Current<'a> {
     spec: &'a Multicasts,
     to: &'a mut Destinations,
 }
 
 impl MulticastSources {
-    /// Nothing sent yet, of so many nodes.
-    pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, nodes: usize) -> Self {
+    /// Nothing sent yet, of so many sources.
+    pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, sources: usize) -> Self {
         let trees = trees.filter(|_| spec.by_trees().is_some());
-        Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); nodes] }
+        Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); sources] }
     }
 
-    /// What the packet is for that a node, by its numbers in the partition and in the machine, was given last, if it goes by a tree.
+    /// What the packet is for that a source, by its number in the partition, of a node was given last, if it goes by a tree.
     pub fn tree_packet(&self, number: usize, node: NodeId) -> Option<TreePacket> {
         let (group, _) = self.spec.by_trees()?.of(node)?;
         let segment = self.destinations[number].sent.wrapping_sub(1);
         Some(self.trees.as_ref()?.multicast(group, segment))
     }
 
-    /// The current message of a node, by its number in the partition.
-    pub fn current(&mut self, node: usize) -> Current<'_> {
-        Current { spec: &self.spec, to: &mut self.destinations[node] }
+    /// The current message of a source, by its number in the partition.
+    pub fn current(&mut self, source: usize) -> Current<'_> {
+        Current { spec: &self.spec, to: &mut self.destinations[source] }
     }
 
-    /// The nodes that the packet is for that a node was given last.
-    pub fn members(&self, node: usize) -> &[Member] {
-        &self.destinations[node].members
+    /// The nodes that the packet is for that a source was given last.
+    pub fn members(&self, source: usize) -> &[Member] {
+        &self.destinations[source].members
     }
 }
 

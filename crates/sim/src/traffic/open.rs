@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use engine::{Owner, Stream};
+use engine::Stream;
 use fabric::{Actions, Demand, Member, Target, Traffic, TreePacket};
 use routing::{RouteState, Routing};
 use units::NodeId;
@@ -11,6 +11,7 @@ use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
 use super::groups::GroupTrees;
 use super::multicasts::{Current, MulticastSources, Multicasts};
+use super::sources::{owner, sources};
 use super::span::Span;
 use crate::network::Packets;
 
@@ -37,6 +38,8 @@ pub struct OpenTrafficSpec {
     pub packets: Packets,
     /// The seed of the nodes' streams.
     pub seed: u64,
+    /// Injection links of a node: each has a process of its own, so that a node sends as much by every plane.
+    pub planes: u32,
     /// From when until when messages are generated.
     pub span: Span,
 }
@@ -99,22 +102,24 @@ impl OpenTraffic {
         let mut loads = all;
         loads.dedup();
         let in_units = |ticks: u64| ticks.saturating_mul(spec.units_per_tick);
-        let source = |node: &u32| Source {
-            stream: Stream::new(spec.seed, Owner::Node(*node)),
+        let source = |(node, plane): (NodeId, u32)| Source {
+            stream: Stream::new(spec.seed, owner(node, plane)),
             state: InjectionState::default(),
-            node: NodeId(*node),
-            injection: loads.partition_point(|&other| other < load(node)) as u32,
+            node,
+            injection: loads.partition_point(|&other| other < load(&node.0)) as u32,
             generated_at: 0,
             left: 0,
             dst: NodeId(0),
             started: false,
         };
+        let sources: Vec<Source> = sources(nodes, spec.planes).map(source).collect();
+        let multicasts = spec
+            .multicasts
+            .as_ref()
+            .map(|own| Box::new(MulticastSources::new(own, spec.groups.clone(), sources.len())));
         Self {
-            sources: nodes.iter().map(source).collect(),
-            multicasts: spec
-                .multicasts
-                .as_ref()
-                .map(|own| Box::new(MulticastSources::new(own, spec.groups.clone(), nodes.len()))),
+            sources,
+            multicasts,
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Owner, Stream};
+use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
 use host::{Envelope, Executor, HostContext};
 use routing::{RouteState, Routing};
@@ -11,6 +11,7 @@ use workload::program::Context;
 
 use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};
+use super::sources::{owner, sources};
 
 /// How the nodes of a machine are divided over partitions.
 #[derive(Clone, Debug)]
@@ -58,7 +59,7 @@ pub struct RankSetting {
 pub struct ScheduledTraffic {
     executor: Executor,
     setting: RankSetting,
-    /// By node, by its number in the partition.
+    /// By source, by its number in the partition: its node.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
     /// By node, what its last packet for a group was for; empty without groups.
@@ -66,12 +67,13 @@ pub struct ScheduledTraffic {
 }
 
 impl ScheduledTraffic {
-    /// The executor's ranks, on its nodes.
-    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32]) -> Self {
+    /// The executor's ranks, on its nodes, each of so many planes.
+    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32], planes: u32) -> Self {
+        let stream = |(node, plane)| Stream::new(setting.seed, owner(node, plane));
         Self {
             executor,
-            nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
-            streams: nodes.iter().map(|&node| Stream::new(setting.seed, Owner::Node(node))).collect(),
+            nodes: sources(nodes, planes).map(|(node, _)| node).collect(),
+            streams: sources(nodes, planes).map(stream).collect(),
             given: Vec::new(),
             setting,
         }
@@ -126,18 +128,23 @@ fn envelope_of([source, number, to, tag, context, low, high, place]: [u32; 8]) -
 }
 
 impl ScheduledTraffic {
-    /// The next packet of a node, of its messages in turn the first that may be sent: a function of destination and bytes.
+    /// The next packet of a source, of its messages in turn the first that may be sent: a function of destination and bytes.
     #[inline]
-    pub(super) fn next_of(&mut self, node: usize, now: u64, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
+    pub(super) fn next_of(
+        &mut self,
+        source: usize,
+        now: u64,
+        may_send: impl Fn(NodeId, u32) -> bool,
+    ) -> Option<Demand> {
         if now >= self.setting.end {
             return None;
         }
-        let packet = self.executor.next_of(node, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        let packet = self.executor.next_of(source, |dst, bytes| may_send(NodeId(dst), bytes))?;
         if packet.dst == host::Outgoing::GROUP {
-            return self.for_group(node, &packet);
+            return self.for_group(source, &packet);
         }
         let dst = NodeId(packet.dst);
-        let state = self.setting.routing.start(self.nodes[node], dst, &mut self.streams[node]);
+        let state = self.setting.routing.start(self.nodes[source], dst, &mut self.streams[source]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
         Some(Demand {
             generated_at,
@@ -192,7 +199,9 @@ impl Traffic for ScheduledTraffic {
         let Self { executor, setting, .. } = self;
         let around = &mut Asking { actions, setting, now };
         match what {
-            TrafficEvent::Delivered { flow_id, mark, .. } => executor.arrived((job_of(flow_id).1, mark), now, around),
+            TrafficEvent::Delivered { flow_id, mark, plane, .. } => {
+                executor.arrived((job_of(flow_id).1, mark, u32::from(plane.0)), now, around);
+            }
             TrafficEvent::Collected { node, tree, segment, work, bytes, contributions, value, mark, .. } => {
                 let Some(groups) = &setting.groups else { return };
                 let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, (bytes, mark));

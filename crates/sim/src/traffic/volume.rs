@@ -1,12 +1,14 @@
-//! Traffic of given volumes: each node has flows, served in turn packet by packet, as fast as its link takes them.
+//! Traffic of given volumes: each node has flows, served in turn packet by packet, as fast as its link takes them; of several
+//! links, one into each plane, every one takes a stripe of each flow.
 
 use std::sync::Arc;
 
-use engine::{Owner, Stream};
+use engine::Stream;
 use fabric::{Actions, Demand, Target, Traffic};
 use routing::Routing;
 use units::NodeId;
 
+use super::sources::owner;
 use super::span::Span;
 
 /// What a node still has to send to another.
@@ -23,6 +25,7 @@ pub struct Flow {
 struct Sender {
     stream: Stream,
     node: NodeId,
+    plane: u32,
     flows: Vec<Flow>,
     turn: usize,
     /// When the next packet is generated, in ticks: as fast as the link takes them, so that routers that serve the oldest
@@ -36,6 +39,7 @@ pub struct VolumeTraffic {
     senders: Vec<Sender>,
     routing: Arc<dyn Routing>,
     seed: u64,
+    planes: u32,
     packet: u32,
     slot: u64,
     /// Nothing is generated from this time on.
@@ -44,38 +48,49 @@ pub struct VolumeTraffic {
 
 impl VolumeTraffic {
     /// The flows of some nodes within a span of time, cut into packets of a size in bytes that take a slot, in ticks, on an
-    /// injection link.
+    /// injection link, of which a node has some.
     pub fn new(
         routing: &Arc<dyn Routing>,
-        seed: u64,
+        (seed, planes): (u64, u32),
         (packet, slot): (u32, u64),
         span: Span,
-        flows: Vec<(NodeId, Vec<Flow>)>,
+        flows: &[(NodeId, &[Flow])],
     ) -> Self {
-        let sender = |(node, flows): (NodeId, Vec<Flow>)| Sender {
-            stream: Stream::new(seed, Owner::Node(node.0)),
+        let sender = |(node, plane, flows): (NodeId, u32, &[Flow])| Sender {
+            stream: Stream::new(seed, owner(node, plane)),
             node,
-            flows: flows.into_iter().filter(|flow| flow.left > 0).collect(),
+            plane,
+            flows: of_plane(flows, plane, (planes, packet)),
             turn: 0,
             generated_at: span.start,
         };
-        let senders = flows.into_iter().map(sender).collect();
-        Self { senders, routing: Arc::clone(routing), seed, packet, slot, end: span.end }
+        let senders = flows.iter().flat_map(|&(node, flows)| (0..planes).map(move |plane| (node, plane, flows)));
+        let senders = senders.map(sender).collect();
+        Self { senders, routing: Arc::clone(routing), seed, planes, packet, slot, end: span.end }
     }
 
     /// Starts the next phase at a time, in ticks: the flows of each node, by its number in the machine.
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
+        let of_planes = (self.planes, self.packet);
         for (local, sender) in (0..).zip(&mut self.senders) {
-            let own = flows[sender.node.index()].iter().filter(|flow| flow.left > 0);
-            sender.flows = own.copied().collect();
+            sender.flows = of_plane(&flows[sender.node.index()], sender.plane, of_planes);
             // Every phase draws from the start of the node's stream, as it does where each is a run of its own.
-            sender.stream = Stream::new(self.seed, Owner::Node(sender.node.0));
+            sender.stream = Stream::new(self.seed, owner(sender.node, sender.plane));
             (sender.turn, sender.generated_at) = (0, at);
             if !sender.flows.is_empty() {
                 actions.wake(local);
             }
         }
     }
+}
+
+/// What of some flows goes by a plane, given how many there are and the bytes of a packet: whole packets, as evenly as can be.
+fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (u32, u32)) -> Vec<Flow> {
+    let own = |flow: &Flow| {
+        let stripe = host::stripes(flow.left, packet, planes).find(|stripe| stripe.rail == plane)?;
+        Some(Flow { left: stripe.bytes, ..*flow })
+    };
+    flows.iter().filter_map(own).collect()
 }
 
 /// For a network that carries flows whole.
@@ -98,7 +113,7 @@ impl VolumeTraffic {
 }
 
 impl VolumeTraffic {
-    /// The next packet of a node, of the flows in turn the first that may send: a function of destination and bytes.
+    /// The next packet of a source, of the flows in turn the first that may send: a function of destination and bytes.
     #[inline]
     pub(super) fn next_of(&mut self, node: usize, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
         let sender = &mut self.senders[node];

@@ -36,13 +36,15 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Nothing counted, of a workload whose packets have so many bytes.
-    pub fn new(setting: &Setting, packet: u32) -> Self {
+    /// Nothing counted, of a workload whose packets have so many bytes, and whose messages are striped over all planes if they have more
+    /// than a limit.
+    pub fn new(setting: &Setting, packet: u32, striped_above: Option<u64>) -> Self {
+        let messages = || MessageTimes::new(&setting.network, packet).striped_above(striped_above);
         Self {
             counts: Batch::default(),
             latency: Histogram::new(),
             channels: Vec::new(),
-            messages: setting.measure.messages.then(|| MessageTimes::new(&setting.network, packet)),
+            messages: setting.measure.messages.then(messages),
             series: Series::default(),
         }
     }

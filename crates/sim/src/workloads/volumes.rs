@@ -181,7 +181,7 @@ impl VolumesCourse {
             begun,
             longest,
             done: Vec::new(),
-            counted: Counted::new(&setting, volumes.packet),
+            counted: Counted::new(&setting, volumes.packet, Some(0)),
             ended: volumes.count() == 0,
             volumes,
             setting,
@@ -255,7 +255,7 @@ impl VolumesCourse {
     fn least_left(&self) -> u64 {
         let network = &self.setting.network;
         let packet = self.volumes.packet;
-        let nodes = u64::from(network.topology.nodes());
+        let nodes = u64::from(network.topology.nodes()) * u64::from(network.planes());
         let packets = (self.volume - self.delivered) / u64::from(packet) / nodes.max(1);
         packets.saturating_sub(1) * network.plan.serialization(ChannelClass::EJECTION, packet)
     }
@@ -265,10 +265,11 @@ impl Course for VolumesCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let nodes = part.nodes;
         let Setting { network, seed, span, .. } = &self.setting;
-        let own = nodes.iter().map(|&node| (NodeId(node), self.flows[node as usize].clone())).collect();
+        let own = nodes.iter().map(|&node| (NodeId(node), &self.flows[node as usize][..]));
+        let own: Vec<_> = own.collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
         let span = self.begun..if self.setting.shared { span.end } else { u64::MAX };
-        JobTraffic::Volume(VolumeTraffic::new(&network.routing, *seed, packet, span, own))
+        JobTraffic::Volume(VolumeTraffic::new(&network.routing, (*seed, network.planes()), packet, span, &own))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
@@ -342,8 +343,8 @@ impl Course for VolumesCourse {
         let tick = network.plan.tick().0;
         let compute = volumes.compute.min(setting.longest().saturating_mul(tick));
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
-        // Bytes that a sender's link takes in a tick.
-        let rate = f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
+        // Bytes that a sender's links take in a tick.
+        let rate = f64::from(network.planes()) * f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
         let throughput = |phase: &PhaseCounts| match phase.time {
             _ if !phase.finished && phase.bytes == 0 => None,
             0 => Some(0.0),

@@ -60,7 +60,7 @@ fn later_files_win_and_other_kinds_sweeps_and_lists_are_replaced() {
     let [point] = experiment.points() else { panic!("one value of one key is swept") };
     assert_eq!((json!(point.keys), point.spec.title.as_str()), (json!([["seed", 7]]), "later"));
     // `k` and `n` of the fat-tree are no keys of a torus.
-    assert!(matches!(point.spec.topology, TopologySpec::Torus(_)));
+    assert!(matches!(point.spec.topology.topology, TopologySpec::Torus(_)));
     assert!(experiment.resolved(point).contains("offset = 3"), "a kind by its name takes keys: {experiment:?}");
 }
 
@@ -75,7 +75,7 @@ fn paths_start_from_the_folder_of_the_file_that_names_them() {
     ];
     let folder = folder("folders", &files);
     let experiment = read(&folder, &[]).unwrap();
-    let TopologySpec::File(spec) = &experiment.points()[0].spec.topology else { panic!("a file") };
+    let TopologySpec::File(spec) = &experiment.points()[0].spec.topology.topology else { panic!("a file") };
     assert_eq!(spec.path.to_str(), Some("one/two/ring.edges"));
     let sweep = "[sweep]\n\"topology.path\" = [\"a.edges\", \"/b.edges\"]\n\"workload.pattern\" = [\"uniform\"]\n";
     fs::write(folder.join("one/two/base.toml"), format!("{base}{sweep}")).unwrap();

@@ -117,7 +117,7 @@ impl Expected {
             let want: u64 = self.phases.iter().map(|phase| phase.channel_bytes[channel as usize]).sum();
             let class = match system.network.plan.channels().source(ChannelId(channel)) {
                 topology::ChannelSource::Router(router, port) => system.network.topology.class(router, port),
-                topology::ChannelSource::Node(_) => ChannelClass::INJECTION,
+                topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
             };
             let full = system.network.plan.serialization(class, packet) as f64;
             let got = found.channel_utilization[channel as usize] * span / full * f64::from(packet);

@@ -167,7 +167,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
     ];
     let topology = "{ kind = \"dragonfly\", p = 2, a = 4, h = 2 }";
     for (program, (threads, grain)) in
-        programs.iter().zip([(2, Grain::Exactly(3)), (1, Grain::Exactly(5)), (2, Grain::Fine)])
+        programs.iter().zip([(2, Grain::Exactly(3)), (1, Grain::Exactly(5)), (2, Grain::Fine)].into_iter().cycle())
     {
         let rest = "placement = { strategy = \"random\", processes_per_node = 2 }\nrouting = { kind = \"ugal-l\" }";
         let text = experiment(topology, program, rest).replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"200 B\" }");

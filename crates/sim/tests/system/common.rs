@@ -24,7 +24,7 @@ pub fn build(text: &str) -> Result<System, SystemError> {
         .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
     let mut spec = experiment.points()[0].spec.clone();
     // A flat network has neither routers nor packets.
-    if !matches!(spec.topology, TopologySpec::Flat(_)) {
+    if !matches!(spec.topology.topology, TopologySpec::Flat(_)) {
         if !text.contains("router = {") && !text.contains("[router]") {
             spec.router = RouterSpec::OutputQueued(OutputQueuedSpec::default());
         }

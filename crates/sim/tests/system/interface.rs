@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::common::{build, digest, digest_of, result};
+use crate::program::ProgramFile;
 use fabric::Grain;
 
 /// A switch that adds nothing: L is 2500 ns, and a packet of 1 KiB takes 1 ns on a link.
@@ -22,28 +23,6 @@ fn switched(ports: u32, nic: &str, program: &str, rest: &str) -> String {
         ejection = {{ delay = "1400 ns" }}
         "#
     )
-}
-
-/// A schedule in the temporary folder that is there as long as this.
-struct Goal(std::path::PathBuf);
-
-impl Goal {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-{}-nic-{name}.goal", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-
-    fn program(&self) -> String {
-        format!("{{ kind = \"goal\", file = '{}' }}", self.0.display())
-    }
-}
-
-impl Drop for Goal {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// Rounds of ranks that each send a message and receive one before the next: the partners of a rank in a round.
@@ -78,8 +57,8 @@ const LOGGOPSIM: &str = r#"gap = "1000 ns", gap_per_byte = "6 ns", receive_gap_p
 fn an_alltoall_ends_when_loggopsim_says() {
     // Would catch any term of LogGP that is charged twice, late or not at all. LogGOPSim's own end of a pairwise alltoall of 1 KiB on 256
     // ranks with L 2500, o 1500, g 1000 and G 6: 255 times L + 2 o + 1023 G.
-    let goal = Goal::new(
-        "pairwise",
+    let goal = ProgramFile::goal(
+        "nic-pairwise",
         &rounds(256, 255, 1024, |rank, round| ((rank + round + 1) % 256, (rank + 255 - round) % 256)),
     );
     assert_eq!(time_ns(&switched(256, LOGGOPSIM, &goal.program(), "")), 2_967_690.0);
@@ -88,7 +67,8 @@ fn an_alltoall_ends_when_loggopsim_says() {
 #[test]
 fn recursive_doubling_and_a_broadcast_take_their_formulas() {
     // Would catch times that are rounded to a coarser tick: rounds of L + 2 o + 7 G, and a binomial tree whose deepest leaf is 4 messages away.
-    let goal = Goal::new("doubling", &rounds(16, 4, 8, |rank, round| (rank ^ 1 << round, rank ^ 1 << round)));
+    let goal =
+        ProgramFile::goal("nic-doubling", &rounds(16, 4, 8, |rank, round| (rank ^ 1 << round, rank ^ 1 << round)));
     assert_eq!(time_ns(&switched(16, LOGGOPSIM, &goal.program(), "")), 4.0 * (2500.0 + 3000.0 + 42.0));
     let mut tree = "num_ranks 16\n".to_owned();
     for rank in 0_u32..16 {
@@ -106,7 +86,7 @@ fn recursive_doubling_and_a_broadcast_take_their_formulas() {
         }
         tree.push_str("}\n");
     }
-    let goal = Goal::new("broadcast", &tree);
+    let goal = ProgramFile::goal("nic-broadcast", &tree);
     assert_eq!(time_ns(&switched(16, LOGGOPSIM, &goal.program(), "")), 4.0 * (2500.0 + 3000.0 + 6138.0));
 }
 
@@ -125,8 +105,8 @@ fn an_incast_is_limited_by_the_gap_of_its_root() {
 #[test]
 fn shares_of_processors_add_up() {
     // Would catch a share of another time, and library work that is counted where it is latency.
-    let goal = Goal::new(
-        "shares",
+    let goal = ProgramFile::goal(
+        "nic-shares",
         "num_ranks 2\nrank 0 {\na: calc 4000\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\nrecv 8b from 0 tag 0\n}",
     );
     let found = result(&switched(2, "", &goal.program(), "")).closed.unwrap();
@@ -157,7 +137,7 @@ fn any_division_gives_the_same_bytes() {
         r#"{ kind = "incast", message_size = "900 B", messages = 3 }"#,
         r#"{ kind = "fft", message_size = "250 B" }"#,
     ];
-    let registration = r#", registration = { time = "300 ns", per_page = "40 ns", one_of = 2 }"#;
+    let registration = r#", registration = { time = "300 ns", per_page = "40 ns", cached = 2 }, connections = { mode = "on-demand", setup = "900 ns", cached = 2, miss = "60 ns" }"#;
     let variants = [
         (r#"progress = "calls","#, "host", registration),
         (r#"progress = "interrupt", interrupt_cost = "200 ns","#, "host", registration),

@@ -22,6 +22,7 @@ mod message_driven;
 mod messages;
 mod multicast;
 mod pacer;
+mod planes;
 mod product;
 mod program;
 mod protocols;

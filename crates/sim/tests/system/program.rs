@@ -24,25 +24,36 @@ pub fn experiment(topology: &str, program: &str, rest: &str) -> String {
     )
 }
 
-/// A file in the temporary folder that is there as long as this.
-pub struct Goal(std::path::PathBuf);
+/// A program in a file in the temporary folder that is there as long as this.
+pub struct ProgramFile {
+    path: std::path::PathBuf,
+    kind: &'static str,
+}
 
-impl Goal {
-    pub fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.goal", std::process::id()));
+impl ProgramFile {
+    pub fn goal(name: &str, text: &str) -> Self {
+        Self::write(name, "goal", text)
+    }
+
+    pub fn calls(name: &str, text: &str) -> Self {
+        Self::write(name, "calls", text)
+    }
+
+    fn write(name: &str, kind: &'static str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}.{kind}", std::process::id()));
         std::fs::write(&path, text).unwrap();
-        Self(path)
+        Self { path, kind }
     }
 
     pub fn program(&self) -> String {
-        format!("{{ kind = \"goal\", file = '{}' }}", self.0.display())
+        format!("{{ kind = \"{}\", file = '{}' }}", self.kind, self.path.display())
     }
 }
 
-impl Drop for Goal {
+impl Drop for ProgramFile {
     fn drop(&mut self) {
         // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -56,7 +67,7 @@ const ONE_HOP: f64 = 1009.0 + 503.0 + 50.0 + 70.0 + 110.0 + 2.0 * 13.0;
 #[test]
 fn a_file_runs_to_the_picosecond() {
     // Would catch calculations in another unit, a requirement that is lost, and ranks beyond those of the file that run.
-    let goal = Goal::new(
+    let goal = ProgramFile::goal(
         "chain",
         "num_ranks 3\nrank 0 {\na: calc 100.5\nb: send 300b to 1 tag 7\nb requires a\n}\n\
          rank 1 {\na: recv 300b from any tag any\nb: calc 40\nc: send 1b to 2 tag 0\nb requires a\nc requires b\n}\n\
@@ -103,6 +114,64 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
+/// Ranks whose receives take whatever comes first, by requirements: each sends to two others, and to a third when it has received twice.
+fn wildcard_goal(ranks: u32) -> String {
+    let of = |rank: u32| {
+        let to = [rank + 1, 7 * rank + 3, rank + 11].map(|rank| rank % ranks);
+        format!(
+            "rank {rank} {{\nc: calc {}\na: send 500b to {} tag 1\nb: send 900b to {} tag 2\na requires c\n\
+             r: recv 900b from any tag any\ns: recv 900b from any tag any\nt: recv 900b from any tag any\n\
+             d: send 200b to {} tag 3\nd requires r\nd requires s\n}}\n",
+            100 * (rank % 5),
+            to[0],
+            to[1],
+            to[2]
+        )
+    };
+    (0..ranks).fold(format!("num_ranks {ranks}\n"), |text, rank| text + &of(rank))
+}
+
+/// A master that probes for its workers' messages, and workers in a ring that test and wait for any, beside an allreduce.
+fn master_and_workers(ranks: u32) -> String {
+    let workers = ranks - 1;
+    let master = "probe from any tag 1\nirecv from any tag 1\ncalc 90 ns\n".repeat(2 * workers as usize);
+    let start = "start allreduce 600 B by recursive-doubling\n";
+    let of = |rank: u32| {
+        format!(
+            "rank {rank}\n{start}irecv from any tag 2\ncalc {} ns\nisend 700 B to 0 tag 1 times 2 stride 0\niprobe from any tag 2\n\
+             isend 900 B to {} tag 2\ntest\npoll\nwaitany\ncalc 200 ns\nwaitall\nbarrier by dissemination\n",
+            37 * rank,
+            1 + rank % workers
+        )
+    };
+    let head = format!("ranks {ranks}\nrank 0\n{start}{master}waitall\nbarrier by dissemination\n");
+    (1..ranks).fold(head, |text, rank| text + &of(rank))
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes_of_what_files_say() {
+    // Would catch a wildcard, a probe, a test or a wait for any that is answered by the partition's order instead of time's.
+    let files =
+        [ProgramFile::goal("wildcards", &wildcard_goal(24)), ProgramFile::calls("master", &master_and_workers(24))];
+    for (number, file) in files.iter().enumerate() {
+        for (topology, rest) in [
+            ("{ kind = \"torus\", dims = [3, 2, 2] }", "routing = { kind = \"minimal-adaptive\" }"),
+            ("{ kind = \"fat-tree\", k = 4, n = 2, planes = 2 }", ""),
+        ] {
+            let placement =
+                "placement = { strategy = \"random\", processes_per_node = 2 }\nmeasure = { messages = true }";
+            let text = experiment(topology, &file.program(), &format!("{rest}\n{placement}"));
+            let text = text.replace("\"503 ns\" }", "\"503 ns\", eager_limit = \"600 B\" }");
+            let one = digest(&text, 1);
+            let ends = per_rank(&result(&text));
+            assert!(ends.len() == 24 && ends.iter().all(Option::is_some), "{number}: {ends:?}");
+            for (threads, grain) in [(1, Grain::Exactly(5)), (2, Grain::Fine), (2, Grain::Exactly(3))] {
+                assert_eq!(digest_of(&text, threads, grain), one, "{number}: {threads} threads, {grain:?}, {topology}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_incast_waits_in_the_queue_of_its_root() {
     // Would catch receives that are searched from the end, and messages that are not counted.
@@ -124,7 +193,7 @@ fn error(program: &str, threads: usize) -> RunError {
 #[test]
 fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
     // Would catch a run that does not end, or ends as if all had been done: rank 0 takes the message that its second receive is for.
-    let goal = Goal::new(
+    let goal = ProgramFile::goal(
         "stuck",
         "num_ranks 2\nrank 0 {\na: recv 8b from any tag any\nb: recv 8b from 1 tag 5\nb requires a\n}\nrank 1 {\nsend 8b to 0 tag 5\n}",
     );
@@ -133,15 +202,16 @@ fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
         let RunError::Standstill { waits, .. } = &found else { panic!("{found}") };
         assert_eq!(waits, "rank 0 waits for a message from rank 1 under tag 5");
     }
-    let large = Goal::new("large", "num_ranks 2\nrank 0 {\nrecv 8b from any tag 0\n}\nrank 1 {\nsend 9b to 0 tag 0\n}");
+    let large =
+        ProgramFile::goal("large", "num_ranks 2\nrank 0 {\nrecv 8b from any tag 0\n}\nrank 1 {\nsend 9b to 0 tag 0\n}");
     assert!(matches!(error(&large.program(), 1), RunError::Rank(_)));
 }
 
 #[test]
 fn what_cannot_be_is_refused_at_its_key() {
     // Would catch a panic, a rank that is left out in silence, and two processors of a rank that are simulated as one.
-    let many = Goal::new("many", "num_ranks 61\n");
-    let cpus = Goal::new("cpus", "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}");
+    let many = ProgramFile::goal("many", "num_ranks 61\n");
+    let cpus = ProgramFile::goal("cpus", "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}");
     let cases = [
         (many.program(), "workload.program.file"),
         (cpus.program(), "workload.program.file"),

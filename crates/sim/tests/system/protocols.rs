@@ -4,7 +4,7 @@ use fabric::Grain;
 use sim::{RunError, RunOptions, run};
 
 use crate::common::{build, digest, digest_of, result};
-use crate::program::{Goal, TORUS, experiment, per_rank};
+use crate::program::{ProgramFile, TORUS, experiment, per_rank};
 
 /// Overheads, and the way to the next router without a packet's length, in nanoseconds.
 const SEND: f64 = 1009.0;
@@ -22,7 +22,7 @@ fn with_nic(program: &str, keys: &str, rest: &str) -> String {
 #[test]
 fn data_are_read_to_the_picosecond() {
     // Would catch a read request that waits for overheads at the sender, and control messages that take no link.
-    let goal = Goal::new("read", "num_ranks 2\nrank 0 {\nsend 300b to 1\n}\nrank 1 {\nrecv 300b from 0\n}");
+    let goal = ProgramFile::goal("read", "num_ranks 2\nrank 0 {\nsend 300b to 1\n}\nrank 1 {\nrecv 300b from 0\n}");
     let ends = |keys: &str| {
         let ends = per_rank(&result(&with_nic(&goal.program(), keys, "")));
         [ends[0].unwrap(), ends[1].unwrap()]
@@ -39,7 +39,7 @@ fn data_are_read_to_the_picosecond() {
 #[test]
 fn messages_within_a_node_take_its_memory() {
     // Would catch a bandwidth in bits for bytes, copies that are not counted, and a key that has no effect.
-    let goal = Goal::new("within", "num_ranks 2\nrank 0 {\nsend 300b to 1\n}\nrank 1 {\nrecv 300b from 0\n}");
+    let goal = ProgramFile::goal("within", "num_ranks 2\nrank 0 {\nsend 300b to 1\n}\nrank 1 {\nrecv 300b from 0\n}");
     let run = |keys: &str| {
         let rest = "placement = { strategy = \"contiguous\", processes_per_node = 2 }\nnode = { memory = { bandwidth = \"1 GB/s\", \
                     latency = \"40 ns\" } }";
@@ -61,7 +61,7 @@ fn credits_bound_the_memory_of_unexpected_messages() {
     let sends: String = (1..60).map(|rank| format!("rank {rank} {{\n{}}}\n", "send 100b to 0\n".repeat(8))).collect();
     let receives: String =
         (0..472).map(|number| format!("r{number}: recv 100b from any\nr{number} requires c\n")).collect();
-    let goal = Goal::new("incast", &format!("num_ranks 60\nrank 0 {{\nc: calc 5000000\n{receives}}}\n{sends}"));
+    let goal = ProgramFile::goal("incast", &format!("num_ranks 60\nrank 0 {{\nc: calc 5000000\n{receives}}}\n{sends}"));
     let unexpected = |keys: &str| {
         let program = result(&with_nic(&goal.program(), keys, "")).closed.unwrap().program.unwrap();
         (program.unexpected_max, program.unexpected_max_bytes, program.credit_waits)
@@ -74,7 +74,7 @@ fn credits_bound_the_memory_of_unexpected_messages() {
 #[test]
 fn a_run_without_credits_ends_with_who_waits_for_them() {
     // Would catch a run that waits for ever for a credit, and one that is taken for ended.
-    let goal = Goal::new(
+    let goal = ProgramFile::goal(
         "credits",
         "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\nsend 8b to 1 tag 2\n}\n\
          rank 1 {\na: recv 8b from 0 tag 2\nb: recv 8b from 0 tag 1\nb requires a\n}",

@@ -1,7 +1,7 @@
 //! Where the time of ranks goes: closed forms to the picosecond, and parts that add up to their wholes on every network.
 
 use crate::common::{ROUTERS, build, digest, digest_of, result};
-use crate::program::{Goal, PROGRAMS, TORUS, experiment};
+use crate::program::{PROGRAMS, ProgramFile, TORUS, experiment};
 use fabric::Grain;
 use sim::{BreakdownRanks, ClosedResult, CriticalPathResult, PointResult};
 
@@ -18,7 +18,7 @@ const OCCUPIES: &str = "occupies = true";
 
 /// Where the time of a program goes, with keys of the network interface besides.
 fn closed(name: &str, goal: &str, nic: &str) -> ClosedResult {
-    let goal = Goal::new(name, goal);
+    let goal = ProgramFile::goal(name, goal);
     let text = experiment(TORUS, &goal.program(), TIMELINE);
     let keys =
         ["eager_limit = \"10000 B\", control_size = \"100 B\"", nic].join(if nic.is_empty() { "" } else { ", " });

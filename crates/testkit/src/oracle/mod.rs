@@ -239,7 +239,7 @@ impl<'a> Simulator<'a> {
         }
         match self.channels.source(units::ChannelId(channel as u32)) {
             topology::ChannelSource::Router(router, _) => self.events.visit_router(at, router.index()),
-            topology::ChannelSource::Node(node) => self.events.visit_node(at, node.index()),
+            topology::ChannelSource::Node(node, _) => self.events.visit_node(at, node.index()),
         }
     }
 

@@ -4,5 +4,6 @@ pub mod dragonfly;
 pub mod fat_tree;
 pub mod file;
 pub mod flat;
+pub mod planes;
 pub mod single_switch;
 pub mod torus;

@@ -86,7 +86,9 @@ class Graph:
         none = np.full(routers, np.nan)
         wires = np.ones(len(ends), np.int64)
         whole = cls(source.about, coordinates, one, nodes, none, home, ends, kind, kinds, wires, load, stub)
-        return whole.merged(np.arange(routers), keep_nodes=True)
+        # Planes are copies: they are drawn as one, with all their wires.
+        planes = int(read["source_plane"].max()) + 1 if "source_plane" in read else 1
+        return whole.merged(np.arange(routers) % (routers // planes), keep_nodes=True)
 
     @property
     def size(self) -> int:
@@ -160,9 +162,9 @@ def _numbers(table: pa.Table, name: str) -> Doubles:
 
 
 def _stubs(read: Mapping[str, Doubles], loads: Doubles) -> tuple[Integers, Doubles]:
-    """The router of each node, and the hotter of its two channels."""
+    """The router of each node, of its last plane, and the hottest of its channels."""
     injection, ejection = read["source_node"] >= 0, read["target_node"] >= 0
-    home = np.zeros(int(injection.sum()), np.int64)
+    home = np.zeros(int(read["source_node"].max()) + 1, np.int64)
     home[read["source_node"][injection].astype(np.int64)] = read["target_router"][injection]
     stub = np.full(len(home), np.nan)
     np.fmax.at(stub, read["source_node"][injection].astype(np.int64), loads[injection])

@@ -8,7 +8,6 @@ use crate::context::HostContext;
 use crate::credits::Claim;
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
-use crate::nic::Stream;
 use crate::queues;
 
 impl Executor {
@@ -34,7 +33,7 @@ impl Executor {
         }
         let credit =
             queues::Outgoing { flow_id: flow_of(to, Part::Credit), mark: source, dst: self.placed.node(source) };
-        self.queue(to, credit, (u64::from(self.interface.control), Stream::whole(now)), around);
+        self.queue_control((to, source), credit, now, around);
     }
 
     /// A credit has come back to a rank, by its number here, from another: sends go on that have waited for it.

@@ -80,7 +80,8 @@ impl Executor {
     pub(super) fn fly_back(&mut self, (place, part): (u32, TracedPart), now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
-        let control = (u64::from(self.interface.control), Stream::whole(now));
+        let stream = self.control_stream(op.rank, source, now);
+        let control = (u64::from(self.interface.control), stream);
         let at = self.send_flight((op, source), Cargo::Answer(send, place), control, around);
         self.trace_carried(OpId { rank: source, number }, part, at);
     }
@@ -95,7 +96,13 @@ impl Executor {
     pub(super) fn credit_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, .. } = *envelope;
         let op = OpId { rank: to, number };
-        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), Stream::whole(now)), around);
+        let stream = self.control_stream(op.rank, source, now);
+        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), stream), around);
+    }
+
+    /// As which a control message of a rank comes to its interface that is handed over now.
+    fn control_stream(&mut self, rank: u32, to: u32, now: u64) -> Stream {
+        Stream::whole(self.connections.fetch(self.local_node(rank), (rank, to), now))
     }
 
     /// Bytes leave for a rank, of an operation of the rank that sends them: when they arrive.

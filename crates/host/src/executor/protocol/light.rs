@@ -29,14 +29,16 @@ impl Executor {
 
     /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
     pub(in super::super) fn has_light(&self) -> bool {
-        !self.may_probe && self.wire.is_some() && self.credits.is_none() && self.trace.is_none() && self.notes.is_none()
+        let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
+        self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 
     /// An eager message is handed over now to a rank of another node.
     pub(super) fn fly_eager(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, bytes, .. } = envelope;
-        let carried = bytes.max(1);
-        let stream = self.interfaces.fetch(self.local_node(source), carried, now);
+        let (node, carried) = (self.local_node(source), bytes.max(1));
+        let at = self.connections.fetch(node, (source, to), now);
+        let stream = self.interfaces.fetch(node, carried, at);
         self.send_flight((OpId { rank: source, number }, to), Cargo::Announced(envelope), (carried, stream), around);
     }
 

@@ -6,21 +6,21 @@ use crate::nic::{Fragment, Passage};
 use crate::queues::Taken;
 
 impl Executor {
-    /// A packet leaves a node, by its number here: it is generated when the parts let it. Its tail then leaves the link no sooner than
+    /// A packet leaves a source: it is generated when the parts let it. Its tail then leaves the link no sooner than
     /// it has passed them.
-    pub(in super::super) fn pass_sending(&mut self, node: usize, packet: &mut Taken) {
+    pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
         let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
-        let Passage { head, tail } = self.interfaces.send(node, &fragment, packet.came);
+        let Passage { head, tail } = self.interfaces.send(source, &fragment, packet.came);
         let at = head.max(tail.saturating_sub(self.on_link(fragment.bytes))).div_ceil(self.interface.tick);
         if at > packet.generated_at {
-            self.queues.delay(node, at - packet.generated_at);
+            self.queues.delay(source, at - packet.generated_at);
             packet.generated_at = at;
         }
     }
 
     /// A packet has arrived, known by what is to be done when it has passed the parts of its node's interface: when that is, and the
     /// operation whose event that is.
-    pub(in super::super) fn pass_receiving(&mut self, arrived: Event, now: u64) -> (u64, OpId) {
+    pub(in super::super) fn pass_receiving(&mut self, arrived: Event, rail: u32, now: u64) -> (u64, OpId) {
         let (rank, op, fragment) = match arrived {
             Event::Packet(place) => {
                 let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
@@ -35,9 +35,9 @@ impl Executor {
             // No other event is of a packet.
             _ => return (now, OpId { rank: 0, number: 0 }),
         };
-        let node = self.placed.number_of[self.placed.node(rank) as usize] as usize;
+        let source = self.source_of(rank, rail);
         let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
-        (self.interfaces.receive(node, &fragment, at).tail, op)
+        (self.interfaces.receive(source, &fragment, at).tail, op)
     }
 
     /// The packet of a message that arrives next. Packets may overtake one another; what is in them all together does not change.

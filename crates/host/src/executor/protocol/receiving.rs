@@ -73,6 +73,9 @@ impl Executor {
     /// The library learns of a message that has come to its rank, in its turn.
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
+        if self.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
+            self.connections.ready(rank, envelope.source, now);
+        }
         let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
         let (mut from, send) = (now, self.arrivals[place].send());
         if asks && self.processors.occupied() && !self.interface.matching.on_nic {

@@ -1,12 +1,14 @@
 //! The side of the sender: eager and by rendezvous.
 
 use super::super::{Executor, NONE, Sending};
+use crate::connections::Found;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::queues;
+use crate::rails::{Stripe, stripes};
 use crate::report::Released;
 use crate::trace::{Carriage, Purpose, TracedPart};
 
@@ -16,14 +18,22 @@ impl Executor {
         let Sending { op, rank, to, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
         let within = self.is_within(op.rank, to);
+        let found = if within { Found::From(0) } else { self.connections.find(rank, to) };
+        let (setup, ready) = match found {
+            Found::New(time) => (time, 0),
+            Found::From(at) => (0, at),
+        };
         if asks {
             // Nothing has to be registered with an interface that the data do not pass.
-            let registration = if within { 0 } else { self.registration(rank, bytes) };
-            let work = self.interface.send_overhead + registration;
-            let at = self.call_work(rank, (op, Purpose::Request), now, work);
+            let registration = if within { 0 } else { self.registrations.register(rank, (to, false), bytes) };
+            let work = self.interface.send_overhead + registration + setup;
+            let at = self.call_work(rank, (op, Purpose::Request), now, work).max(ready);
+            self.connect((rank, to), found, at);
             return self.later(at, op, Event::Request(place), now, around);
         }
-        let at = self.call_work(rank, (op, Purpose::Send), now, self.interface.sending(bytes));
+        let work = self.interface.sending(bytes) + setup;
+        let at = self.call_work(rank, (op, Purpose::Send), now, work).max(ready);
+        self.connect((rank, to), found, at);
         if within {
             // The copy is part of the call.
             self.call_work(rank, (op, Purpose::Write), at, self.alone(bytes));
@@ -31,6 +41,13 @@ impl Executor {
             self.sends[place].written_at = self.call_work(rank, (op, Purpose::Write), at, time);
         }
         self.later(at, op, Event::Data(place), now, around);
+    }
+
+    /// A rank, by its number here, has a connection to another from a time on, if it had none.
+    fn connect(&mut self, (rank, to): (u32, u32), found: Found, at: u64) {
+        if matches!(found, Found::New(_)) {
+            self.connections.ready(rank, to, at);
+        }
     }
 
     /// The request of a send is ready to be handed over.
@@ -59,7 +76,7 @@ impl Executor {
         let flow_id = flow_of(to, Part::Answer);
         self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
-        self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
+        self.queue_control((to, source), answer, now, around);
     }
 
     /// The data of a send are ready to be handed over.
@@ -156,22 +173,56 @@ impl Executor {
         }
     }
 
-    /// Queues bytes of a send at its node's interface; they are released to the network at the present tick at the earliest.
+    /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces; they are released to the network at the present tick at the earliest.
     fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
         let (bytes, traced) = what;
         let Sending { op, to, placed, written_at, .. } = self.sends[place];
-        let stream = match () {
-            () if written_at > now => Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) },
-            () if traced == TracedPart::Data => self.interfaces.fetch(self.local_node(op.rank), bytes, now),
-            () => Stream::whole(now),
-        };
+        let (node, is_data) = (self.local_node(op.rank), traced == TracedPart::Data);
+        let written = (written_at > now).then(|| PerByte::ratio(written_at - now, bytes));
         if self.wire.is_some() {
+            let at = self.connections.fetch(node, (op.rank, to), now);
+            let stream = self.stream_of((node, is_data), (0, bytes), written, at);
             return self.fly((place, traced), (bytes, stream), around);
         }
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
         self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
-        self.queue(op.rank, message, (bytes, stream), around);
+        let rails = self.rails.count();
+        let first = node * rails as usize;
+        if is_data && self.rails.stripes(bytes) {
+            for Stripe { rail, before, bytes } in stripes(bytes, self.interface.packet, rails) {
+                let source = first + rail as usize;
+                let at = self.connections.fetch(source, (op.rank, to), now);
+                let stream = self.stream_of((source, true), (before, bytes), written, at);
+                self.queue(source, message, (bytes, stream), around);
+            }
+            return;
+        }
+        let source = first + self.rails.choose((node, op.rank), message.dst, &self.placed) as usize;
+        let at = self.connections.fetch(source, (op.rank, to), now);
+        let stream = self.stream_of((source, is_data), (0, bytes), written, at);
+        self.queue(source, message, (bytes, stream), around);
+    }
+
+    /// As which bytes of a message come to the interface of a source that have some before them and are handed over now: as the
+    /// processor writes them, if it does, or, of data, as the interface fetches them.
+    fn stream_of(
+        &mut self,
+        (source, is_data): (usize, bool),
+        (before, bytes): (u64, u64),
+        written: Option<PerByte>,
+        now: u64,
+    ) -> Stream {
+        match written {
+            Some(per_byte) => Stream { from: now.saturating_add(per_byte.time(before)), per_byte },
+            None if is_data => self.interfaces.fetch(source, bytes, now),
+            None => Stream::whole(now),
+        }
+    }
+
+    /// The source of a rank on a rail: its number in this executor (`HostContext::wake`).
+    pub(in super::super) fn source_of(&self, rank: u32, rail: u32) -> usize {
+        self.local_node(rank) * self.rails.count() as usize + rail as usize
     }
 
     /// The node of a rank, by its number here.
@@ -179,16 +230,29 @@ impl Executor {
         self.placed.number_of[self.placed.node(rank) as usize] as usize
     }
 
-    /// Queues bytes of a rank's message that are handed over now.
-    pub(super) fn queue(
+    /// Queues a control message of a rank that is handed over now.
+    pub(super) fn queue_control(
         &mut self,
-        rank: u32,
+        (rank, to): (u32, u32),
+        message: queues::Outgoing,
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let rail = self.rails.choose((self.local_node(rank), rank), message.dst, &self.placed);
+        let source = self.source_of(rank, rail);
+        let at = self.connections.fetch(source, (rank, to), now);
+        self.queue(source, message, (u64::from(self.interface.control), Stream::whole(at)), around);
+    }
+
+    /// Queues bytes of a message at a source that are handed over now.
+    fn queue(
+        &mut self,
+        source: usize,
         message: queues::Outgoing,
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) {
-        let node = self.local_node(rank);
-        self.queues.push(node, message, bytes, (self.tick, stream));
-        around.wake(node as u32);
+        self.queues.push(source, message, bytes, (self.tick, stream));
+        around.wake(source as u32);
     }
 }

@@ -67,7 +67,10 @@ impl Machine {
                 }
             }
             for flight in arrivals(&mut self.flights, now) {
-                self.call(self.part(flight.to), |executor, requests| executor.arrived(flight.what, now, requests));
+                self.call(self.part(flight.to), |executor, requests| {
+                    let (flow_id, mark) = flight.what;
+                    executor.arrived((flow_id, mark, 0), now, requests);
+                });
             }
             let (due, later): (Vec<_>, Vec<_>) = self.alarms.iter().partition(|alarm| alarm.0 <= now);
             self.alarms = later;

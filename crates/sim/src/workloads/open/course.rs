@@ -220,7 +220,7 @@ impl OpenCourse {
         }
         let units = self.setting.network.plan.units_per_tick();
         for message in machine.take_messages(self.setting.job) {
-            let ArrivedMessage { source, dst, bytes, generated_at, at } = message;
+            let ArrivedMessage { source, dst, bytes, generated_at, at, .. } = message;
             let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
             if let Some(messages) = &mut self.messages {
                 messages.record(Arrived { from: source, to: dst, bytes, latency });
@@ -289,6 +289,7 @@ impl Course for OpenCourse {
             packets: open.packets(),
             load: Arc::new(move |node: NodeId| load * open.weight(node)),
             seed: *seed,
+            planes: network.planes(),
             span: span.clone(),
         };
         JobTraffic::Open(OpenTraffic::new(&spec, nodes))
@@ -454,8 +455,8 @@ fn first(holds: impl Fn(usize) -> bool) -> usize {
     (1..).find(|&count| holds(count)).unwrap_or(1)
 }
 
-/// Bytes that arrive in a batch of one source at load 1.0: of multicasts at each destination.
+/// Bytes that arrive in a batch of one node at load 1.0, sent by all of its injection links: of multicasts at each destination.
 fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
     let sent = setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64;
-    sent * open.fanout()
+    f64::from(setting.network.planes()) * sent * open.fanout()
 }

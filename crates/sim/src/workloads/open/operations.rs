@@ -11,8 +11,8 @@ use crate::results::{CollectiveResult, Latencies};
 /// The measured operations that have begun to arrive.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    /// By source and generation time, in parts of a tick, what has arrived.
-    all: BTreeMap<(u32, u64), Arrived>,
+    /// By source, generation time, in parts of a tick, and plane, what has arrived.
+    all: BTreeMap<(u32, u64, u8), Arrived>,
     /// Latencies of whole messages to each destination, in parts of a tick.
     each: Histogram,
     /// Nodes that an operation is for, on average, as the file has it.
@@ -36,7 +36,7 @@ impl Operations {
     /// A message has arrived as a whole at one of its destinations, after a latency in parts of a tick.
     pub fn record(&mut self, message: &ArrivedMessage, latency: u64) {
         self.each.record(latency);
-        let operation = self.all.entry((message.source.0, message.generated_at)).or_default();
+        let operation = self.all.entry((message.source.0, message.generated_at, message.plane.0)).or_default();
         operation.copies += 1;
         operation.last = operation.last.max(latency);
     }

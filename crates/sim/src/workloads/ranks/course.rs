@@ -68,7 +68,7 @@ impl RanksCourse {
             node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
             groups: Arc::new(Groups::of(&*ranks.programs)),
             setting: setting.clone(),
-            counted: Counted::new(setting, ranks.packet),
+            counted: Counted::new(setting, ranks.packet, ranks.nic.host().stripe_above()),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             ended: Ends::default(),
             explained: None,
@@ -156,8 +156,8 @@ impl RanksCourse {
     }
 }
 
-/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links. On a flat
-/// network there is the link of one node only.
+/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links, of all planes
+/// together. On a flat network there is the link of one node only.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
     let ends: &[ChannelClass] = match network.is_flat() {
@@ -170,7 +170,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let host = ranks.nic.host();
     Fastest {
         latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
-        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
+        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         limits_receivers: !network.is_flat(),
     }
 }
@@ -206,7 +206,7 @@ impl Course for RanksCourse {
             division: division.clone(),
             groups: GroupTrees::of(network, self.setting.first_group),
         };
-        JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes)))
+        JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes, network.planes())))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
@@ -255,6 +255,7 @@ impl Course for RanksCourse {
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
+        ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
         measured.sort_unstable_by_key(|&(rank, _)| rank);
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
         self.ended = ended;
@@ -309,7 +310,7 @@ impl Course for RanksCourse {
         let ending = Ending {
             time,
             finished: last.is_some(),
-            rate: f64::from(ranks.packet) / network.slot(ranks.packets()) as f64,
+            rate: f64::from(network.planes()) * f64::from(ranks.packet) / network.slot(ranks.packets()) as f64,
             weights: weights.iter().sum(),
             senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
             packet_hops: totals.packet_hops,

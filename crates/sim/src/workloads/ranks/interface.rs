@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use host::{
-    BusParams, DmaParams, GapParams, GroupParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams,
-    ProgressMode, ProtocolParams, RegistrationParams, Rendezvous,
+    BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, GapParams, GroupParams, MatchingParams,
+    NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
+    RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
 use super::described::Ranks;
 use crate::experiment::{
-    ChargedBytes, Directions, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RegistrationSpec,
-    RendezvousSpec,
+    BuffersSpec, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, Directions, HostSpec, LoggpNicSpec, Matcher,
+    MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RegistrationSpec, RendezvousSpec,
 };
 use crate::network::Network;
 use crate::workloads::Workload;
@@ -34,9 +35,20 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         processor: ProcessorParams { noise: ranks.processors.noise(), ..processor(nic) },
         matching: parts.map_or_else(MatchingParams::default, matching),
         registration: parts.map_or_else(RegistrationParams::default, registration),
+        connections: parts.map_or(ConnectionParams::NONE, connections),
         parts: parts.map_or(PartParams::NONE, parts_of),
         protocol: protocol(ranks, network),
+        rails: rails(host, network.planes()),
     }
+}
+
+fn rails(host: &HostSpec, count: u32) -> RailParams {
+    let policy = match host.rails.as_ref().map_or(RailPolicySpec::default(), |rails| rails.policy) {
+        RailPolicySpec::RoundRobin => RailPolicy::RoundRobin,
+        RailPolicySpec::ByRank => RailPolicy::ByRank,
+        RailPolicySpec::ByDestination => RailPolicy::ByDestination,
+    };
+    RailParams { count, policy, stripe_above: host.stripe_above() }
 }
 
 fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
@@ -79,9 +91,28 @@ fn registration(nic: &LoggpNicSpec) -> RegistrationParams {
         time: part.time.0,
         per_page: part.per_page.0,
         page: part.page_size.0,
-        one_of: part.one_of,
+        cached: part.cached,
+        buffers: match part.buffers {
+            BuffersSpec::ByPeer => BufferRule::ByPeer,
+            BuffersSpec::One => BufferRule::One,
+            BuffersSpec::Fresh => BufferRule::Fresh,
+        },
     };
     nic.registration.as_ref().map_or_else(RegistrationParams::default, of)
+}
+
+fn connections(nic: &LoggpNicSpec) -> ConnectionParams {
+    let of = |part: &ConnectionsSpec| ConnectionParams {
+        mode: match part.mode {
+            ConnectionModeSpec::Connectionless => ConnectionMode::Connectionless,
+            ConnectionModeSpec::AtStart => ConnectionMode::AtStart,
+            ConnectionModeSpec::OnDemand => ConnectionMode::OnDemand,
+        },
+        setup: part.setup.map_or(0, |time| time.0),
+        cached: part.cached,
+        miss: part.miss.map_or(0, |time| time.0),
+    };
+    nic.connections.as_ref().map_or(ConnectionParams::NONE, of)
 }
 
 /// The time of a byte at a bandwidth: 8 bits at so many bits a second.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use host::{BusyTimes, Executor, Searches};
+use host::{BusyTimes, ConnectionCounts, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
@@ -85,6 +85,11 @@ pub(super) struct HostCounts {
     unexpected_bytes: u64,
     copied_bytes: u64,
     credit_waits: u64,
+    connections: ConnectionCounts,
+    /// Bytes of a connection.
+    pub connection_bytes: u64,
+    /// Registrations that have been made, and messages that have needed none.
+    registrations: (u64, u64),
     /// How long all processors have been busy.
     busy: BusyTimes,
     /// Some operation of a group was not carried out right.
@@ -98,6 +103,9 @@ impl HostCounts {
         self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
         self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
         self.credit_waits += executor.credit_waits();
+        self.connections.add(&executor.connections());
+        let (made, spared) = executor.registrations();
+        self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);
         executor.busy().for_each(|(_, own)| self.busy.add(own));
         self.unverified |= !executor.verified();
     }
@@ -118,6 +126,7 @@ pub(super) fn of_groups(counts: &HostCounts, count: u32, network: &Network) -> O
 /// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
 /// ranks have not ended), and whether it was called back.
 pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bool) -> ProgramResult {
+    let ConnectionCounts { most_of_rank, most_of_node, misses } = counts.connections;
     let [posted, unexpected] = counts.searches;
     let share = |of: u64| time.filter(|&time| time > 0).map(|time| of as f64 / time as f64);
     let mean = |searches: &Searches| (searches.count > 0).then(|| searches.depth as f64 / searches.count as f64);
@@ -131,6 +140,11 @@ pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bo
         search_max: posted.deepest.max(unexpected.deepest),
         copied_bytes: counts.copied_bytes,
         credit_waits: counts.credit_waits,
+        connections_max: most_of_rank,
+        connection_memory_max_bytes: most_of_node.saturating_mul(counts.connection_bytes),
+        connection_misses: misses,
+        registrations: counts.registrations.0,
+        registration_hits: counts.registrations.1,
         computing_share: share(counts.busy.computing),
         library_share: share(counts.busy.library),
         noise_share: share(counts.busy.noise),

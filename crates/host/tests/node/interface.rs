@@ -1,0 +1,328 @@
+//! The parts of interfaces, each alone and each with every other, in closed form to the picosecond; connections, registrations and rails.
+
+use host::{
+    BufferRule, BusParams, ConnectionCounts, ConnectionMode, ConnectionParams, DmaParams, Executor, GapParams,
+    MatchingParams, NicParams, PartParams, PerByte, RailParams, RailPolicy, RegistrationParams, stripes,
+};
+use std::sync::Arc;
+use workload::program::{Programs, Step};
+use workload::schedule::ScheduleBuilder;
+
+use crate::processor::{LOGGP, calc, ends, recv, run, send};
+use crate::world::{TRANSIT, World};
+
+/// A part of an interface that may be there or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    SendGap,
+    ReceiveGap,
+    OverheadPerByte,
+    Pio,
+    Dma,
+    Bus,
+    SharedBus,
+    Matching,
+    Setup,
+    Miss,
+    Rails,
+}
+
+const PARTS: [Part; 11] = [
+    Part::SendGap,
+    Part::ReceiveGap,
+    Part::OverheadPerByte,
+    Part::Pio,
+    Part::Dma,
+    Part::Bus,
+    Part::SharedBus,
+    Part::Matching,
+    Part::Setup,
+    Part::Miss,
+    Part::Rails,
+];
+
+/// Times a byte of sending gap, receiving gap, overhead, PIO, DMA and bus; a DMA's setup, a search, a connection's setup and a miss.
+const G_SEND: u64 = 2;
+const G_RECEIVE: u64 = 6;
+const O: u64 = 1;
+const PIO: u64 = 3;
+const DMA: u64 = 5;
+const BUS: u64 = 4;
+const DMA_SETUP: u64 = 1000;
+const SEARCH: u64 = 7;
+const SETUP: u64 = 900;
+const MISS: u64 = 300;
+/// Bytes of a packet.
+const PACKET: u64 = 100;
+
+/// An interface with some parts.
+fn interface(parts: &[Part]) -> NicParams {
+    let has = |part| parts.contains(&part);
+    let gap = |per_byte| GapParams { per_message: 0, per_byte: PerByte::of(per_byte), spares_first: false };
+    let bus = BusParams { per_byte: PerByte::of(BUS), per_packet: 0, shared: has(Part::SharedBus) };
+    let dma = DmaParams { engines: 1, setup: DMA_SETUP, per_byte: PerByte::of(DMA) };
+    NicParams {
+        spares_first: false,
+        overhead_per_byte: if has(Part::OverheadPerByte) { PerByte::of(O) } else { PerByte::FREE },
+        matching: MatchingParams { per_entry: if has(Part::Matching) { SEARCH } else { 0 }, on_nic: false },
+        parts: PartParams {
+            pio: has(Part::Pio).then_some(PerByte::of(PIO)),
+            pio_limit: if has(Part::Pio) { u64::MAX } else { 0 },
+            dma: if has(Part::Dma) { dma } else { DmaParams::NONE },
+            bus: if has(Part::Bus) || has(Part::SharedBus) { bus } else { BusParams::NONE },
+            send_gap: if has(Part::SendGap) { gap(G_SEND) } else { GapParams::NONE },
+            receive_gap: if has(Part::ReceiveGap) { gap(G_RECEIVE) } else { GapParams::NONE },
+        },
+        connections: ConnectionParams {
+            mode: if has(Part::Setup) { ConnectionMode::OnDemand } else { ConnectionMode::AtStart },
+            setup: if has(Part::Setup) { SETUP } else { 0 },
+            cached: has(Part::Miss).then_some(1),
+            miss: if has(Part::Miss) { MISS } else { 0 },
+        },
+        rails: match has(Part::Rails) {
+            true => RailParams { count: 3, policy: RailPolicy::RoundRobin, stripe_above: Some(0) },
+            false => RailParams::ONE,
+        },
+        ..LOGGP
+    }
+}
+
+/// When a message of so many whole packets has been received that waits for nobody.
+///
+/// Of parts in a row that take bytes as they come the slowest counts; a packet passes those of the sender, the network, and those of the
+/// receiver. So with n packets of P bytes, at most a ps a byte before the network and b behind it, the last has come
+/// ((n - 1) max(a, b) + a + b) P after the first byte.
+fn expected(parts: &[Part], packets: u64) -> u64 {
+    let has = |part| parts.contains(&part);
+    let of = |part, time| if has(part) { time } else { 0 };
+    let bytes = packets * PACKET;
+    let bus = of(Part::Bus, BUS).max(of(Part::SharedBus, BUS));
+    let source = of(Part::Pio, PIO).max(of(Part::Dma, DMA));
+    let (before, behind) = (source.max(bus).max(of(Part::SendGap, G_SEND)), bus.max(of(Part::ReceiveGap, G_RECEIVE)));
+    let overhead = |own: u64| own + of(Part::OverheadPerByte, O * bytes);
+    let handed = overhead(60) + of(Part::Setup, SETUP);
+    let begin = handed + of(Part::Miss, MISS) + of(Part::Dma, DMA_SETUP);
+    let rails = if has(Part::Rails) { 3 } else { 1 };
+    // First and last packet of each stripe; the processor writes one stripe after the other.
+    let (mut first, mut last) = (u64::MAX, 0);
+    for stripe in stripes(bytes, PACKET as u32, rails) {
+        let begin = begin + of(Part::Pio, PIO * stripe.before) + TRANSIT;
+        first = first.min(begin + PACKET * (before + behind));
+        last = last.max(begin + PACKET * ((stripe.bytes / PACKET - 1) * before.max(behind) + before + behind));
+    }
+    // The search begins with the first packet that comes.
+    last.max(first + of(Part::Matching, SEARCH)) + overhead(14)
+}
+
+#[test]
+fn every_part_takes_its_time_alone_and_with_any_other() {
+    // Would catch a part that is left out, charged at the wrong end, by the wrong server, or before or after another beside which it works.
+    let excluded = [(Part::Pio, Part::Dma), (Part::Bus, Part::SharedBus)];
+    let mut sets: Vec<Vec<Part>> = vec![Vec::new()];
+    for (number, &one) in PARTS.iter().enumerate() {
+        sets.push(vec![one]);
+        sets.extend(
+            PARTS[number + 1..]
+                .iter()
+                .filter(|&&other| !excluded.contains(&(one, other)))
+                .map(|&other| vec![one, other]),
+        );
+    }
+    // And all together.
+    for spared in
+        [[Part::Pio, Part::Bus], [Part::Pio, Part::SharedBus], [Part::Dma, Part::Bus], [Part::Dma, Part::SharedBus]]
+    {
+        sets.push(PARTS.into_iter().filter(|part| !spared.contains(part)).collect());
+    }
+    for parts in sets {
+        for packets in [1, 2, 3, 10] {
+            let bytes = packets * PACKET;
+            let ends =
+                ends(interface(&parts), vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]]);
+            assert_eq!(ends[1], expected(&parts, packets), "{parts:?}, {packets} packets");
+        }
+    }
+}
+
+#[test]
+fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
+    // Would catch a registration at one end only, a connection that the answer sets up again, and a search that a request does not need.
+    for number in 0..16_u32 {
+        let [registers, setup, miss, searches] = [0, 1, 2, 3].map(|bit| number >> bit & 1 == 1);
+        let registration =
+            RegistrationParams { time: 500, per_page: 20, page: 256, cached: 0, buffers: BufferRule::ByPeer };
+        let parts: Vec<Part> = [(setup, Part::Setup), (miss, Part::Miss), (searches, Part::Matching)]
+            .into_iter()
+            .filter_map(|(has, part)| has.then_some(part))
+            .collect();
+        let own = if registers { registration } else { RegistrationParams::NONE };
+        let interface = NicParams { eager_limit: Some(500), registration: own, ..interface(&parts) };
+        let ends = ends(interface, vec![vec![send(1, 600), Step::WaitAll], vec![recv(0, 600), Step::WaitAll]]);
+        let of = |has: bool, time: u64| if has { time } else { 0 };
+        let pages = of(registers, 500 + 3 * 20);
+        let request = 60 + pages + of(setup, SETUP) + of(miss, MISS) + TRANSIT;
+        let answer = 14 + of(searches, SEARCH) + 60 + pages + of(miss, MISS) + TRANSIT;
+        assert_eq!(ends[1], request + answer + 14 + 60 + TRANSIT + 14, "{parts:?}, registration: {registers}");
+    }
+}
+
+/// Runs a schedule, a rank on each node, on so many executors, and adds up what they say.
+fn counted(
+    interface: NicParams,
+    builder: ScheduleBuilder,
+    node_of: &[u32],
+    parts: u32,
+) -> (ConnectionCounts, (u64, u64)) {
+    let schedule: Arc<dyn Programs> = Arc::new(builder.build().unwrap());
+    let mut world = World::new(&schedule, interface, node_of, parts);
+    world.run();
+    let of = |executor: &Executor| {
+        assert_eq!(executor.progress().open, 0);
+        (executor.connections(), executor.registrations())
+    };
+    let mut all = (ConnectionCounts::default(), (0, 0));
+    for (connections, (made, spared)) in world.executors.iter().map(of) {
+        all.0.add(&connections);
+        all.1 = (all.1.0 + made, all.1.1 + spared);
+    }
+    all
+}
+
+/// Every rank sends a message to each of the next few, and receives as many.
+fn ring(ranks: u32, reach: u32, bytes: u64) -> ScheduleBuilder {
+    let mut builder = ScheduleBuilder::new(ranks);
+    for rank in 0..ranks {
+        for step in 1..=reach {
+            builder.send(rank, (rank + step) % ranks, bytes, step);
+            builder.recv(rank, (rank + ranks - step) % ranks, bytes, step);
+        }
+    }
+    builder
+}
+
+#[test]
+fn connections_are_counted_in_closed_form() {
+    // Would catch a connection for each direction or for each message, one within a node, and one of another executor that is missed.
+    let connections = |mode| NicParams { connections: ConnectionParams { mode, ..ConnectionParams::NONE }, ..LOGGP };
+    for parts in [1, 3] {
+        for (ranks, per_node, reach) in [(12, 1, 1), (12, 1, 3), (12, 2, 1), (12, 2, 4), (12, 3, 2)] {
+            let node_of: Vec<u32> = (0..ranks).map(|rank| rank / per_node).collect();
+            // The ranks that each rank talks to on other nodes, to either side.
+            let peers = |rank: u32| {
+                let sides = (1..=reach).flat_map(|step| [(rank + step) % ranks, (rank + ranks - step) % ranks]);
+                let mut others: Vec<u32> = sides.filter(|&other| other / per_node != rank / per_node).collect();
+                others.sort_unstable();
+                others.dedup();
+                others.len() as u64
+            };
+            let of_node = |node: u32| (node * per_node..(node + 1) * per_node).map(peers).sum::<u64>();
+            let exact = [
+                (ConnectionMode::Connectionless, (0, 0)),
+                (ConnectionMode::AtStart, (u64::from(ranks - per_node), u64::from(per_node * (ranks - per_node)))),
+                (
+                    ConnectionMode::OnDemand,
+                    ((0..ranks).map(peers).max().unwrap(), (0..ranks / per_node).map(of_node).max().unwrap()),
+                ),
+            ];
+            for (mode, (most_of_rank, most_of_node)) in exact {
+                let (counts, _) = counted(connections(mode), ring(ranks, reach, 8), &node_of, parts);
+                assert_eq!(
+                    counts,
+                    ConnectionCounts { most_of_rank, most_of_node, misses: 0 },
+                    "{mode:?} {ranks} {per_node} {reach}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_wait_for_a_connection_that_is_being_set_up() {
+    // Would catch a second setup, and a message that overtakes the first because its processor is free: overheads are latency.
+    let own = ConnectionParams { mode: ConnectionMode::OnDemand, setup: SETUP, ..ConnectionParams::NONE };
+    let interface = NicParams { connections: own, processor: Default::default(), ..LOGGP };
+    let asked =
+        run(interface, vec![vec![send(1, 8), send(1, 8), Step::WaitAll], vec![recv(0, 8), recv(0, 8), Step::WaitAll]]);
+    assert_eq!(asked[1][3], SETUP + 60 + TRANSIT + 14);
+    // Later ones find it, and so does the other end: a ping-pong pays once.
+    let ping = vec![send(1, 8), recv(1, 8), Step::WaitAll, send(1, 8), recv(1, 8), Step::WaitAll];
+    let pong = vec![
+        recv(0, 8),
+        Step::WaitAll,
+        send(0, 8),
+        Step::WaitAll,
+        recv(0, 8),
+        Step::WaitAll,
+        send(0, 8),
+        Step::WaitAll,
+    ];
+    assert_eq!(ends(interface, vec![ping, pong])[0], SETUP + 4 * (60 + TRANSIT + 14));
+}
+
+#[test]
+fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
+    // Would catch a cache that forgets the newest, or fetches at once what it has to fetch one after the other. Rank 0 sends to ranks 1 to
+    // 3 in turn, twice: with room for 3 the second round finds all, with room for 2 none.
+    for (cached, misses) in [(3, 3), (2, 6), (1, 6)] {
+        let own = ConnectionParams { mode: ConnectionMode::AtStart, setup: 0, cached: Some(cached), miss: MISS };
+        let free = NicParams { send_overhead: 0, receive_overhead: 0, connections: own, ..LOGGP };
+        let sender: Vec<Step> = (0..6).map(|number| send(1 + number % 3, 8)).chain([Step::WaitAll]).collect();
+        let receiver = || vec![recv(0, 8), recv(0, 8), Step::WaitAll];
+        let ends = ends(free, vec![sender, receiver(), receiver(), receiver()]);
+        assert_eq!(ends[3], misses * MISS + TRANSIT, "{cached}");
+    }
+}
+
+#[test]
+fn registrations_are_of_buffers() {
+    // Would catch a hit in another's buffer, in one that is too short or that has given way, and a rule that has no effect. Rank 0 sends to 1, 2, 1,
+    // 2 and so on, 6 messages; each is registered at both ends.
+    let messages = |sizes: [u64; 6]| {
+        let mut builder = ScheduleBuilder::new(3);
+        let (mut before, mut other) = (None, [None, None]);
+        for (number, bytes) in (0..).zip(sizes) {
+            let to = 1 + number % 2;
+            let (sent, received) = (builder.send(0, to, bytes, number), builder.recv(to, 0, bytes, number));
+            for (after, before) in [(sent, before.replace(sent)), (received, other[to as usize - 1].replace(received))]
+            {
+                before.into_iter().for_each(|before| builder.requires(after, before));
+            }
+        }
+        builder
+    };
+    let made = |cached, buffers, sizes| {
+        let registration = RegistrationParams { time: 500, per_page: 20, page: 256, cached, buffers };
+        let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
+        let (_, (made, spared)) = counted(interface, messages(sizes), &[0, 1, 2], 1);
+        assert_eq!(made + spared, 12);
+        made
+    };
+    let same = [600; 6];
+    // Without a cache, and where no two messages are in one buffer, each.
+    assert_eq!(made(0, BufferRule::ByPeer, same), 12);
+    assert_eq!(made(9, BufferRule::Fresh, same), 12);
+    // A buffer for each peer: two at the sender, one at each receiver. With room for one the sender's two drive each other out.
+    assert_eq!(made(2, BufferRule::ByPeer, same), 4);
+    assert_eq!(made(1, BufferRule::ByPeer, same), 6 + 2);
+    // One buffer for all that is sent.
+    assert_eq!(made(1, BufferRule::One, same), 3);
+    // A longer message registers its buffer again, and shorter ones find it: pages of 256 bytes.
+    assert_eq!(made(2, BufferRule::ByPeer, [600, 600, 1000, 600, 600, 700]), 4 + 2);
+}
+
+#[test]
+fn gaps_are_of_rails() {
+    // Would catch rails that share a gap, and a rail that serves messages out of turn: 64 messages of 8 bytes, and a gap far above the overhead.
+    let gap = GapParams { per_message: 100_000, per_byte: PerByte::FREE, spares_first: false };
+    for count in [1, 2, 4] {
+        let rails = RailParams { count, policy: RailPolicy::RoundRobin, stripe_above: None };
+        let parts = PartParams { send_gap: gap, ..PartParams::NONE };
+        let ends = ends(
+            NicParams { parts, rails, ..LOGGP },
+            vec![vec![send(1, 8); 64], [vec![recv(0, 8); 64], vec![Step::WaitAll]].concat()],
+        );
+        let [each, count] = [64 / u64::from(count), u64::from(count)];
+        assert_eq!(ends[1], 60 * count + (each - 1) * 100_000 + TRANSIT + 14);
+    }
+    assert_eq!(ends(LOGGP, vec![vec![calc(1)]]), [1]);
+}

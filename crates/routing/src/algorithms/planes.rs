@@ -1,0 +1,133 @@
+//! The routing of several planes: that of one, in each.
+//!
+//! Packets stay in the plane that they are in, and know nothing of it: what they carry is the same in all. So freedom from deadlock and
+//! loads are those of one plane, and the analyses look at the first (`one_plane`).
+
+use std::sync::Arc;
+
+use topology::{ChannelClass, Channels, Topology};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
+
+use crate::{Hop, PathOption, Route, RouteState, Routing};
+
+/// A routing in every plane of a network.
+#[derive(Clone, Debug)]
+pub struct PlanesRouting {
+    plane: Arc<dyn Routing>,
+    /// Routers of a plane, and output channels of all of them.
+    routers: u32,
+    channels: u32,
+}
+
+impl PlanesRouting {
+    /// The routing of one plane, in all planes of a topology whose planes are `plane`.
+    pub fn new(routing: Arc<dyn Routing>, plane: &dyn Topology) -> Self {
+        Self { plane: routing, routers: plane.routers(), channels: Channels::new(plane).ports() }
+    }
+
+    /// A router as the plane knows it.
+    #[inline]
+    fn within(&self, router: RouterId) -> RouterId {
+        RouterId(router.0 % self.routers)
+    }
+}
+
+impl Routing for PlanesRouting {
+    fn kind(&self) -> &'static str {
+        self.plane.kind()
+    }
+
+    fn classes(&self) -> u8 {
+        self.plane.classes()
+    }
+
+    fn classes_on(&self, class: ChannelClass) -> u8 {
+        self.plane.classes_on(class)
+    }
+
+    fn adaptive(&self) -> bool {
+        self.plane.adaptive()
+    }
+
+    fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
+        self.plane.start(src, dst, draw)
+    }
+
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+        self.plane.initial_distribution(src, dst)
+    }
+
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        self.plane.route(self.within(at), hop)
+    }
+
+    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
+        let first = at.0 / self.routers * self.channels;
+        let here = |ChannelId(channel)| ChannelId(channel + first);
+        self.plane.candidates(self.within(at), hop).map(|option| PathOption { probe: option.probe.map(here), ..option })
+    }
+
+    fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
+        self.plane.candidate_states(self.within(at), hop)
+    }
+
+    fn escape(&self, at: RouterId, hop: &Hop) -> (PortId, VcClass) {
+        self.plane.escape(self.within(at), hop)
+    }
+
+    fn adaptive_class(&self) -> Option<VcClass> {
+        self.plane.adaptive_class()
+    }
+
+    fn snapshot_period(&self) -> Option<Time> {
+        self.plane.snapshot_period()
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        self.plane.port_lists()
+    }
+
+    fn uses_input_port(&self) -> bool {
+        self.plane.uses_input_port()
+    }
+
+    fn same_for_router(&self) -> bool {
+        self.plane.same_for_router()
+    }
+
+    fn options(&self) -> Vec<Arc<dyn Routing>> {
+        let here = |plane: Arc<dyn Routing>| Arc::new(Self { plane, ..self.clone() }) as Arc<dyn Routing>;
+        self.plane.options().into_iter().map(here).collect()
+    }
+
+    fn path_channels(&self, from: RouterId, to: RouterId) -> Option<u32> {
+        self.plane.path_channels(self.within(from), self.within(to))
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.plane.table_bytes()
+    }
+
+    fn minimal(&self) -> bool {
+        self.plane.minimal()
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.plane.max_routers()
+    }
+
+    fn plane(&self) -> Option<&Arc<dyn Routing>> {
+        Some(&self.plane)
+    }
+}
+
+/// Of several planes the network and the routing of the first, which the others are copies of; else as they are.
+pub(crate) fn one_plane<'a>(
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+) -> (&'a dyn Topology, &'a dyn Routing) {
+    match (topology.plane(), routing.plane()) {
+        (Some(topology), Some(routing)) => (&**topology, &**routing),
+        _ => (topology, routing),
+    }
+}

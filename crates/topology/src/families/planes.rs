@@ -1,0 +1,146 @@
+//! Planes: disjoint copies of one network, with every node on each of them.
+//!
+//! A node has as many channels into the network and out of it as there are planes (its *rails*). Router r of plane p has the number
+//! p R + r, where R is the routers of a plane; ports and classes of channels are those of the network that is copied. A packet
+//! stays in the plane that it enters. Distances, diameter and shape are those of one plane; between routers of two planes
+//! there is no path. The bisection cuts all planes.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use units::{NodeId, PlaneId, PortId, RouterId};
+
+use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, Topology, TopologyError, product};
+
+/// The most planes.
+pub const MAX_PLANES: u32 = 16;
+
+/// Several copies of a network.
+#[derive(Clone, Debug)]
+pub struct Planes {
+    plane: Arc<dyn Topology>,
+    planes: u32,
+    /// Routers of a plane.
+    routers: u32,
+}
+
+impl Planes {
+    /// So many copies of a network; an error at `planes` if they are not in `1..=16`, or too large together.
+    pub fn new(plane: Arc<dyn Topology>, planes: u32) -> Result<Self, TopologyError> {
+        let refuse = |message: String| Err(TopologyError::new("planes", message));
+        if !(1..=MAX_PLANES).contains(&planes) {
+            return refuse(format!("`planes` is {planes}; a network has from 1 to {MAX_PLANES} planes"));
+        }
+        let routers = plane.routers();
+        let ports: u64 = (0..routers).map(|router| u64::from(plane.ports(RouterId(router)))).sum();
+        let channels = u64::from(planes) * (ports + u64::from(plane.nodes()));
+        if product([routers, planes].map(u64::from), MAX_ROUTERS).is_none() || channels > MAX_ALL_PORTS {
+            return refuse(format!(
+                "{planes} planes of {routers} routers are too many: together at most {MAX_ROUTERS} routers and \
+                 {MAX_ALL_PORTS} channels are allowed"
+            ));
+        }
+        Ok(Self { plane, planes, routers })
+    }
+
+    /// A router in the first plane, and its plane.
+    fn split(&self, router: RouterId) -> (RouterId, u32) {
+        (RouterId(router.0 % self.routers), router.0 / self.routers)
+    }
+}
+
+impl Topology for Planes {
+    fn kind(&self) -> &'static str {
+        self.plane.kind()
+    }
+
+    fn routers(&self) -> u32 {
+        self.planes * self.routers
+    }
+
+    fn nodes(&self) -> u32 {
+        self.plane.nodes()
+    }
+
+    fn ports(&self, router: RouterId) -> u16 {
+        self.plane.ports(self.split(router).0)
+    }
+
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
+        let (router, plane) = self.split(router);
+        match self.plane.endpoint(router, port) {
+            Endpoint::Router(next, port) => Endpoint::Router(RouterId(next.0 + plane * self.routers), port),
+            end => end,
+        }
+    }
+
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
+        self.plane.attachment(node)
+    }
+
+    fn class_names(&self) -> Vec<&str> {
+        self.plane.class_names()
+    }
+
+    fn class(&self, router: RouterId, port: PortId) -> ChannelClass {
+        self.plane.class(self.split(router).0, port)
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let ((from, plane), (to, other)) = (self.split(from), self.split(to));
+        if plane == other { self.plane.distance(from, to) } else { NO_PATH }
+    }
+
+    fn diameter(&self) -> u32 {
+        self.plane.diameter()
+    }
+
+    fn bisection_channels(&self) -> Option<u64> {
+        self.plane.bisection_channels().map(|channels| channels * u64::from(self.planes))
+    }
+
+    fn coordinate_names(&self) -> Vec<String> {
+        let mut names = self.plane.coordinate_names();
+        names.push("plane".into());
+        names
+    }
+
+    fn coordinates(&self, router: RouterId) -> Vec<u32> {
+        let (router, plane) = self.split(router);
+        let mut coordinates = self.plane.coordinates(router);
+        coordinates.push(plane);
+        coordinates
+    }
+
+    fn grid(&self) -> Option<Vec<u32>> {
+        self.plane.grid()
+    }
+
+    fn groups(&self) -> Option<u32> {
+        self.plane.groups()
+    }
+
+    fn locality(&self, router: RouterId) -> u64 {
+        self.plane.locality(self.split(router).0)
+    }
+
+    fn planes(&self) -> u32 {
+        self.planes
+    }
+
+    fn plane(&self) -> Option<&Arc<dyn Topology>> {
+        Some(&self.plane)
+    }
+
+    fn plane_routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn plane_of(&self, router: RouterId) -> PlaneId {
+        PlaneId(self.split(router).1 as u8)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self.plane.as_any()
+    }
+}
