@@ -37,7 +37,7 @@ impl NetworkSize {
         let queues = match router {
             RouterSpec::OutputQueued(_) => OutputQueued::bytes(self),
             RouterSpec::InputQueued(spec) => Switched::input_queued_bytes(self, spec),
-            RouterSpec::VirtualOutputQueued(_) => VirtualOutputQueued::bytes(self),
+            RouterSpec::VirtualOutputQueued(spec) => VirtualOutputQueued::bytes(self, spec),
             RouterSpec::InputOutputQueued(spec) => Switched::input_output_queued_bytes(self, spec),
             RouterSpec::SharedBuffer(_) => SharedBuffer::bytes(self),
         };

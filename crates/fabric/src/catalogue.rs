@@ -94,6 +94,15 @@ impl RouterSpec {
         }
     }
 
+    /// How packets for several outputs at the heads of FIFOs get them, if the architecture has FIFOs.
+    pub fn fifo_multicast(&self) -> Option<FifoMulticast> {
+        match self {
+            Self::InputQueued(spec) => Some(spec.multicast),
+            Self::InputOutputQueued(spec) => Some(spec.multicast),
+            Self::OutputQueued(_) | Self::VirtualOutputQueued(_) | Self::SharedBuffer(_) => None,
+        }
+    }
+
     /// The bandwidth of the crossbar at a port, as a multiple of the link's.
     pub fn speedup(&self) -> u8 {
         match self {
@@ -162,6 +171,9 @@ pub struct InputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
+    /// How a packet for several outputs at the head of a FIFO gets them.
+    #[serde(skip_serializing_if = "FifoMulticast::is_default")]
+    pub multicast: FifoMulticast,
 }
 
 /// Virtual-output-queued router with iSLIP matching (McKeown 1999).
@@ -184,6 +196,9 @@ pub struct VirtualOutputQueuedSpec {
     /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
     #[schemars(range(min = 1, max = 64))]
     pub iterations: Option<u8>,
+    /// Where packets for several outputs wait.
+    #[serde(skip_serializing_if = "MulticastQueueing::is_default")]
+    pub multicast: MulticastQueueing,
 }
 
 /// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
@@ -210,6 +225,9 @@ pub struct InputOutputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
+    /// How a packet for several outputs at the head of a FIFO gets them.
+    #[serde(skip_serializing_if = "FifoMulticast::is_default")]
+    pub multicast: FifoMulticast,
 }
 
 impl Default for InputOutputQueuedSpec {
@@ -222,6 +240,7 @@ impl Default for InputOutputQueuedSpec {
             speedup: 1,
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
+            multicast: FifoMulticast::default(),
         }
     }
 }
@@ -304,4 +323,72 @@ pub enum Arbitration {
     OldestFirst,
     /// Any, uniformly.
     Random,
+}
+
+/// How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FifoMulticast {
+    /// Whether it may leave by some of its outputs before the others.
+    pub fanout: FanoutSplitting,
+    /// Which of the heads that ask for an output gets it.
+    pub policy: MulticastPolicy,
+}
+
+impl FifoMulticast {
+    /// Whether it is what a router has without the key.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Whether a packet for several outputs may leave by some of them before the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FanoutSplitting {
+    /// Every output that is free, has room beyond it and picks the head takes its copy in the same instant; the rest asks again when
+    /// the input is free.
+    #[default]
+    Splitting,
+    /// It leaves when all its outputs are free and have room beyond them at once. Inputs are served one after the other, in the order of
+    /// the policy.
+    NoSplitting,
+}
+
+/// Which of the heads that ask for an output gets it, where some are for several outputs. Packets for one output count as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MulticastPolicy {
+    /// Each output picks for itself, by the router's `arbitration`.
+    #[default]
+    Arbitration,
+    /// What cannot leave now is left to as few inputs as possible. It may starve an input. With `fanout = "splitting"` only.
+    ConcentratingResidue,
+    /// As blocks fall in Tetris: outputs serve heads in the order in which these came to the front, and of those that came at once the
+    /// one first that will have left first. With `fanout = "splitting"` only.
+    Tatra,
+    /// The head with the largest weight: its time at the front, in times of the largest packet, less the copies that it has left.
+    Wba,
+}
+
+/// Where packets for several outputs wait in virtual-output-queued routers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MulticastQueueing {
+    /// A copy in the queue of each output, which crosses by itself.
+    #[default]
+    Copies,
+    /// In a queue of their own beside those of the outputs: the head leaves by all outputs that are free and have room beyond them
+    /// at once (fanout splitting), before the matching or after it in turn.
+    Queue,
+    /// In a queue for each set of outputs, of which there are 2^K - 1 in a router of K ports, at most 8; packets for one output too. The
+    /// matching is the one of the largest weight (instead of iSLIP, so that `iterations` is refused): the ideal to measure others by.
+    QueuePerSet,
+}
+
+impl MulticastQueueing {
+    /// Whether it is what a router has without the key.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }

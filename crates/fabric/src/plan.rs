@@ -6,10 +6,13 @@ use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, Time};
 
-use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+use crate::catalogue::{
+    CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, MulticastPolicy, MulticastQueueing, RouterSpec,
+};
 use crate::defaults::{Surroundings, max_ports};
 use crate::link::LinkParameters;
 use crate::port::{FarEnd, OutputPort};
+use crate::routers::voq::sets::MOST_PORTS;
 use crate::stations::ReceiveBuffer;
 
 /// What a fabric is built from.
@@ -99,6 +102,8 @@ pub struct Plan {
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
+    /// Whether packets are sent that are for several nodes.
+    pub(crate) multicasts: bool,
     pub(crate) tick: Time,
     /// See `Plan::units_per_tick`.
     units_per_tick: u64,
@@ -154,7 +159,9 @@ impl Plan {
                            several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
             return Err(FabricError::new("router.credits", message));
         }
+        check_policy(&spec.router)?;
         let max_ports = max_ports(&*spec.topology);
+        check_sets(&spec.router, max_ports)?;
         let names = spec.topology.class_names();
         let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
         let sizes = spec.router.sizes(&around);
@@ -182,6 +189,7 @@ impl Plan {
             delay: sizes.delay.0 / tick.0,
             credit_return: spec.router.common().credit_return,
             receive_buffer,
+            multicasts: spec.multicasts,
             tick,
             units_per_tick: if spec.continuous { tick.0 } else { 1 },
             topology: spec.topology,
@@ -338,6 +346,43 @@ impl Plan {
             topology::ChannelSource::Node(_) => ChannelClass::INJECTION,
         }
     }
+}
+
+/// Refuses policies that leave a residue where packets leave whole.
+fn check_policy(router: &RouterSpec) -> Result<(), FabricError> {
+    let Some(FifoMulticast { fanout: FanoutSplitting::NoSplitting, policy }) = router.fifo_multicast() else {
+        return Ok(());
+    };
+    let name = match policy {
+        MulticastPolicy::Arbitration | MulticastPolicy::Wba => return Ok(()),
+        MulticastPolicy::ConcentratingResidue => "concentrating-residue",
+        MulticastPolicy::Tatra => "tatra",
+    };
+    let message = format!(
+        "\"{name}\" decides where copies are left behind, and with `fanout = \"no-splitting\"` none are; \"arbitration\" and \"wba\" \
+         are allowed with it"
+    );
+    Err(FabricError::new("router.multicast.policy", message))
+}
+
+/// Refuses a queue for each set of outputs where there are too many, and keys of a matching that it does without.
+fn check_sets(router: &RouterSpec, ports: u16) -> Result<(), FabricError> {
+    let RouterSpec::VirtualOutputQueued(spec) = router else { return Ok(()) };
+    if spec.multicast != MulticastQueueing::QueuePerSet {
+        return Ok(());
+    }
+    if ports > MOST_PORTS {
+        let message = format!(
+            "\"queue-per-set\" has 2^K - 1 queues an input, and a router has {ports} ports: at most {MOST_PORTS} are allowed with it; \"queue\" \
+             and \"copies\" allow any number"
+        );
+        return Err(FabricError::new("router.multicast", message));
+    }
+    if spec.iterations.is_some() {
+        let message = "`multicast = \"queue-per-set\"` matches by weights instead of iSLIP, which has no iterations; leave it out";
+        return Err(FabricError::new("router.iterations", message));
+    }
+    Ok(())
 }
 
 fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, FabricError> {

@@ -48,6 +48,7 @@ fn fix(spec: &mut ExperimentSpec) {
         let size = match workload {
             WorkloadSpec::Traffic(spec) => &mut spec.packet_size,
             WorkloadSpec::Exchange(spec) => &mut spec.packet_size,
+            WorkloadSpec::Collective(spec) => &mut spec.packet_size,
             WorkloadSpec::Application(spec) => &mut spec.packet_size,
             WorkloadSpec::Benchmark(spec) => &mut spec.packet_size,
             WorkloadSpec::Program(spec) => &mut spec.packet_size,
