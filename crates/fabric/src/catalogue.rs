@@ -171,7 +171,7 @@ pub struct InputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
-    /// How a packet for several outputs at the head of a FIFO gets them.
+    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
 }
@@ -196,7 +196,7 @@ pub struct VirtualOutputQueuedSpec {
     /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
     #[schemars(range(min = 1, max = 64))]
     pub iterations: Option<u8>,
-    /// Where packets for several outputs wait.
+    /// Where packets for several outputs wait; without it, "copies".
     #[serde(skip_serializing_if = "MulticastQueueing::is_default")]
     pub multicast: MulticastQueueing,
 }
@@ -225,7 +225,7 @@ pub struct InputOutputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
-    /// How a packet for several outputs at the head of a FIFO gets them.
+    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
 }
