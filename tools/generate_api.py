@@ -129,6 +129,14 @@ class Module:
         self.hints[line] = None
 
 
+def plain_module(doc: str) -> Module:
+    """A module of sections that have one kind each."""
+    module = Module(doc)
+    module.imported("from dataclasses import dataclass")
+    module.imported("from cutthrough.sections.base import Choice, Section")
+    return module
+
+
 @dataclass
 class Sections:
     """The modules of sections, and what has been met in the schema."""
@@ -142,9 +150,9 @@ class Sections:
         for section in reference.sections():
             kind = section.tag[1] if section.tag else None
             self.facts.setdefault((section.path, kind), {key.name: key for key in section.keys})
-        plain = self.written["plain"] = Module("Sections that have one kind only.")
-        plain.imported("from dataclasses import dataclass")
-        plain.imported("from cutthrough.sections.base import Choice, Section")
+        # Two modules, so that kinds of a section may hold tables of the first and stand in tables of the second.
+        self.written["plain"] = plain_module("Sections that have one kind only.")
+        self.written["jobs"] = plain_module("Sections that have one kind only and hold others of several kinds.")
         # The class of the whole file stands last: it names all others.
         held = Module("The whole experiment.")
         held.imported("from dataclasses import dataclass, field")
@@ -246,17 +254,17 @@ class Sections:
 
     def plain_type(self, module: Module, definition: str, held: Json, path: str) -> tuple[str, str]:
         """The type of a key that takes a table of one kind; writes its class if it is new."""
-        plain, name = self.written["plain"], definition.removesuffix("Spec")
+        within = (self.resolved(schema)[0] for schema in held.get("properties", {}).values())
+        home = "jobs" if any(is_choice(schema) for schema in within) else "plain"
+        plain, name = self.written[home], definition.removesuffix("Spec")
         if name not in plain.names:
             self.table(plain, name, held, path, None)
             plain.names.append(f"{name.upper()}")
             plain.body.append(f'#: What reads a table.\n{name.upper()} = Choice(None, {{"": {name}}})')
         if module is not plain:
-            module.imported(f"from cutthrough.sections.plain import {name.upper()}")
-            module.hinted(f"from cutthrough.sections.plain import {name}")
-        if name == "Job":
-            return name, name.upper()
-        return f"{name}", name.upper()
+            module.imported(f"from cutthrough.sections.{home} import {name.upper()}")
+            module.hinted(f"from cutthrough.sections.{home} import {name}")
+        return name, name.upper()
 
     def table(self, module: Module, name: str, held: Json, path: str, tag: tuple[str, str] | None) -> None:
         """Writes the class of a table."""

@@ -1,4 +1,4 @@
-"""Section 3 of Kumar, Kalé and Stunkel: point-to-point traffic on 256 nodes, figures 5 to 12."""
+"""Sections 3, 3.1 and 4 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 15, 17 and 18 (multicast)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ VARIANTS = {
     "random up": {"routing.kind": "random-up-down"},
     "d-mod-k up": {"routing.kind": "d-mod-k"},
     "Poisson": {"workload.injection": "poisson"},
+    "fixed fanout": {"workload.fanout.law": "fixed"},
+    "binomial fanout": {"workload.fanout.law": "binomial"},
+    "Bernoulli multicasts": {"workload.injection": "bernoulli"},
 }
+#: The choices that section 3 has, and those that the sections on multicasts have on trees and on single switches.
+POINT_TO_POINT = frozenset(VARIANTS) - {"fixed fanout", "binomial fanout", "Bernoulli multicasts"}
+ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"}
+ON_TREES = ON_SWITCHES | {"random up", "d-mod-k up"}
 
 #: Sources that always have a packet: the full load of the text.
 FULL = {"workload.injection": "backlogged", "workload.load": 1.0}
@@ -46,18 +53,21 @@ QUICK = {"measure.precision": 0.05}
 def plan(quick: bool) -> dict[str, Planned]:
     """The curves of the figures, and full load."""
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
-    return {name: Planned(name, chosen) for name in FIGURES} | _full_load(quick)
+    curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
+    return curves | _full_load(quick) | _multicasts(quick)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
     """The points that the claims need."""
     loads = {"sweep.workload.load": [0.8, 0.9, 0.95, 1.0], **(QUICK if quick else {})}
-    return {"ports32-buffer4": Planned("ports32-buffer4", loads)} | _full_load(quick)
+    return (
+        {"ports32-buffer4": Planned("ports32-buffer4", loads, POINT_TO_POINT)} | _full_load(quick) | _multicasts(True)
+    )
 
 
 def _full_load(quick: bool) -> dict[str, Planned]:
     changes = FULL | (QUICK if quick else {})
-    full = {f"{name} full": Planned(name, changes) for name in FIGURES}
+    full = {f"{name} full": Planned(name, changes, POINT_TO_POINT) for name in FIGURES}
     # The rivals have no crosspoints whose credits could be read in several ways.
     rivals = {"rival": "ports8-input-queued", "rival 4 VCs": "ports8-input-queued-vcs"}
     return full | {f"{name} full": Planned(file, changes, varies=False) for name, file in rivals.items()}
@@ -71,6 +81,9 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *_best_throughput(best),
         *_orders(full),
         *_response_times(results["ports32-buffer4"]),
+        *_switch_claims(results),
+        *_tree_claims(results),
+        *_md_claims(results),
     ]
 
 
@@ -205,12 +218,170 @@ def _response_times(found: Results) -> list[Claim]:
     return [uniform, *good, *blown]
 
 
+def _multicasts(quick: bool) -> dict[str, Planned]:
+    """Figures 13 to 15, 17 and 18, and what saturates."""
+    some = {"measure.max_time": "1 ms", **QUICK} if quick else {}
+    short = {"measure.max_time": "400 us", **QUICK} if quick else {}
+    loads = {"sweep.workload.load": [0.05, 0.1, 0.12]} if quick else {}
+    md = {"sweep.workload.load": [0.01, 0.05]} if quick else {}
+    two = {"workload.senders": 2, "sweep.workload.load": [0.1, 0.3, 0.5, 0.6, 0.7, 0.75]}
+    full = {"workload.injection": "backlogged", "sweep.workload.load": [1.0], **some}
+    ports8 = {"topology.k": 4, "topology.n": 4}
+    limit = {"sweep.workload.load": [0.2], **short}
+    return {
+        "switch": Planned("multicast-switch", some, ON_SWITCHES),
+        "two senders": Planned("multicast-switch", two | some, ON_SWITCHES),
+        "switch saturated": Planned("multicast-switch", full, ON_SWITCHES - {"Bernoulli multicasts"}),
+        "two senders saturated": Planned(
+            "multicast-switch", {"workload.senders": 2} | full, ON_SWITCHES - {"Bernoulli multicasts"}
+        ),
+        "two senders saturated, 2 packets": Planned(
+            "multicast-switch",
+            {"workload.senders": 2, "router.buffer": "2 packets"} | full,
+            ON_SWITCHES - {"Bernoulli multicasts"},
+        ),
+        "tree": Planned("multicast-tree", loads | short, ON_TREES),
+        "tree, 32 ports, 4 packets": Planned("multicast-tree", limit, ON_TREES),
+        "tree, 32 ports, 2 packets": Planned("multicast-tree", {"router.buffer": "2 packets"} | limit, ON_TREES),
+        "tree, 8 ports, 4 packets": Planned("multicast-tree", ports8 | limit, ON_TREES),
+        "tree, 8 ports, 2 packets": Planned(
+            "multicast-tree", ports8 | {"router.buffer": "2 packets"} | limit, ON_TREES
+        ),
+        "md 32 ports": Planned("md", md | some, ON_TREES),
+        "md 8 ports": Planned(
+            "md", ports8 | {"title": "Synthetic MD benchmark, 8-port switches"} | md | some, ON_TREES
+        ),
+    }
+
+
+def _switch_claims(results: Mapping[str, Results]) -> list[Claim]:
+    names = ("switch saturated", "two senders saturated", "two senders saturated, 2 packets")
+    eight, two, shallow = (results[name][0]["accepted_load"] for name in names)
+    return [
+        Claim(
+            id="multicast-8x8",
+            figure="13",
+            text="8x8 switch, fanout 4: performance saturates at a load close to 0.25",
+            paper="0.25",
+            here=eight,
+            unit="load",
+            expect=Expect(low=0.23, high=0.25),
+        ),
+        Claim(
+            id="multicast-2x8",
+            figure="14",
+            text="2x8 switch, fanout 4: performance saturates at a load of 0.8 (4 packets a crosspoint)",
+            paper="0.8",
+            here=two,
+            unit="load",
+            expect=Expect.within(0.8, 0.04),
+        ),
+        Claim(
+            id="multicast-2x8-shallow",
+            figure="14",
+            text="2x8 switch, fanout 4: the same with 2 packets a crosspoint",
+            paper="0.8",
+            here=shallow,
+            unit="load",
+            expect=Expect.within(0.8, 0.04),
+        ),
+        Claim(
+            id="multicast-8x8-rival",
+            figure="13",
+            text="8x8: better than the 0.22 that is cited of input-queued switches (difference)",
+            paper="> 0",
+            here=eight - 0.22,
+            unit="load",
+            expect=Expect(low=0.0005),
+        ),
+        Claim(
+            id="multicast-2x8-rival",
+            figure="14",
+            text="2x8: better than the 0.65 that is cited of input-queued switches (difference)",
+            paper="> 0",
+            here=two - 0.65,
+            unit="load",
+            expect=Expect(low=0.0005),
+        ),
+    ]
+
+
+def _tree_claims(results: Mapping[str, Results]) -> list[Claim]:
+    """Stable: what is offered is accepted, and the response time is below ten times that of an idle network."""
+    found = {round(point["workload.load"], 4): point for point in results["tree"]}
+    stable = [
+        Claim(
+            id=f"multicast-tree-{load:.2f}",
+            figure="15",
+            text=f"256 nodes, fanout 8, load {load}: stable (response time over that of an idle network)",
+            paper=f"<= {BLOWN_UP:g}",
+            here=found[load]["latency_mean_ns"] / ZERO_LOAD_NS if not found[load]["saturated"] else float("inf"),
+            unit="x",
+            expect=Expect(high=BLOWN_UP),
+        )
+        for load in (0.10, 0.12)
+    ]
+    limits = [
+        Claim(
+            id=f"multicast-limit-{ports}-{packets}",
+            figure="15",
+            text=f"256 nodes, fanout 8, {ports} ports, {packets} packets a crosspoint: accepted past saturation",
+            paper=">= 0.10",
+            here=results[f"tree, {ports} ports, {packets} packets"][0]["accepted_load"],
+            unit="load",
+            expect=Expect(low=0.10, high=0.125),
+        )
+        for ports in (32, 8)
+        for packets in (4, 2)
+    ]
+    return [*stable, *limits]
+
+
+def _md_claims(results: Mapping[str, Results]) -> list[Claim]:
+    """Hardware against a message to each destination, by the time of an operation at each load."""
+
+    def saved(ports: int) -> dict[float, float]:
+        times: dict[str, dict[float, float]] = {"hardware": {}, "software": {}}
+        for point in results[f"md {ports} ports"]:
+            times[point["workload.collectives"]][point["workload.load"]] = point["latency_mean_ns"]
+        return {load: times["software"][load] - time for load, time in times["hardware"].items()}
+
+    gains = {ports: saved(ports) for ports in (32, 8)}
+    beats = [
+        Claim(
+            id=f"md-{ports}-port",
+            figure="17, 18",
+            text=f"{ports}-port: hardware multicast is faster at every load (least time saved, mean of copies)",
+            paper="> 0",
+            here=min(gains[ports].values()),
+            unit="ns",
+            expect=Expect(low=0.0005),
+        )
+        for ports in (32, 8)
+    ]
+    more = min(gains[8][load] / gain for load, gain in gains[32].items())
+    return [
+        *beats,
+        Claim(
+            id="md-more-on-8-port",
+            figure="17, 18",
+            text="8-port switches, with more levels, gain more than 32-port (least ratio of times saved)",
+            paper="> 1",
+            here=more,
+            unit="x",
+            expect=Expect(low=1.02),
+        ),
+    ]
+
+
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 12 of the paper."""
+    """Figures 5 to 15, 17 and 18 of the paper."""
     drawn = {}
     for name, (throughput, latency) in FIGURES.items():
         drawn[f"figure-{throughput:02}"] = results[name].plot("throughput")
         drawn[f"figure-{latency:02}"] = results[name].plot("latency")
+    names = {13: "switch", 14: "two senders", 15: "tree", 17: "md 8 ports", 18: "md 32 ports"}
+    drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     return drawn
 
 

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
         topology,
         workload,
     )
-    from cutthrough.sections.plain import Job, Link, LinkClass, Measure, Node, Range
+    from cutthrough.sections.jobs import Job
+    from cutthrough.sections.plain import Link, LinkClass, Measure, Node, Range
     from cutthrough.topologies import Topology
 
 __all__ = [
@@ -105,7 +106,8 @@ _HOMES = {
     "programs": ("ANY", "Program", "Rank"),
     "results": ("Results",),
     "routing_tables": ("RoutingTable",),
-    "sections.plain": ("Job", "Link", "LinkClass", "Measure", "Node", "Range"),
+    "sections.jobs": ("Job",),
+    "sections.plain": ("Link", "LinkClass", "Measure", "Node", "Range"),
     "topologies": ("Topology",),
 }
 #: Modules whose classes are the kinds of a section.

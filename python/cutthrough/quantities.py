@@ -970,7 +970,8 @@ class Quantities(dict[str, Any]):
 
     @property
     def accepted_load(self) -> float | None:
-        """Load delivered, as a mean over the sources that send (each for its weight).
+        """Load delivered, as a mean over the sources that send (each for its weight); of multicasts what all
+        destinations have got, over their mean number.
 
         Not a number, which is null in JSON, if nothing could have arrived: the measured interval was shorter than the
         longest path.
@@ -1332,8 +1333,9 @@ class Quantities(dict[str, Any]):
 
     @property
     def operation_time_mean_ns(self) -> float | None:
-        """From a rank's begin to its end of the operation, or of the step: the mean over ranks and repetitions; null if
-        none has ended.
+        """Mean time of a collective operation, or of a training step: of collective traffic from the begin of an
+        operation until its last node has ended, of a program from a rank's begin to its end, over ranks and
+        repetitions; null if none has ended, and of traffic not all of whose measured packets have arrived.
         """
         value: float | None = self.get("operation_time_mean_ns")
         return value
@@ -1377,6 +1379,36 @@ class Quantities(dict[str, Any]):
     def timeline(self) -> TimelineResult | None:
         """What ranks do when, likewise."""
         return None if self.get("timeline") is None else TimelineResult(self["timeline"])
+
+    @property
+    def operations(self) -> int | None:
+        """Operations measured: those begun in the measured interval."""
+        value: int | None = self.get("operations")
+        return value
+
+    @property
+    def operation_time_p99_ns(self) -> float | None:
+        """99th percentile of the times of operations, of collective traffic."""
+        value: float | None = self.get("operation_time_p99_ns")
+        return value
+
+    @property
+    def copies(self) -> int | None:
+        """Messages that have arrived of these operations: one at each destination."""
+        value: int | None = self.get("copies")
+        return value
+
+    @property
+    def fanout_mean(self) -> float | None:
+        """Destinations of an operation, on average; if not all measured packets arrived, what the file says."""
+        value: float | None = self.get("fanout_mean")
+        return value
+
+    @property
+    def completion_mean_ns(self) -> float | None:
+        """Mean time from the begin of an operation until one of its nodes has its whole message."""
+        value: float | None = self.get("completion_mean_ns")
+        return value
 
     @property
     def messages(self) -> MessageResult | None:

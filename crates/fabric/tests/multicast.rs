@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use engine::{Owner, Stream};
-use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
     Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Member, Partition,

@@ -7,6 +7,7 @@ mod deadlock;
 mod export;
 mod lengths;
 mod loads;
+mod multicast_loads;
 mod pair_paths;
 mod route;
 mod traffic;
@@ -17,6 +18,7 @@ pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle}
 pub use export::RoutingTable;
 pub use lengths::PathLengths;
 pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};
+pub use multicast_loads::{MulticastLoads, MulticastLoadsError, MulticastTraffic, multicast_loads};
 pub use pair_paths::{PairPaths, PathFollower, Shares};
 pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 pub use traffic::{OutputLoads, RouterTraffic, Traffic};

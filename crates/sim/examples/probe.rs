@@ -59,6 +59,7 @@ fn main() {
     let traffic = OpenTrafficSpec {
         pattern,
         routing,
+        multicasts: None,
         injection: InjectionSpec::Bernoulli,
         load: Arc::new(move |_| load),
         slot,

@@ -14,7 +14,7 @@ use crate::credit_bound;
 use crate::effort;
 use crate::error::SystemError;
 use crate::flat;
-use crate::loads::{capacity, class_of, loads, of_class};
+use crate::loads::{capacity, class_of, loads_of, of_class};
 use crate::memory;
 use crate::network::Network;
 use crate::path_sample;
@@ -116,7 +116,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         return Err(SystemError::new("workload.program", CALLED_BACK));
     }
     let watch = crate::clock::Stopwatch::start();
-    let loads = loads(system)?;
+    let (loads, exact) = loads_of(system)?;
     let capacity = |channel| capacity(system, channel);
     let bandwidth_bound = loads.throughput_bound(&capacity);
     let credits = credit_bound::of(system, &loads)?.filter(|credits| credits.load < bandwidth_bound);
@@ -143,7 +143,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
-        exact: !system.network.routing.adaptive(),
+        exact: exact && !system.network.routing.adaptive(),
         wall_s: watch.seconds(),
     })
 }

@@ -1,8 +1,8 @@
 //! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
 
-use routing::{ChannelLoads, Routing, channel_loads};
+use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
 use topology::{ChannelClass, ChannelSource};
-use units::ChannelId;
+use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
 use crate::system::System;
@@ -18,6 +18,30 @@ const MIXTURE: f64 = 1e-9;
 /// # Errors
 /// If the routing breaks its contract.
 pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
+    Ok(loads_of(system)?.0)
+}
+
+/// The same, and whether the loads of multicasts that routers split are exact, not an upper bound.
+pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
+    let mut all = loads_of_unicasts(system)?;
+    let mut exact = true;
+    for (job, share) in system.shares() {
+        let Some(sets) = job.workload.multicasts() else { continue };
+        let candidates: Vec<NodeId> = sets.nodes().collect();
+        let nodes = (0..system.network.topology.nodes()).map(NodeId);
+        let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * job.workload.weight(node))).collect();
+        let (include_self, hit) = (sets.includes_self(), sets.hit());
+        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit };
+        let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+        let found = multicast_loads(topology, routing, &traffic).map_err(|error| SystemError::new("routing", error))?;
+        all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
+        exact &= found.exact;
+    }
+    Ok((all, exact))
+}
+
+/// The load of what is for one node each.
+fn loads_of_unicasts(system: &System) -> Result<ChannelLoads, SystemError> {
     let traffic = |node| system.shares_from(node);
     let of = |routing: &dyn Routing| {
         channel_loads(&*system.network.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))

@@ -14,7 +14,7 @@ use units::ChannelId;
 use crate::credit_bound::{is_followed, transits};
 use crate::error::SystemError;
 use crate::loads::{capacity, loads};
-use crate::system::System;
+use crate::system::{Job, System};
 
 /// Shares below this part of an equal division are starvation.
 const STARVED: f64 = 0.75;
@@ -43,7 +43,8 @@ pub(crate) struct LeastShare {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemError> {
-    if !is_followed(system) || system.jobs.iter().any(|job| !job.workload.is_open()) {
+    let is_unicast = |job: &Job| job.workload.is_open() && job.workload.multicasts().is_none();
+    if !is_followed(system) || !system.jobs.iter().all(is_unicast) {
         return Ok(None);
     }
     let offered = system.load();

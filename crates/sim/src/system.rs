@@ -192,19 +192,20 @@ impl System {
     }
 
     /// Each job, and its load as a share of `load`.
-    fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
         let load = self.load();
         self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.load() / load } else { 0.0 }))
     }
 
-    /// What a node sends to each other node, as shares of the load.
+    /// What a node sends to each other node, as shares of the load; without multicasts that routers split.
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         let of = |(job, share): (&Job, f64)| {
             let weight = share * job.workload.weight(node) * job.workload.destinations();
             let shares = job.workload.pattern().distribution(node).into_iter();
             shares.map(move |(dst, part)| (dst, part * weight)).collect::<Vec<_>>()
         };
-        self.shares().flat_map(of).collect()
+        // What routers make copies of is not sent to each node (`Workload::multicasts`).
+        self.shares().filter(|(job, _)| job.workload.multicasts().is_none()).flat_map(of).collect()
     }
 
     /// The length of the batches in which all jobs are counted, in ticks: the longest that one wants, of those that never end

@@ -56,7 +56,6 @@ fn last_arrival_behind(
         frees_at_tail: router.1,
         packet: 256,
         receive_buffer,
-        multicasts: false,
     };
     let mut flows = vec![Vec::new(); nodes as usize];
     flows[0] = vec![Flow { dst: NodeId(nodes - 1), bytes: packets * 256 }];

@@ -128,6 +128,24 @@ impl Fanout {
         self.shares.len() as u32
     }
 
+    /// The probability that a set of destinations has any of some nodes, by their number from 0 on, where all sets of a size among so
+    /// many nodes are alike.
+    pub fn hit(&self, nodes: u32) -> Vec<f64> {
+        let miss = |some: u32| {
+            let mut miss_all = 1.0;
+            let mut sum = 0.0;
+            for (count, share) in (1..=self.most()).zip(&self.shares) {
+                // One more is drawn from those that are left.
+                let (left, wanted) =
+                    (f64::from(nodes - count + 1), f64::from(nodes.saturating_sub(some)) - f64::from(count - 1));
+                miss_all *= (wanted / left).max(0.0);
+                sum += share * miss_all;
+            }
+            sum
+        };
+        (0..=nodes).map(|some| 1.0 - miss(some)).collect()
+    }
+
     /// Draws a number of destinations.
     pub fn draw(&self, draw: &mut dyn Draw) -> u32 {
         if self.distribution().nth(1).is_none() {
@@ -236,6 +254,21 @@ impl RandomSets {
         let own = self.place_of(source);
         let others = (0..self.nodes.len()).filter(move |&place| Some(place) != own);
         others.map(|place| NodeId(self.nodes[place]))
+    }
+
+    /// The nodes that a multicast may be for, the sender's included.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.iter().map(|&node| NodeId(node))
+    }
+
+    /// Whether a multicast may be for its sender.
+    pub fn includes_self(&self) -> bool {
+        self.include_self
+    }
+
+    /// By number of candidates from 0 on, the probability that a multicast is for any of so many.
+    pub fn hit(&self) -> Vec<f64> {
+        self.fanout.hit(self.nodes.len() as u32 - u32::from(!self.include_self))
     }
 
     /// The place of a source that its multicasts are not for.
@@ -364,6 +397,24 @@ mod tests {
             let sending: Vec<u32> = (0..tasks).filter(|&task| pattern.sends(TaskId(task))).collect();
             assert_eq!(sending.len() as u32, senders);
             assert!(sending[0] == 0 && sending.windows(2).all(|pair| pair[1] - pair[0] <= tasks.div_ceil(senders)));
+        }
+    }
+
+    #[test]
+    fn the_probability_to_be_for_any_of_some_nodes_is_that_of_all_subsets() {
+        // Would catch sampling with replacement. Of 5 nodes, sets of 1, 2 or 3, each size alike, enumerated.
+        let fanout = Fanout::new(FanoutSpec { mean: 2.0, law: FanoutLaw::Uniform }, 5).unwrap();
+        let hit = fanout.hit(5);
+        for some in 0..=5_u32 {
+            let expected: f64 = [1, 2, 3]
+                .map(|size| {
+                    let sets: Vec<u32> = (0..32_u32).filter(|set| set.count_ones() == size).collect();
+                    let any = sets.iter().filter(|&&set| set & ((1 << some) - 1) != 0).count();
+                    any as f64 / sets.len() as f64 / 3.0
+                })
+                .iter()
+                .sum();
+            assert!((hit[some as usize] - expected).abs() < 1e-12, "{some}: {} for {expected}", hit[some as usize]);
         }
     }
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutthrough.sections.base import Choice, Section
+from cutthrough.sections.jobs import JOB
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import JOB, LINK, MEASURE, NODE
+from cutthrough.sections.plain import LINK, MEASURE, NODE
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
     from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections.base import Open
+    from cutthrough.sections.jobs import Job
     from cutthrough.sections.nic import Kind as NicKind
     from cutthrough.sections.placement import Kind as PlacementKind
-    from cutthrough.sections.plain import Job, Link, Measure, Node, Range
+    from cutthrough.sections.plain import Link, Measure, Node, Range
     from cutthrough.sections.router import Kind as RouterKind
     from cutthrough.sections.routing import Kind as RoutingKind
     from cutthrough.sections.topology import Kind as TopologyKind

@@ -9,20 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.workload import CHOICE as WORKLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cutthrough.sections.base import Bandwidth, Depth, Open, Size, Time
-    from cutthrough.sections.placement import Kind as PlacementKind
-    from cutthrough.sections.workload import Kind as WorkloadKind
+    from cutthrough.sections.base import Bandwidth, Depth, Size, Time
 
 __all__ = [
     "BUS",
     "DMA",
-    "JOB",
+    "FANOUT",
     "LINK",
     "LINKCLASS",
     "MATCHING",
@@ -35,7 +31,7 @@ __all__ = [
     "REGISTRATION",
     "Bus",
     "Dma",
-    "Job",
+    "Fanout",
     "Link",
     "LinkClass",
     "Matching",
@@ -267,41 +263,20 @@ NODE = Choice(None, {"": Node})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Job(Section):
-    """One of several workloads that share a network.
-
-    Its tables `workload` and `placement` have the keys of the sections of these names; a key is swept and set as
-    `job.NAME.workload.load`.
+class Fanout(Section):
+    """How many destinations a multicast has.
 
     Attributes:
-        name: What it is called in results and in the paths of keys: letters, digits, `-` and `_` (required, or
-            swept).
-        nodes: The nodes that it has, in order, such as "0-35,40"; other jobs may have them too. Without it and
-            `node_count`, all.
-        node_count: How many nodes it has: the first that no job before it has, in the order in which its
-            placement takes nodes (from 1 to 4294967295).
-        start: Simulated time at which it starts (default `0 ps`).
-        end: Simulated time from which on it generates nothing; without it, it goes on.
-        background: Whether the run ends without waiting for it: it goes on as long as another job is under way
-            (default false).
-        workload: Who sends what, and when.
-        placement: Which of its tasks runs on which of its nodes.
+        mean: Destinations of a multicast on average (at least 1; required, or swept).
+        law: How they are distributed (default `fixed`).
     """
 
-    TABLES: ClassVar[Mapping[str, Choice]] = {"workload": WORKLOAD, "placement": PLACEMENT}
-
-    name: str | None = None
-    nodes: str | None = None
-    node_count: int | None = None
-    start: Time | None = None
-    end: Time | None = None
-    background: bool | None = None
-    workload: WorkloadKind | Open | None = None
-    placement: PlacementKind | Open | None = None
+    mean: float | None = None
+    law: Literal["fixed", "uniform", "binomial", "geometric"] | None = None
 
 
 #: What reads a table.
-JOB = Choice(None, {"": Job})
+FANOUT = Choice(None, {"": Fanout})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

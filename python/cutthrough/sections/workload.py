@@ -12,6 +12,7 @@ from cutthrough.sections.base import Choice, Section
 from cutthrough.sections.benchmark import CHOICE as BENCHMARK
 from cutthrough.sections.pacer import CHOICE as PACER
 from cutthrough.sections.pattern import CHOICE as PATTERN
+from cutthrough.sections.plain import FANOUT
 from cutthrough.sections.program import CHOICE as PROGRAM
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from cutthrough.sections.pacer import Kind as PacerKind
     from cutthrough.sections.pattern import Kind as PatternKind
     from cutthrough.sections.pattern import Word as PatternWord
+    from cutthrough.sections.plain import Fanout
     from cutthrough.sections.program import Kind as ProgramKind
 
-__all__ = ["CHOICE", "Application", "Benchmark", "Exchange", "Kind", "Program", "Traffic"]
+__all__ = ["CHOICE", "Application", "Benchmark", "Collective", "Exchange", "Kind", "Program", "Traffic"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -79,6 +81,41 @@ class Exchange(Section):
     volume: Size | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Collective(Section):
+    """Collective traffic: nodes begin collective operations at a given rate, each with a group of nodes of its own,
+    in hardware or by messages from node to node.
+
+    Attributes:
+        operation: What a group does (default `multicast`).
+        collectives: Who makes copies: routers, or the node that sends (default `hardware`).
+        load: Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast
+            takes one message however many nodes it is for (greater than 0 and at most 1; required, or swept).
+        fanout: How many nodes an operation is for; they are drawn anew each time, all alike.
+        senders: The number of nodes that send, spread evenly over the tasks; without it, all (from 1 to
+            4294967295).
+        include_self: Whether a multicast may be for the node that sends it too (default false).
+        injection: When a sender begins its operations (default `poisson`).
+        size: Size of a message, sent as packets of which the last may be shorter; without it, one packet (greater
+            than 0).
+        packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
+            injection channels have 100 Gb/s or more, else 256 B (greater than 0).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "collective")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"fanout": FANOUT}
+
+    operation: Literal["multicast"] | None = None
+    collectives: Literal["hardware", "software"] | None = None
+    load: float | None = None
+    fanout: Fanout | None = None
+    senders: int | None = None
+    include_self: bool | None = None
+    injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None
+    size: Size | None = None
+    packet_size: Size | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -152,10 +189,17 @@ class Program(Section):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = Traffic | Exchange | Application | Benchmark | Program
+Kind: TypeAlias = Traffic | Exchange | Collective | Application | Benchmark | Program
 
 #: What reads a table.
 CHOICE = Choice(
     "kind",
-    {"traffic": Traffic, "exchange": Exchange, "application": Application, "benchmark": Benchmark, "program": Program},
+    {
+        "traffic": Traffic,
+        "exchange": Exchange,
+        "collective": Collective,
+        "application": Application,
+        "benchmark": Benchmark,
+        "program": Program,
+    },
 )

@@ -263,7 +263,9 @@ impl Routers for OutputQueued {
         let Some(first) = copies.first() else { return };
         let (input, bytes) = (self.input_of(first), first.bytes);
         if self.rule != CreditRule::RowMinimum {
-            copies.iter().for_each(|copy| drop(self.insert::<PLAIN>(fabric, copy, true)));
+            for copy in copies {
+                self.insert::<PLAIN>(fabric, copy, true);
+            }
             self.rows[input].held += u64::from(bytes);
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
         }

@@ -8,10 +8,11 @@ use serde::Serialize;
 pub struct CollectiveResult {
     /// Operations measured: those begun in the measured interval.
     pub operations: u64,
-    /// Mean time of an operation, from its begin to its end at the last node; null, as the other times, if not all measured packets
-    /// arrived.
+    /// Mean time of a collective operation, or of a training step: of collective traffic from the begin of an operation until its last node
+    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of traffic not all of
+    /// whose measured packets have arrived.
     pub operation_time_mean_ns: Option<f64>,
-    /// 99th percentile of the times of operations.
+    /// 99th percentile of the times of operations, of collective traffic.
     pub operation_time_p99_ns: Option<f64>,
     /// Messages that have arrived of these operations: one at each destination.
     pub copies: u64,

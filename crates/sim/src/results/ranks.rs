@@ -62,7 +62,9 @@ pub struct ProgramResult {
 /// Times that a program measures itself: of a collective operation or, of a training step, of the step and of its parts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredTimes {
-    /// From a rank's begin to its end of the operation, or of the step: the mean over ranks and repetitions; null if none has ended.
+    /// Mean time of a collective operation, or of a training step: of collective traffic from the begin of an operation until its last node
+    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of traffic not all of
+    /// whose measured packets have arrived.
     pub operation_time_mean_ns: Option<f64>,
     /// The longest of these times.
     pub operation_time_max_ns: Option<f64>,

@@ -9,7 +9,7 @@ use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
-use super::multicasts::{Destinations, Multicasts};
+use super::multicasts::{Current, MulticastSources, Multicasts};
 use super::span::Span;
 use crate::network::Packets;
 
@@ -61,8 +61,8 @@ const MANY: usize = 8;
 #[derive(Debug)]
 pub struct OpenTraffic {
     sources: Vec<Source>,
-    /// By node, whom its current message is for; empty without multicasts.
-    destinations: Vec<Destinations>,
+    /// If messages are for several nodes each.
+    multicasts: Option<Box<MulticastSources>>,
     process: Process,
 }
 
@@ -72,7 +72,6 @@ struct Process {
     /// One for each load that occurs.
     injections: Vec<Injection>,
     pattern: Arc<PlacedPattern>,
-    multicasts: Option<Multicasts>,
     routing: Arc<dyn Routing>,
     packets: Packets,
     units_per_tick: u64,
@@ -109,11 +108,10 @@ impl OpenTraffic {
         };
         Self {
             sources: nodes.iter().map(source).collect(),
-            destinations: vec![Destinations::default(); if spec.multicasts.is_some() { nodes.len() } else { 0 }],
+            multicasts: spec.multicasts.as_ref().map(|own| Box::new(MulticastSources::new(own, nodes.len()))),
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),
-                multicasts: spec.multicasts.clone(),
                 routing: Arc::clone(&spec.routing),
                 packets: spec.packets,
                 units_per_tick: spec.units_per_tick,
@@ -125,8 +123,8 @@ impl OpenTraffic {
     /// The next packet of a node.
     #[inline]
     pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
-        let destinations = self.destinations.get_mut(node);
-        self.process.draw(&mut self.sources[node], destinations, now)
+        let to = self.multicasts.as_mut().map(|own| own.current(node));
+        self.process.draw(&mut self.sources[node], to, now)
     }
 
     /// Whether a node's messages are generated as those before have gone, not by the clock.
@@ -158,8 +156,8 @@ fn split(generated_at: u64, units_per_tick: u64) -> (u64, u64) {
 
 impl Process {
     #[inline(always)]
-    fn draw(&self, source: &mut Source, mut to: Option<&mut Destinations>, now: u64) -> Option<Demand> {
-        let is_same = source.left == 0 && source.started && self.goes_on(source, to.as_deref_mut());
+    fn draw(&self, source: &mut Source, mut to: Option<Current<'_>>, now: u64) -> Option<Demand> {
+        let is_same = source.left == 0 && source.started && self.goes_on(source, to.as_mut());
         if source.left == 0 && !is_same {
             let injection = &self.injections[source.injection as usize];
             let previous = if injection.is_backlogged() { now * self.units_per_tick } else { source.generated_at };
@@ -173,13 +171,10 @@ impl Process {
                 return None;
             }
             source.left = self.packets.message;
-            match (&self.multicasts, to.as_deref_mut()) {
-                (Some(multicasts), Some(to)) => {
-                    to.draw(multicasts, source.node, &mut source.stream);
-                    source.dst = to.current();
-                }
-                _ => source.dst = self.pattern.destination(source.node, &mut source.stream),
-            }
+            source.dst = match &mut to {
+                Some(to) => to.draw(source.node, &mut source.stream),
+                None => self.pattern.destination(source.node, &mut source.stream),
+            };
         }
         let bytes = source.left.min(u64::from(self.packets.packet));
         source.left -= bytes;
@@ -202,9 +197,9 @@ impl Process {
 impl Process {
     /// What the next packet is for, and what it carries for its routing.
     #[inline(always)]
-    fn start(&self, source: &mut Source, to: Option<&mut Destinations>) -> (Target, RouteState) {
-        match (&self.multicasts, to) {
-            (Some(Multicasts { by_routers: true, .. }), Some(to)) => {
+    fn start(&self, source: &mut Source, to: Option<Current<'_>>) -> (Target, RouteState) {
+        match to {
+            Some(mut to) if to.is_by_routers() => {
                 to.start(&*self.routing, source.node, &mut source.stream);
                 (Target::Members, RouteState::default())
             }
@@ -214,14 +209,10 @@ impl Process {
 
     /// Whether a message that has been sent as a whole goes to another node too: then that comes next.
     #[inline(always)]
-    fn goes_on(&self, source: &mut Source, to: Option<&mut Destinations>) -> bool {
-        let (Some(Multicasts { by_routers: false, .. }), Some(to)) = (&self.multicasts, to) else { return false };
-        let goes_on = to.next();
-        if goes_on {
-            source.left = self.packets.message;
-            source.dst = to.current();
-        }
-        goes_on
+    fn goes_on(&self, source: &mut Source, to: Option<&mut Current<'_>>) -> bool {
+        let Some(next) = to.and_then(Current::next) else { return false };
+        (source.left, source.dst) = (self.packets.message, next);
+        true
     }
 }
 
@@ -232,7 +223,7 @@ impl Traffic for OpenTraffic {
     }
 
     fn members(&self, node: usize) -> &[Member] {
-        self.destinations.get(node).map_or(&[], Destinations::members)
+        self.multicasts.as_ref().map_or(&[], |own| own.members(node))
     }
 
     #[inline]

@@ -18,6 +18,7 @@ use super::application::{allocation, computation};
 use super::exchange::Exchange;
 use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, volumes};
 use super::site::Site;
+use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
@@ -26,9 +27,6 @@ use crate::experiment::{
     WorkloadSpec,
 };
 use crate::network::Packets;
-
-/// The largest packet and message: sizes are counted in 32 bits.
-const LARGEST: u64 = 1 << 30;
 
 /// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
@@ -283,20 +281,6 @@ fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemEr
     }
     let progress = programs.check_progress(nic.host().eager_limit.map(|limit| limit.0));
     progress.map_err(|error| wrong("nic.eager_limit", error))
-}
-
-/// The size of a workload's packets in bytes, given or by default.
-pub(super) fn packet_size(given: Option<Bytes>, site: &Site<'_>) -> Result<u32, SystemError> {
-    check_size("packet_size", given.unwrap_or(site.packet))
-}
-
-/// A size of packets or messages, in bytes.
-pub(super) fn check_size(key: &str, size: Bytes) -> Result<u32, SystemError> {
-    if !(1..=LARGEST).contains(&size.0) {
-        let message = format!("{size} is out of range: 1 B to 1 GiB are allowed");
-        return Err(wrong(&format!("workload.{key}"), message));
-    }
-    Ok(size.0 as u32)
 }
 
 /// To exchange nothing, or to offer it, is a mistake.

@@ -6,8 +6,8 @@ use units::{NodeId, TaskId};
 use workload::PlacedPattern;
 use workload::multicast::{Destinations, RandomSets};
 
-use super::build::{check_size, packet_size};
 use super::site::Site;
+use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
 use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives};

@@ -12,6 +12,7 @@ pub(crate) mod exchange;
 mod open;
 pub(crate) mod ranks;
 mod site;
+mod sizes;
 mod sources;
 mod volumes;
 

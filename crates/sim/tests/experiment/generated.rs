@@ -29,7 +29,15 @@ impl Case {
             let nic = Table::from_iter(keys.map(|(key, value)| (key.to_owned(), Value::from(value))));
             case.file.insert("nic".to_owned(), nic.into());
         }
+        let is_collective = case.section.kind.as_ref().is_some_and(|(_, kind)| kind == "collective");
+        if case.section.section == "workload.fanout" {
+            let workload: Table = "kind = 'collective'\nload = 0.1".parse().unwrap();
+            case.file.insert("workload".to_owned(), workload.into());
+        }
         let mut table = Table::new();
+        if case.section.section == "workload" && is_collective {
+            table.insert("fanout".to_owned(), "mean = 2".parse::<Table>().unwrap().into());
+        }
         if case.section.section == "job" {
             case.file.remove("placement");
             table.extend(case.file.remove("workload").map(|workload| ("workload".to_owned(), workload)));
@@ -40,6 +48,9 @@ impl Case {
         }
         for key in case.section.keys.iter().filter(|key| key.required) {
             table.insert(key.key.clone(), right_value(key));
+        }
+        if case.section.section == "workload.fanout" {
+            table.insert("mean".to_owned(), 2.0.into());
         }
         if !case.section.section.is_empty() {
             *case.table() = table;
@@ -104,7 +115,7 @@ fn right_value(key: &KeyDoc) -> Value {
         "string" => "name".into(),
         "word" => key.values[0].name.clone().into(),
         "whole number" => number.into(),
-        "number" => 0.5.into(),
+        "number" => range.first().map_or(0.5, |&least| least.max(0.5)).into(),
         "true or false" => true.into(),
         "list of whole number" => vec![Value::from(number); 2].into(),
         "list of number" => vec![Value::from(0.5); 2].into(),

@@ -18,6 +18,7 @@ mod interface;
 mod jobs;
 mod message_driven;
 mod messages;
+mod multicast;
 mod multicast_switch;
 mod pacer;
 mod product;

@@ -1,0 +1,185 @@
+//! The exact expected load of every channel under random multicasts that routers split, without simulation.
+//!
+//! Units as in `channel_loads`: the offered load of a sender is 1.0, of which a multicast counts once. A channel carries a copy if any
+//! member lies behind it: with members drawn uniformly, each set of a size alike, the probability of that depends on how many of the
+//! candidates lie behind it, and on the distribution of the size.
+//!
+//! Members that are offered the same outputs stay together, so that one of several outputs is taken for all of them; as in
+//! `channel_loads`, each is taken equally often, which is exact for drawn choices and the best that adaptive ones can reach on
+//! fat-trees. Where members that are offered several outputs can meet others at one of them, the copies that they then share are counted
+//! apart: the loads are an upper bound there (`MulticastLoads::exact`).
+
+use std::collections::BTreeMap;
+
+use topology::{Channels, Endpoint, Topology};
+use units::{NodeId, PortId, RouterId, VcClass};
+
+use crate::walk::RoutingContractError;
+use crate::{ChannelLoads, Choice, Hop, Route, RouteState, Routing};
+
+/// Random multicasts.
+#[derive(Debug)]
+pub struct MulticastTraffic<'a> {
+    /// The nodes that send, and the offered load of each.
+    pub senders: &'a [(NodeId, f64)],
+    /// The nodes that a multicast may be for, in ascending order.
+    pub candidates: &'a [NodeId],
+    /// Whether the node that sends is among them.
+    pub include_self: bool,
+    /// By number of candidates from 0 on, the probability that a set has any of so many.
+    pub hit: &'a [f64],
+}
+
+/// The loads of multicasts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MulticastLoads {
+    /// By channel.
+    pub loads: ChannelLoads,
+    /// Whether they are exact for drawn choices, not an upper bound.
+    pub exact: bool,
+}
+
+/// Why the loads are not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MulticastLoadsError {
+    /// The routing breaks its contract.
+    #[error(transparent)]
+    Routing(#[from] RoutingContractError),
+    /// Members do not stay together by what they are offered.
+    #[error(
+        "the expected loads of multicasts are not known for `{0}`, which draws or weighs a path for each destination by itself; run it, \
+         or analyze another routing"
+    )]
+    Apart(&'static str),
+}
+
+/// The expected load of every channel under random multicasts.
+///
+/// # Errors
+/// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its contract.
+pub fn multicast_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    traffic: &MulticastTraffic<'_>,
+) -> Result<MulticastLoads, MulticastLoadsError> {
+    let channels = Channels::new(topology);
+    let load = vec![0.0; channels.count() as usize];
+    let mut walk = SetWalk { topology, routing, traffic, channels, load, exact: true };
+    // Where the port of a sender does not matter, the senders of a router fare alike.
+    let mut together: BTreeMap<(RouterId, Option<PortId>), Senders> = BTreeMap::new();
+    for &(sender, weight) in traffic.senders.iter().filter(|&&(_, weight)| weight > 0.0) {
+        let (router, port) = topology.attachment(sender);
+        let port = routing.uses_input_port().then_some(port);
+        together.entry((router, port)).or_default().push((sender, weight));
+        walk.load[walk.channels.injection(sender).index()] += weight;
+    }
+    for ((router, port), senders) in together {
+        let Some(&(first, _)) = senders.first() else { continue };
+        let mut members = Vec::with_capacity(traffic.candidates.len());
+        for &node in traffic.candidates {
+            let [(state, _)] = routing.initial_distribution(first, node)[..] else {
+                return Err(MulticastLoadsError::Apart(routing.kind()));
+            };
+            members.push((node, state));
+        }
+        let in_port = port.unwrap_or_else(|| topology.attachment(first).1);
+        let at = Place { router, in_port, vc_class: VcClass(0), routers: 1 };
+        walk.visit(at, &members, &senders, 1.0)?;
+    }
+    let SetWalk { load, exact, .. } = walk;
+    Ok(MulticastLoads { loads: ChannelLoads { load }, exact })
+}
+
+/// Nodes that send, and the offered load of each.
+type Senders = Vec<(NodeId, f64)>;
+
+/// Where a set is, and how many routers it has entered.
+#[derive(Clone, Copy)]
+struct Place {
+    router: RouterId,
+    in_port: PortId,
+    vc_class: VcClass,
+    routers: u32,
+}
+
+struct SetWalk<'a> {
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+    traffic: &'a MulticastTraffic<'a>,
+    channels: Channels,
+    load: Vec<f64>,
+    exact: bool,
+}
+
+/// Members that are offered the same, with what they carry on.
+type Group = Vec<(NodeId, RouteState)>;
+
+impl SetWalk<'_> {
+    /// Follows the members that come to a router together, which they do with a probability, from some senders.
+    fn visit(
+        &mut self,
+        at: Place,
+        members: &[(NodeId, RouteState)],
+        senders: &[(NodeId, f64)],
+        share: f64,
+    ) -> Result<(), MulticastLoadsError> {
+        for (route, group) in self.groups(at, members)? {
+            let copies = share * self.copies(&group, senders) / f64::from(route.count);
+            for port in route.ports(self.routing.port_lists()) {
+                self.load[self.channels.output(at.router, port).index()] += copies;
+                if let Endpoint::Router(router, in_port) = self.endpoint(at, port, group[0].0)? {
+                    let next = Place { router, in_port, vc_class: route.vc_class, routers: at.routers + 1 };
+                    self.visit(next, &group, senders, share / f64::from(route.count))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The members by what they are offered.
+    fn groups(
+        &mut self,
+        at: Place,
+        members: &[(NodeId, RouteState)],
+    ) -> Result<BTreeMap<Route, Group>, MulticastLoadsError> {
+        let mut groups: BTreeMap<Route, Group> = BTreeMap::new();
+        for &(dst, state) in members {
+            let mut hop = Hop { dst, state, in_port: at.in_port, vc_class: at.vc_class };
+            let route = self.routing.route(at.router, &mut hop);
+            if matches!(route.choice, Choice::Ugal | Choice::Escape) {
+                return Err(MulticastLoadsError::Apart(self.routing.kind()));
+            }
+            groups.entry(route).or_default().push((dst, hop.state));
+        }
+        if groups.len() > 1 && groups.keys().any(|route| route.count > 1) {
+            let lists = self.routing.port_lists();
+            let mut ports: Vec<_> = groups.keys().flat_map(|route| route.ports(lists)).collect();
+            let all = ports.len();
+            ports.sort_unstable();
+            ports.dedup();
+            self.exact &= ports.len() == all;
+        }
+        Ok(groups)
+    }
+
+    /// Copies that go on to a group from all senders together: one if any of its members is drawn.
+    fn copies(&self, group: &Group, senders: &[(NodeId, f64)]) -> f64 {
+        let of = |&(sender, weight): &(NodeId, f64)| {
+            let own = !self.traffic.include_self && group.binary_search_by_key(&sender, |&(node, _)| node).is_ok();
+            weight * self.traffic.hit.get(group.len() - usize::from(own)).copied().unwrap_or(1.0)
+        };
+        senders.iter().map(of).sum()
+    }
+
+    /// Where a port leads, for a packet that may still go on.
+    fn endpoint(&self, at: Place, port: PortId, dst: NodeId) -> Result<Endpoint, RoutingContractError> {
+        let max_routers = self.routing.max_routers();
+        match self.topology.endpoint(at.router, port) {
+            Endpoint::Unconnected => Err(RoutingContractError::DeadEnd { dst, router: at.router, port }),
+            Endpoint::Router(..) if at.routers >= max_routers => {
+                Err(RoutingContractError::Wanders { dst, router: at.router, max_routers })
+            }
+            end => Ok(end),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Multicasts of random sets: against their exact loads, idle times and bounds, in hardware and software.
+
+use fabric::Grain;
+use sim::{PointResult, analyze};
+
+use crate::common::{ROUTERS, as_text, build, result, run_divided};
+
+/// A network with collective traffic.
+fn network(topology: &str, router: &str, workload: &str, measure: &str) -> String {
+    format!(
+        r#"
+        seed = 7
+        topology = {{ {topology} }}
+        link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+        router = {{ {router} }}
+        workload = {{ kind = "collective", {workload} }}
+        measure = {{ {measure} }}
+        "#
+    )
+}
+
+const OUTPUT_QUEUED: &str = r#"kind = "output-queued", buffer = "4 packets""#;
+const SWITCH: &str = r#"kind = "single-switch", ports = 8"#;
+
+#[test]
+fn channels_carry_what_the_analysis_expects() {
+    // Would catch a copy too many on a trunk (a multicast that splits too early), loads that count copies for each member, and the
+    // probability of a set behind a channel drawn with replacement. Means over 40 us to 400 us of random sets: 5 % of a channel's load.
+    let cases = [
+        (r#"kind = "fat-tree", k = 4, n = 2"#, r#"fanout = { mean = 4, law = "uniform" }, load = 0.1"#),
+        (r#"kind = "fat-tree", k = 2, n = 4"#, r#"fanout = { mean = 5 }, load = 0.1, include_self = true"#),
+        (r#"kind = "mesh", dims = [4, 3]"#, r#"fanout = { mean = 3, law = "binomial" }, load = 0.1"#),
+        (r#"kind = "torus", dims = [5, 3]"#, r#"fanout = { mean = 6, law = "geometric" }, load = 0.05"#),
+        (r#"kind = "dragonfly", h = 1"#, r#"fanout = { mean = 2 }, load = 0.1, senders = 3"#),
+        (SWITCH, r#"fanout = { mean = 4 }, load = 0.15, collectives = "software", senders = 2"#),
+    ];
+    for (topology, workload) in cases {
+        let measure = r#"warm_up = "20 us", max_time = "4 ms", precision = 1e-4"#;
+        let text = network(topology, OUTPUT_QUEUED, workload, measure);
+        let system = build(&text).unwrap();
+        let (expected, found) = (analyze(&system).unwrap(), result(&text));
+        assert!(!found.saturated, "{text}");
+        let load = found.offered_load;
+        for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
+            let wanted = share * load;
+            assert!((used - wanted).abs() < 0.05 * wanted + 0.003, "{topology}, channel {id}: {used} for {wanted}");
+        }
+        // An accepted load is that of the copies over their mean number.
+        assert!((found.accepted_load - load).abs() < 0.03 * load, "{text}: {}", found.accepted_load);
+    }
+}
+
+#[test]
+fn an_idle_multicast_takes_as_long_as_the_longest_of_its_paths() {
+    // Would catch copies that wait for one another, and an operation that ends with its first copy. On a line of three routers, from
+    // node 0 to both others, far apart in time: 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20 ns.
+    let workload = r#"fanout = { mean = 2 }, load = 0.01, senders = 1, injection = "bernoulli""#;
+    for router in ["output-queued", "shared-buffer"] {
+        let router = format!(r#"kind = "{router}", buffer = "2 packets""#);
+        let text = network(r#"kind = "mesh", dims = [3]"#, &router, workload, r#"warm_up = "1 us", max_time = "1 ms""#);
+        let found = result(&text);
+        let collective = found.collective.as_ref().unwrap();
+        let path = |routers: f64| 204.8 + 20.0 + routers * 110.0;
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-6;
+        assert!(close(collective.operation_time_mean_ns, path(3.0)), "{router}: {collective:?}");
+        assert!(close(collective.operation_time_p99_ns, path(3.0)), "{router}: {collective:?}");
+        assert!(close(collective.completion_mean_ns, (path(2.0) + path(3.0)) / 2.0), "{router}: {collective:?}");
+        assert_eq!((collective.fanout_mean, collective.copies), (2.0, 2 * collective.operations), "{router}");
+        // Four transmissions an operation: one to the second router, one from it to its node and one to the third, which sends one.
+        assert_eq!(found.packet_hops % 4, 0, "{router}: {}", found.packet_hops);
+    }
+}
+
+#[test]
+fn a_switch_saturates_where_its_outputs_do() {
+    // The papers' figures 13 and 14: with a fanout of 4 on 8 ports, outputs are full at a load of 0.25; with two senders of eight ports
+    // the senders' own channels are not full at 0.7, which single-FIFO switches do not reach. Would catch a crossbar that is used once
+    // a copy, and credit that comes back too late.
+    let measure = r#"warm_up = "50 us", max_time = "600 us""#;
+    let at = |load: f64, more: &str| {
+        let workload = format!(r#"fanout = {{ mean = 4, law = "uniform" }}, load = {load}{more}"#);
+        result(&network(SWITCH, OUTPUT_QUEUED, &workload, measure))
+    };
+    let all = at(1.0, "");
+    assert!(all.saturated && (0.23..=0.25).contains(&all.accepted_load), "{}", all.accepted_load);
+    assert!(!at(0.22, "").saturated);
+    assert!(!at(0.7, ", senders = 2").saturated);
+    let bound =
+        analyze(&build(&network(SWITCH, OUTPUT_QUEUED, "fanout = { mean = 4 }, load = 0.1", "")).unwrap()).unwrap();
+    assert!((bound.throughput_bound - 0.25).abs() < 1e-9 && bound.exact, "{}", bound.throughput_bound);
+}
+
+#[test]
+fn copies_that_the_sender_makes_take_its_channel_as_often_as_they_are() {
+    // Would catch a multicast in software that costs its sender one packet.
+    let measure = r#"warm_up = "50 us", max_time = "400 us""#;
+    let run = |collectives: &str, load: f64| {
+        let workload = format!(r#"fanout = {{ mean = 4 }}, load = {load}, senders = 1, collectives = "{collectives}""#);
+        result(&network(SWITCH, OUTPUT_QUEUED, &workload, measure))
+    };
+    let (hardware, software) = (run("hardware", 0.2), run("software", 0.2));
+    let time = |found: &PointResult| found.collective.as_ref().unwrap().operation_time_mean_ns.unwrap();
+    assert!(time(&software) > time(&hardware) + 3.0 * 204.0, "{} and {}", time(&software), time(&hardware));
+    assert!(run("software", 0.3).saturated && !run("hardware", 0.9).saturated);
+    let bound = |collectives: &str| {
+        let workload = format!(r#"fanout = {{ mean = 4 }}, load = 0.1, senders = 1, collectives = "{collectives}""#);
+        analyze(&build(&network(SWITCH, OUTPUT_QUEUED, &workload, measure)).unwrap()).unwrap().throughput_bound
+    };
+    assert!((bound("software") - 0.25).abs() < 1e-9 && (bound("hardware") - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn multicasts_beside_other_jobs_are_the_same_bytes_on_any_number_of_threads() {
+    // Would catch sets that are lost or confused where a job takes its packet back, or between partitions; every architecture.
+    for (topology, routing) in [
+        (r#"kind = "fat-tree", k = 4, n = 2"#, ""),
+        (r#"kind = "torus", dims = [4, 4]"#, r#"routing = { kind = "minimal-adaptive" }"#),
+        (r#"kind = "dragonfly", h = 1"#, r#"routing = { kind = "ugal-g" }"#),
+    ] {
+        for router in ROUTERS {
+            let text = format!(
+                r#"
+                topology = {{ {topology} }}
+                link = {{ bandwidth = "10 Gb/s", delay = "130 ns" }}
+                router = {{ kind = "{router}" }}
+                {routing}
+                measure = {{ warm_up = "5 us", max_time = "25 us" }}
+                [[job]]
+                name = "multicasts"
+                workload = {{ kind = "collective", fanout = {{ mean = 3, law = "uniform" }}, load = 0.1, size = "600 B" }}
+                [[job]]
+                name = "others"
+                workload = {{ kind = "traffic", load = 0.2, injection = "poisson" }}
+                "#
+            );
+            let system = build(&text).unwrap();
+            let alone = as_text(&run_divided(&system, 1, Grain::Fine));
+            for (threads, grain) in [(2, Grain::Fine), (3, Grain::Coarse), (1, Grain::Exactly(5))] {
+                let other = as_text(&run_divided(&system, threads, grain));
+                assert_eq!(other, alone, "{topology}, {router}, {threads} threads");
+            }
+            assert!(alone.contains("operations"), "{alone}");
+        }
+    }
+}
+
+#[test]
+fn what_no_multicast_can_be_is_refused() {
+    let refused = |router: &str, workload: &str, more: &str| {
+        let error = build(&(network(SWITCH, router, workload, "") + more)).unwrap_err();
+        (error.key, error.message)
+    };
+    for (workload, key) in [
+        ("fanout = { mean = 8 }, load = 0.1", "workload.fanout"),
+        ("fanout = { mean = 2.5 }, load = 0.1", "workload.fanout"),
+        ("fanout = { mean = 4 }, load = 0.1, senders = 9", "workload.senders"),
+    ] {
+        assert_eq!(refused(OUTPUT_QUEUED, workload, "").0, key, "{workload}");
+    }
+    let fine = "fanout = { mean = 4 }, load = 0.1";
+    assert_eq!(
+        refused(OUTPUT_QUEUED, fine, "\nplacement = { processes_per_node = 2 }").0,
+        "placement.processes_per_node"
+    );
+    let (key, message) = refused(r#"kind = "output-queued", credits = "per-crosspoint""#, fine, "");
+    assert!(key == "router.credits" && message.contains("row-minimum"), "{key}: {message}");
+}
