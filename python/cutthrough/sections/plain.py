@@ -19,6 +19,7 @@ __all__ = [
     "BUS",
     "DMA",
     "FANOUT",
+    "FIFOMULTICAST",
     "LINK",
     "LINKCLASS",
     "MATCHING",
@@ -32,6 +33,7 @@ __all__ = [
     "Bus",
     "Dma",
     "Fanout",
+    "FifoMulticast",
     "Link",
     "LinkClass",
     "Matching",
@@ -84,6 +86,23 @@ class Link(Section):
 
 #: What reads a table.
 LINK = Choice(None, {"": Link})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class FifoMulticast(Section):
+    """How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+
+    Attributes:
+        fanout: Whether it may leave by some of its outputs before the others (default `splitting`).
+        policy: Which of the heads that ask for an output gets it (default `arbitration`).
+    """
+
+    fanout: Literal["splitting", "no-splitting"] | None = None
+    policy: Literal["arbitration", "concentrating-residue", "tatra", "wba"] | None = None
+
+
+#: What reads a table.
+FIFOMULTICAST = Choice(None, {"": FifoMulticast})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

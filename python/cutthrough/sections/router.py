@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section
+from cutthrough.sections.plain import FIFOMULTICAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Depth, Time
+    from cutthrough.sections.plain import FifoMulticast
 
 __all__ = ["CHOICE", "InputOutputQueued", "InputQueued", "Kind", "OutputQueued", "SharedBuffer", "VirtualOutputQueued"]
 
@@ -59,15 +61,19 @@ class InputQueued(Section):
         credit_return: When a packet that leaves frees its buffer: as its head or as its tail goes (default
             `head`).
         arbitration: Which of the packets that wait for an output goes first (default `round-robin`).
+        multicast: How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as
+            it is free, by `arbitration`.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-queued")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
 
     buffer: Depth | Mapping[str, Depth] | None = None
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
     arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    multicast: FifoMulticast | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -85,6 +91,7 @@ class VirtualOutputQueued(Section):
             `head`).
         iterations: Rounds of request, grant and accept in each matching; without it, as many as find a maximal
             matching (from 1 to 64).
+        multicast: Where packets for several outputs wait; without it, "copies".
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "virtual-output-queued")
@@ -94,6 +101,7 @@ class VirtualOutputQueued(Section):
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
     iterations: int | None = None
+    multicast: Literal["copies", "queue", "queue-per-set"] | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -112,9 +120,12 @@ class InputOutputQueued(Section):
         credit_return: When a packet that leaves frees its buffer: as its head or as its tail goes (default
             `head`).
         arbitration: Which of the packets that wait for an output goes first (default `round-robin`).
+        multicast: How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as
+            it is free, by `arbitration`.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-output-queued")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
 
     buffer: Depth | Mapping[str, Depth] | None = None
     output_buffer: Depth | None = None
@@ -123,6 +134,7 @@ class InputOutputQueued(Section):
     speedup: int | None = None
     credit_return: Literal["head", "tail"] | None = None
     arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    multicast: FifoMulticast | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
