@@ -224,7 +224,11 @@ def _multicasts(quick: bool) -> dict[str, Planned]:
     short = {"measure.max_time": "400 us", **QUICK} if quick else {}
     loads = {"sweep.workload.load": [0.05, 0.1, 0.12]} if quick else {}
     md = {"sweep.workload.load": [0.01, 0.05]} if quick else {}
-    two = {"workload.senders": 2, "sweep.workload.load": [0.1, 0.3, 0.5, 0.6, 0.7, 0.75]}
+    two = {
+        "title": "Multicast on a 2x8 switch, average fanout 4",
+        "workload.senders": 2,
+        "sweep.workload.load": [0.1, 0.3, 0.5, 0.6, 0.7, 0.75],
+    }
     full = {"workload.injection": "backlogged", "sweep.workload.load": [1.0], **some}
     ports8 = {"topology.k": 4, "topology.n": 4}
     limit = {"sweep.workload.load": [0.2], **short}

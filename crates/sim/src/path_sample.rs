@@ -21,7 +21,8 @@ pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
     system.jobs.iter().map(of).sum()
 }
 
-/// Messages that all nodes of a job generate in a slot, and the routers that a packet of them traverses on average.
+/// Messages that all nodes of a job generate in a slot, counted at each of their destinations, and the routers that a packet of them
+/// traverses on average. Of multicasts that routers split this counts trunks more than once: a bound.
 pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
@@ -37,7 +38,7 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
         sum += load(node) * f64::from(routers) / f64::from(each);
         weights += load(node);
     }
-    (total, if weights > 0.0 { sum / weights } else { 0.0 })
+    (total * job.workload.destinations(), if weights > 0.0 { sum / weights } else { 0.0 })
 }
 
 /// Routers that a packet of a node traverses, to a destination of the pattern. Where routers choose by congestion, any

@@ -234,6 +234,65 @@ fn closed_workloads_end_on_every_topology_and_router() {
     closed_cells().par_iter().for_each(check);
 }
 
+/// Collective traffic on every topology and router, by routers and by senders; laws, injections and receive buffers in turn.
+fn collective_cells() -> Vec<String> {
+    let doc = kinds("workload").into_iter().find(|doc| kind(doc) == "collective").unwrap();
+    let words = |name: &str| -> Vec<String> {
+        let key = doc.keys.iter().find(|key| key.key == name).unwrap();
+        let words = key.values.iter().map(|value| value.name.to_string());
+        words.filter(|word| word != "backlogged").collect()
+    };
+    let (operations, means, injections) = (words("operation"), words("collectives"), words("injection"));
+    let mut cells = Vec::new();
+    for (topology, keys) in TOPOLOGIES {
+        for router in kinds("router").iter().map(kind) {
+            for (operation, by) in operations.iter().flat_map(|operation| means.iter().map(move |by| (operation, by))) {
+                let number = cells.len();
+                let law = ["fixed", "uniform", "binomial", "geometric"][number % 4];
+                let injection = &injections[number / 4 % injections.len()];
+                let (_, nodes) = in_turn(number);
+                cells.push(format!(
+                    r#"
+                    topology = {{ kind = "{topology}", {keys} }}
+                    link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+                    router = {{ kind = "{router}" }}
+                    workload = {{ kind = "collective", operation = "{operation}", collectives = "{by}", load = 0.04,
+                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", size = "600 B" }}
+                    measure = {{ warm_up = "20 us", min_time = "200 us", max_time = "220 us", precision = 0.5, messages = true }}
+                    {nodes}
+                    "#
+                ));
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn multicasts_arrive_at_all_their_members_on_every_topology_and_router() {
+    // Would catch a copy that is lost or counted twice, a message that is faster than alone, an operation that ends before its last
+    // copy has come, and a load that copies add to.
+    let check = |text: &String| {
+        let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
+        let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let found = point.collective.clone().unwrap();
+        assert!(point.drained && !point.saturated, "{text}\n{point:?}");
+        check_latencies(text, &point);
+        // Messages of 600 B are three packets.
+        assert_eq!(point.packets, 3 * found.copies, "{text}");
+        check_messages(text, &point, found.copies as usize);
+        assert!((found.fanout_mean - found.copies as f64 / found.operations as f64).abs() < 1e-12, "{text}");
+        assert!((found.fanout_mean - 3.0).abs() < 1.0, "{text}\n{found:?}");
+        // Of operations of several sizes the larger ones have more copies, and each takes longer.
+        let is_longer = found.operation_time_mean_ns > found.completion_mean_ns;
+        assert!(is_longer || !text.contains("fixed"), "{text}\n{found:?}");
+        assert!(found.operation_time_p99_ns >= found.operation_time_mean_ns, "{text}\n{found:?}");
+        assert!((point.accepted_load - 0.04).abs() < 0.02, "{text}\n{point:?}");
+    };
+    collective_cells().par_iter().for_each(check);
+}
+
 /// Every closed workload beside traffic on the same nodes and a job on nodes of its own, on every topology and router.
 fn job_cells() -> Vec<String> {
     let mut cells = Vec::new();
@@ -471,6 +530,7 @@ fn the_product_has_every_variant_of_every_catalogue() {
     }
     let mut cells: Vec<String> = cells(Extent::InTurn).into_iter().filter(|text| build(text).is_ok()).collect();
     cells.extend(closed_cells());
+    cells.extend(collective_cells());
     for section in ["router", "routing", "workload.pattern", "workload.benchmark", "workload.pacer", "workload"] {
         for doc in kinds(section) {
             assert!(cells.iter().any(|cell| cell.contains(&format!("kind = \"{}\"", kind(&doc)))), "{doc:?}");
