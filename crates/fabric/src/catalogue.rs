@@ -386,6 +386,9 @@ pub enum MulticastQueueing {
     QueuePerSet,
 }
 
+/// The most ports of a router with a queue for each set of outputs.
+pub const MOST_PORTS_WITH_SETS: u16 = 8;
+
 impl MulticastQueueing {
     /// Whether it is what a router has without the key.
     pub fn is_default(&self) -> bool {

@@ -7,12 +7,12 @@ use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, Time};
 
 use crate::catalogue::{
-    CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, MulticastPolicy, MulticastQueueing, RouterSpec,
+    CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, MOST_PORTS_WITH_SETS, MulticastPolicy, MulticastQueueing,
+    RouterSpec,
 };
 use crate::defaults::{Surroundings, max_ports};
 use crate::link::LinkParameters;
 use crate::port::{FarEnd, OutputPort};
-use crate::routers::voq::sets::MOST_PORTS;
 use crate::stations::ReceiveBuffer;
 
 /// What a fabric is built from.
@@ -371,9 +371,9 @@ fn check_sets(router: &RouterSpec, ports: u16) -> Result<(), FabricError> {
     if spec.multicast != MulticastQueueing::QueuePerSet {
         return Ok(());
     }
-    if ports > MOST_PORTS {
+    if ports > MOST_PORTS_WITH_SETS {
         let message = format!(
-            "\"queue-per-set\" has 2^K - 1 queues an input, and a router has {ports} ports: at most {MOST_PORTS} are allowed with it; \"queue\" \
+            "\"queue-per-set\" has 2^K - 1 queues an input, and a router has {ports} ports: at most {MOST_PORTS_WITH_SETS} are allowed with it; \"queue\" \
              and \"copies\" allow any number"
         );
         return Err(FabricError::new("router.multicast", message));

@@ -21,8 +21,11 @@ mod allocator;
 mod bypass;
 mod inputs;
 mod multicast;
+mod order;
 mod outputs;
 mod prefetch;
+mod residue;
+mod whole;
 
 use engine::Bits;
 

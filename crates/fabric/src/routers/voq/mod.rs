@@ -12,7 +12,7 @@
 mod islip;
 mod multicast;
 mod queues;
-pub(crate) mod sets;
+mod sets;
 
 use crate::catalogue::{MulticastQueueing, VirtualOutputQueuedSpec};
 use crate::event_kind;

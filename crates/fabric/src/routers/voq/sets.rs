@@ -8,12 +8,10 @@
 //! has room beyond it takes part.
 
 use super::VirtualOutputQueued;
+use crate::catalogue::MOST_PORTS_WITH_SETS;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
-
-/// The most ports of a router with a queue for each set.
-pub(crate) const MOST_PORTS: u16 = 8;
 
 /// Weights are multiples of this, so that the number of copies decides between equals.
 const WEIGHT: i64 = 1 << 8;
@@ -65,7 +63,7 @@ impl SetQueues {
 
     /// Bytes of the queues of a network, without packets.
     pub fn bytes(size: &NetworkSize) -> u64 {
-        let queues = size.inputs() << size.max_ports.min(u64::from(MOST_PORTS));
+        let queues = size.inputs() << size.max_ports.min(u64::from(MOST_PORTS_WITH_SETS));
         bytes_of::<(Queue, u32)>(queues) + bytes_of::<u16>(size.routers)
     }
 

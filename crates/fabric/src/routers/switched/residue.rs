@@ -6,7 +6,8 @@
 //! that cannot leave, whoever gets what, for their output is busy or has no room beyond it, count as common from the beginning: their
 //! input keeps a residue anyway. Where several virtual channels of an input could send, the one takes part whose head has waited longest.
 
-use super::{Runs, Switched};
+use super::Switched;
+use super::multicast::{Matching, Runs};
 use crate::fabric::Fabric;
 use crate::routers::arbiter::{Candidates, in_turn};
 
@@ -25,7 +26,7 @@ impl Switched {
             }
         }
         self.take_one_of_each_port(fabric, place, &mut matching);
-        let super::Matching { ready, residue, order, given, .. } = &mut matching;
+        let Matching { ready, residue, order, given, .. } = &mut matching;
         residue.fill(0);
         ready.iter().for_each(|&(out, _)| residue[out as usize] += 1);
         residue.iter_mut().for_each(|left| *left = left.saturating_sub(1));
@@ -51,8 +52,8 @@ impl Switched {
 
     /// Notes the candidates that could send, one of each port, with what decides between equals: the time since which each asks, and
     /// then the router's arbitration.
-    fn take_one_of_each_port(&self, fabric: &mut Fabric, place: (usize, usize), matching: &mut super::Matching) {
-        let super::Matching { ready, order, .. } = matching;
+    fn take_one_of_each_port(&self, fabric: &mut Fabric, place: (usize, usize), matching: &mut Matching) {
+        let Matching { ready, order, .. } = matching;
         let first = place.1 << self.vc_shift;
         let since = |candidate: u32| self.multicast.since[first + candidate as usize];
         order.clear();

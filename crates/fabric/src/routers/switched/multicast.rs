@@ -11,15 +11,12 @@
 //!
 //! All of this is asked for only in networks with multicasts, or with a policy (`Multicast::is_on`), which are not plain.
 
-mod order;
-mod residue;
-mod whole;
-
 use engine::Bits;
 use units::Draw;
 
 use super::Switched;
 use super::allocator::Place;
+use super::order::Tetris;
 use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPolicy};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving};
@@ -30,34 +27,34 @@ use crate::routers::arbiter::{Candidates, Turn, in_turn};
 #[derive(Debug)]
 pub(super) struct Multicast {
     /// How runs are served; nothing where there are none.
-    spec: Option<FifoMulticast>,
+    pub spec: Option<FifoMulticast>,
     /// By (port, virtual channel), from when on the run at the head asks, in ticks; empty without runs.
-    since: Vec<u64>,
+    pub since: Vec<u64>,
     /// By port, copies of the run that has begun to cross which have not; likewise.
     left: Vec<u16>,
     /// Ports of which a packet crosses in this instant.
     sending: Vec<u32>,
     /// The blocks that heads are in Tetris; empty without that policy.
-    tetris: order::Tetris,
+    pub tetris: Tetris,
     /// What matches the heads and the outputs of a router as a whole.
-    matching: Matching,
+    pub matching: Matching,
 }
 
 /// The matching of one instant, where outputs do not pick for themselves.
 #[derive(Debug, Default)]
-struct Matching {
+pub(super) struct Matching {
     /// By output of the router, the candidate that gets it, or `NONE`; empty where outputs pick.
-    given: Vec<u32>,
+    pub given: Vec<u32>,
     /// Candidates, in the order in which they are considered: what decides, and the candidate.
-    order: Vec<(u64, u64, u32)>,
+    pub order: Vec<(u64, u64, u32)>,
     /// What could leave now: output and candidate.
-    ready: Vec<(u32, u32)>,
+    pub ready: Vec<(u32, u32)>,
     /// By output of the router, the copies for it that stay.
-    residue: Vec<u32>,
+    pub residue: Vec<u32>,
     /// Ports of which a candidate has been chosen.
-    ports: Vec<u32>,
+    pub ports: Vec<u32>,
     /// By router, the candidate that comes first.
-    first: Vec<u32>,
+    pub first: Vec<u32>,
 }
 
 impl Multicast {
@@ -79,7 +76,7 @@ impl Multicast {
             since: vec![0; ports << fabric.plan.vc_shift],
             left: vec![0; ports],
             sending: Vec::new(),
-            tetris: order::Tetris::new(fabric, spec.policy == MulticastPolicy::Tatra),
+            tetris: Tetris::new(fabric, spec.policy == MulticastPolicy::Tatra),
             matching,
         }
     }
@@ -104,12 +101,12 @@ impl Multicast {
 }
 
 /// The heads that ask for an output of a router, of which each may ask for others too.
-struct Runs<'a> {
-    routers: &'a Switched,
-    output: usize,
+pub(super) struct Runs<'a> {
+    pub routers: &'a Switched,
+    pub output: usize,
     /// The router's first (port, virtual channel).
-    first: usize,
-    now: u64,
+    pub first: usize,
+    pub now: u64,
 }
 
 impl Candidates for Runs<'_> {
@@ -188,7 +185,7 @@ impl Switched {
 
     /// The copy at the head of an input that could go to an output now, and on which virtual channel; of several, on different
     /// classes, the first.
-    fn ready_copy(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<(u32, u8)> {
+    pub(super) fn ready_copy(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<(u32, u8)> {
         let port = fabric.outputs[output].port;
         let mut packet = self.fifos[input].queue.head();
         for _ in 0..fabric.run(packet).count() {
@@ -307,7 +304,7 @@ impl Switched {
     }
 
     /// What decides between candidates that a policy has for equals, by the router's arbitration; the smallest comes first.
-    fn tie(&self, fabric: &mut Fabric, (router, base): (usize, usize), candidate: usize) -> u64 {
+    pub(super) fn tie(&self, fabric: &mut Fabric, (router, base): (usize, usize), candidate: usize) -> u64 {
         match self.arbitration {
             // In turn, from the port at which the outputs' turn begins.
             Arbitration::RoundRobin => {

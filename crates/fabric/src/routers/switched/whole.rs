@@ -8,7 +8,8 @@
 
 use units::Draw;
 
-use super::{Matching, Switched};
+use super::Switched;
+use super::multicast::Matching;
 use crate::catalogue::{Arbitration, FifoMulticast, MulticastPolicy};
 use crate::fabric::Fabric;
 use crate::packet::NONE;

@@ -10,11 +10,12 @@
 //! there are inputs. Model choice: an output that has no room beyond it for its lowest block serves the next that it has room for, so
 //! that classes of virtual channels do not wait for one another.
 
-use super::{Runs, Switched};
+use super::Switched;
+use super::allocator::Place;
+use super::multicast::Runs;
 use crate::catalogue::MulticastPolicy;
 use crate::fabric::Fabric;
 use crate::routers::arbiter::Candidates;
-use crate::routers::switched::allocator::Place;
 
 /// The blocks of all heads of a partition.
 #[derive(Debug, Default)]
