@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peer import Caminos, Cutthrough, Failed, Measured, Work, command_line, pinned, say, table
+from ranks import compare_ranks, ranks_table
 
 if TYPE_CHECKING:
     import argparse
@@ -249,7 +250,9 @@ def parse() -> argparse.Namespace:
     parser = command_line(__doc__)
     parser.add_argument("--repeat", type=int, metavar="N", help="runs of each, in turns (3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time, once")
-    parser.add_argument("--only", choices=("speed", "dragonfly", "threads", "growth"), help="only one of the tables")
+    parser.add_argument(
+        "--only", choices=("speed", "dragonfly", "ranks", "threads", "growth"), help="only one of the tables"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     args = parser.parse_args()
     if args.cutthrough is None:
@@ -264,7 +267,7 @@ def main() -> int:
     scale = 0.25 if args.quick else 1.0
     ours = Cutthrough(args.cutthrough, scale)
     peer = Caminos(args.caminos, scale) if args.caminos else None
-    if peer is None and args.only in (None, "speed", "dragonfly"):
+    if peer is None and args.only in (None, "speed", "dragonfly", "ranks"):
         say("CAMINOS is not on PATH and is left out: cargo install caminos --locked, or give --caminos PATH")
     report: dict[str, Any] = {"machine": machine(), "repeat": args.repeat, "quick": args.quick}
     texts = []
@@ -276,6 +279,9 @@ def main() -> int:
         if args.only in (None, "dragonfly"):
             report["dragonfly"] = [compare_speed(work, ours, peer, args.repeat) for work in DRAGONFLY]
             texts.append(speed_table(report["dragonfly"], base))
+        if args.only in (None, "ranks"):
+            report["ranks"] = compare_ranks(ours, peer, args.repeat)
+            texts.append(ranks_table(report["ranks"], base))
         if args.only in (None, "threads"):
             report["threads"] = [compare_threads(work, ours, args.repeat) for work in THREADS]
             texts.append(threads_table(report["threads"]))

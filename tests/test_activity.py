@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
+import numpy as np
 import pytest
 from cutthrough import activity, perfetto
 from matplotlib.figure import Figure
@@ -147,6 +148,7 @@ def test_many_ranks_share_bars_and_rows() -> None:
     line: dict[str, Any] = {
         "start_ns": 0.0,
         "end_ns": 1000.0,
+        "every": 1,
         "states": ["computing", "overhead", "late sender", "late receiver", "transfer"],
         "rank": [rank for rank in range(ranks) for _ in range(2)],
         "state": [0, 2] * ranks,
@@ -161,6 +163,28 @@ def test_many_ranks_share_bars_and_rows() -> None:
     first, last = (tuple(shown[0, step]) for step in (0, pictures.STEPS - 1))
     assert first == pytest.approx(pictures._rgb(pictures.COLOURS["computing"]))
     assert last == pytest.approx(pictures._rgb(pictures.COLOURS["late sender"]))
+    # Of every 2nd and of every 4th rank: rows without gaps, and an axis of all ranks.
+    for every, is_image in ((2, True), (4, False)):
+        line |= {
+            "every": every,
+            "rank": [rank for rank in range(0, ranks, every) for _ in range(2)],
+            "state": [0, 2] * (ranks // every),
+            "begin_ns": [0.0, 600.0] * (ranks // every),
+            "interval_end_ns": [600.0, 1000.0] * (ranks // every),
+        }
+        axes = Figure().add_subplot()
+        pictures._states(axes, line, 1.0, used)
+        assert bool(axes.images) == is_image
+        assert max(axes.get_ylim()) == pytest.approx(ranks, abs=every)
+        if is_image:
+            shown = axes.images[0].get_array()
+            assert shown is not None
+            assert float(np.min(np.max(shown[:, :100], axis=2))) < 1.0
+            assert len(np.unique(np.asarray(shown[:, 0]), axis=0)) == 1
+        else:
+            tall = [path.get_extents().height for collection in axes.collections for path in collection.get_paths()]
+            assert min(tall) > 0.8 * every
+    assert [pictures.ordinal(number) for number in (2, 4, 11, 32, 512)] == ["2nd", "4th", "11th", "32nd", "512th"]
 
 
 def test_results_are_written_and_read_back(results: ct.Results, tmp_path: Path) -> None:

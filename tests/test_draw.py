@@ -195,3 +195,12 @@ def test_draw_command(tmp_path: Path, small: Path, cutthrough: Callable[..., Any
         failed = cutthrough("draw", *arguments, "-o", tmp_path / "failed")
         assert (failed.status, said in failed.err) == (2, True), failed.err
     assert not list(tmp_path.glob("failed.*"))
+
+
+def test_a_flat_network_has_nothing_to_draw(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a traceback where there are no routers."""
+    with pytest.raises(ct.ExperimentError, match="neither routers nor wires"):
+        ct.Topology("flat:16").draw()
+    ran = cutthrough("draw", "flat:16", "--out", tmp_path / "flat")
+    assert ran.status == 2
+    assert "neither routers nor wires" in ran.err

@@ -66,6 +66,18 @@ def test_open_jobs_that_have_not_converged_are_named(
     printed = capsys.readouterr().err
     assert "not converged: 2 of 2 points (0-1, counted from 0; job bully); their means" in printed
     assert "not finished" not in printed
+    # A closed job in the background that has not ended is not what `measure.max_time` has cut.
+    cut: dict[str, Any] = {"phases": [], "time_ns": None}
+    for behind, said in (
+        (True, "in the background: 2 of 2 points"),
+        (False, "not finished by `measure.max_time`: 2 of 2"),
+    ):
+        jobs = [[{**dict(job), **cut, "background": behind} for job in point["jobs"][-1:]] for point in results]
+        points = [Point({**point, "jobs": own}) for point, own in zip(results, jobs, strict=True)]
+        report(replace(results, points=points), None, json_output=True, pictures=Pictures(Plots.NONE))
+        printed = capsys.readouterr().err
+        assert said in printed
+        assert ("not finished" in printed) != behind
 
 
 def test_files_of_jobs_are_read_back(results: ct.Results, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough import _core
-from cutthrough.keep import identity, inputs
+from cutthrough.keep import atomic, identity, inputs
 from cutthrough.keep.shares import points_of, ranges
 
 from .conftest import SMALL, essence
@@ -459,3 +460,20 @@ def test_a_dask_cluster_gives_the_same_results(cutthrough: Callable[..., Any], s
         assert ran.status == 0, ran.err
         assert measured(ct.Results.read(out)) == measured(ct.run(sweep))
     time.sleep(0.1)
+
+
+def test_what_a_killed_process_has_left_of_a_file_goes_with_the_next(tmp_path: Path) -> None:
+    """Catches parts of files that stay for ever, and those of a process that still writes taken from it."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    target = tmp_path / "ranks[1].txt"
+    names = [f"{atomic._unfinished()}{process}-1-ranks[1].txt" for process in (int(ended.stdout), os.getpid())]
+    others = [
+        f"{atomic._unfinished()}{int(ended.stdout)}-1-other.txt",
+        f"{atomic.UNFINISHED}elsewhere-1-1-ranks[1].txt",
+    ]
+    for name in (*names, *others):
+        (tmp_path / name).write_text("half")
+    atomic.write_alone(target, "whole")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {target.name, names[1], *others}
+    assert target.read_text() == "whole"

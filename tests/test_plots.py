@@ -13,6 +13,7 @@ from cutthrough.points import Point
 from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 from matplotlib import style
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,6 +198,27 @@ def test_closed_workloads_show_their_phases(tmp_path: Path) -> None:
     tops = [[round(bar.get_y() + bar.get_height(), 6) for bar in bars] for bars in axes.containers]
     assert tops == [[20.0, 20.0], [50.0, 20.0]]
     assert axes.get_ylabel().endswith("(µs)")
+
+
+def test_what_ranks_take_is_a_bar_and_orders_of_magnitude_are_told_apart() -> None:
+    """Catches a figure without bars where a program has no phases, and short times that vanish beside long ones."""
+
+    def drawn(quantity: str, *times: float) -> tuple[str, list[float]]:
+        measured = [
+            {
+                "measures": [{"name": "allreduce", "span_mean_ns": time, "bound_ns": time / 2}],
+                "time_ns": time,
+                "phases": [],
+            }
+            for time in times
+        ]
+        points = [dict(own, size=number) for number, own in enumerate(measured)]
+        axes = plots.figure(results(["size"], points), quantity).axes[0]
+        return axes.get_yscale(), [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+
+    for quantity in ("completion", "measures"):
+        assert drawn(quantity, 1000.0, 3000.0) == ("linear", [1000.0, 3000.0])
+        assert drawn(quantity, 1000.0, 9e6) == ("log", [1.0, 9000.0])
 
 
 def test_forty_long_names_leave_the_axes_their_size() -> None:

@@ -195,6 +195,81 @@ def test_what_a_rank_finds_is_what_has_happened() -> None:
     assert seen == {"nothing": False, "first": (True, 2, 8, 20), "took": 3000.0, "last": (1, 7, 10)}
 
 
+def test_a_probe_finds_what_a_receive_would() -> None:
+    """Catches a probe that receives, one that does not wait, or that finds another message than the next receive; and a
+    text or a replay that loses it."""
+    seen: list[tuple[int, int, int, float]] = []
+
+    def program(rank: ct.Rank) -> Ranks:
+        if rank.number > 0:
+            rank.calc(1e3 * rank.number)
+            rank.send(0, 100 * rank.number, tag=rank.number)
+            return
+        absent = yield rank.iprobe()
+        assert not absent, "nothing can have come"
+        for _ in range(2 * (rank.ranks - 1)):
+            found = yield rank.probe(tag=3 if not seen else ct.ANY)
+            now = yield rank.time()
+            again = yield rank.iprobe(found.source, found.tag)
+            assert again
+            assert again.bytes == found.bytes
+            message = yield rank.recv(found.source, found.tag, found.bytes)
+            seen.append((message.source, message.tag, message.bytes, now.ns))
+            if len(seen) == rank.ranks - 1:
+                return
+
+    first = ct.Program(4, program)
+    ended = time_of(first)
+    assert [found[:3] for found in seen] == [(3, 3, 300), (1, 1, 100), (2, 2, 200)]
+    assert seen[0][3] > 3000.0
+    text = first.recorded.to_text()
+    assert "probe from 3 tag 3" in text
+    seen.clear()
+    assert time_of(ct.Program.from_text(text)) == ended
+    with pytest.raises(ct.ExperimentError, match="`probe from 3 tag 3`, which a schedule cannot say"):
+        first.recorded.to_goal()
+
+
+def test_a_probe_that_waits_for_ever_is_named() -> None:
+    """Catches a run that does not end, and a rank that asks for ever at one instant."""
+
+    def waits(rank: ct.Rank) -> Ranks:
+        if rank.number == 0:
+            yield rank.probe(1, tag=7)
+
+    with pytest.raises(ct.RunError, match="rank 0 waits for a probe to find a message from rank 1 under tag 7"):
+        ct.Program(2, waits).run()
+
+    def spins(rank: ct.Rank) -> Ranks:
+        while rank.number == 0:
+            found = yield rank.iprobe()
+            if found:
+                return
+
+    with pytest.raises(ct.RunError, match="between tests that find nothing, time has to pass"):
+        ct.Program(2, spins).run()
+
+
+def test_segments_make_a_pipeline() -> None:
+    """Catches segments that are sent as one message, or one after the other: a chain of eight takes less with them."""
+    ring = ct.Torus([8])
+    whole = ct.Program(8, lambda rank: rank.broadcast("1 MiB", algorithm="chain"))
+    divided = ct.Program(8, lambda rank: rank.broadcast("1 MiB", algorithm="chain", segment="64 KiB"))
+    assert divided.matrix("messages").sum() == 16 * whole.matrix("messages").sum() == 16 * 7
+    assert divided.matrix().sum() == whole.matrix().sum()
+    # An ideal interface takes the messages of a node in turn, packet by packet, so that segments come late.
+    assert time_of(divided, topology=ring) < 0.7 * time_of(whole, topology=ring)
+    again = ct.Program.from_text(divided.to_text())
+    assert time_of(again, topology=ring) == time_of(divided, topology=ring)
+
+    def both(rank: ct.Rank) -> None:
+        rank.scan("1 KiB")
+        rank.exscan("1 KiB", algorithm="chain")
+
+    scans = ct.Program(8, both)
+    assert scans.matrix("messages").sum() == 8 * 3 + 7
+
+
 def test_bursts_are_one_request() -> None:
     """Catches a burst of another number, or to other ranks."""
 
@@ -263,9 +338,15 @@ def test_collective_operations_are_the_same_whatever_way_they_run() -> None:
         (lambda rank: rank.start("allreduec", 8), "operation: there is no `allreduec` here"),
         (lambda rank: rank.broadcast(8, root=4), "root: 4 is not allowed; it is a whole number from 0 to 3"),
         (lambda rank: rank.reduce(-1), "size: -1 is not allowed"),
+        (lambda rank: rank.reduce(8, segment=4), "segment: segments are those of an algorithm"),
+        (lambda rank: rank.reduce(8, algorithm="chain", segment=0), "segment: 0 is not allowed"),
+        (lambda rank: rank.reduce(8, algorithm="linear", segment=4), "`linear` of `reduce` has no segments"),
         (lambda rank: rank.split([0, 1]), "colours: its shape is"),
         (lambda rank: rank.allreduce(8, per_byte="1 s"), "at most 1 ms"),
-        (lambda rank: rank.barrier() if rank.number else None, "which receives 0|sends rank"),
+        (
+            lambda rank: rank.barrier() if rank.number else None,
+            "number 1 of communicator 0 is none of rank 0, and `barrier by",
+        ),
     ],
 )
 def test_a_collective_operation_that_cannot_be_is_refused(call: Any, message: str) -> None:
@@ -374,7 +455,7 @@ HOSTILE: dict[str, tuple[Callable[[ct.Rank], object], str]] = {
     "times": (lambda rank: rank.isend(1, 8, times=-1), r"times: -1 is not allowed"),
     "endless": (hangs, r"rank 0 has made 1,000 calls on end, and goes on"),
     "async": (waits, r"the function is `async`"),
-    "lost": (lambda rank: rank.isend(1 - rank.number, 8), r"which receives 0"),
+    "lost": (lambda rank: rank.isend(1 - rank.number, 8), r"has 0 receives for them"),
     "deadlock": (blocks, r"would never end"),
     "plain": (lambda rank: rank.recv().source, r"a plain function does not see; write a generator"),
 }

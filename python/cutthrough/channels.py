@@ -399,8 +399,22 @@ class Network:
         exact = None if accepted is None else self._reference(place)
         if exact is not None:
             name, per_load = exact
-            columns[name] = per_load * float(outcome.point["accepted_load"])
+            columns[name] = per_load * self._carried(place, per_load)
         return self._machine(place).loads(columns)
+
+    def _carried(self, place: int, per_load: Doubles) -> float:
+        """The load that exact loads are shown at: what was accepted.
+
+        Of several jobs each accepts its load for a time of its own, and uses are of the time in which any is counted:
+        the load at which nodes inject as much as they have.
+        """
+        outcome = self.outcomes[place]
+        if outcome.point.get("jobs"):
+            machine = self._machine(place)
+            ends = machine.number[machine.table.column("class").to_numpy(zero_copy_only=False) == "injection"]
+            if (offered := float(per_load[ends].sum())) > 0.0:
+                return float(outcome.utilization[ends].sum()) / offered
+        return float(outcome.point["accepted_load"])
 
     def _machine(self, place: int) -> Machine:
         key = self._key(place, lambda name: name.startswith("topology"))

@@ -160,7 +160,7 @@ class Experiment(File):
         text = experiments.to_toml(read.moved(self.to_dict(), target.parent))
         atomic.make_folder(target.parent)
         inputs.copy(read.copies, target.parent)
-        atomic.write(target, text)
+        atomic.write_alone(target, text)
         return target
 
     @property

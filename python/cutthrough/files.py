@@ -34,7 +34,7 @@ def keep(content: bytes, stem: str, suffix: str, key: str) -> Path:
     name = re.sub(r"[^\w.+-]", "_", stem)
     path = _own_folder(key) / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
     if not path.exists():
-        atomic.write(path, content)
+        atomic.write_alone(path, content)
     return path
 
 

@@ -160,7 +160,7 @@ class RoutingTable:
         Raises:
             OSError: The file cannot be written.
         """
-        atomic.write(Path(path), self.to_bytes())
+        atomic.write_alone(Path(path), self.to_bytes())
 
     @property
     def spec(self) -> dict[str, Any]:

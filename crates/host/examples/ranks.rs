@@ -115,8 +115,9 @@ fn main() {
         "linear" => (Kind::Linear, 1024),
         _ => (Kind::Doubling, 8),
     };
-    let programs: Arc<dyn Programs> =
-        Arc::new(Scripts::new(ranks, move |rank| Rounds { rank, ranks, kind, bytes, round: 0, step: 0 }));
+    let programs: Arc<dyn Programs> = Arc::new(
+        Scripts::new(ranks, move |rank| Rounds { rank, ranks, kind, bytes, round: 0, step: 0 }).without_probes(),
+    );
     let placed = RankPlacement::whole((0..ranks).collect(), ranks);
     let mut executor = Executor::new(&programs, interface(None), placed);
     executor.use_wire(WireParams { delay: 2500 * NS, bandwidth: Bandwidth(1 << 50) });

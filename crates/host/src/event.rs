@@ -23,12 +23,19 @@ pub(crate) enum Event {
     Sent(u32),
     /// A poll ends: its number in the program.
     Polled(u32),
+    /// A probe ends.
+    Probed(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.
     Answered(u32),
     /// Something that is carried whole has arrived.
     Landed(u32),
+    /// The first message of a progression has arrived, or has passed the interface of its receiver.
+    Lands(u32),
+    Passes(u32),
+    /// The first receive of a progression ends.
+    Completes(u32),
     /// A credit has come back to a rank, by its number here, from another rank.
     Credit {
         rank: u32,
@@ -53,11 +60,18 @@ pub(crate) struct OpId {
 }
 
 impl OpId {
-    /// Its place among all operations of an instant.
+    /// Both in one number: its place among all operations of an instant.
     #[inline]
-    fn order(self) -> u64 {
+    pub fn packed(self) -> u64 {
         u64::from(self.rank) << 32 | u64::from(self.number)
     }
+
+    /// From that number.
+    #[inline]
+    pub fn of_packed(packed: u64) -> Self {
+        Self { rank: (packed >> 32) as u32, number: packed as u32 }
+    }
+
     /// What comes before all operations.
     pub const FIRST: Self = Self { rank: 0, number: 0 };
 }
@@ -82,13 +96,13 @@ impl Pending {
     /// Adds an event of an operation.
     #[inline]
     pub fn push(&mut self, at: u64, op: OpId, event: Event) {
-        self.0.push(at, op.order() | BEHIND_ARRIVALS, event);
+        self.0.push(at, op.packed() | BEHIND_ARRIVALS, event);
     }
 
     /// Adds an arrival of a message of an operation: of equal times, arrivals are first.
     #[inline]
     pub fn push_arrival(&mut self, at: u64, op: OpId, event: Event) {
-        self.0.push(at, op.order(), event);
+        self.0.push(at, op.packed(), event);
     }
 
     /// Takes the earliest event, of equal times that of the lowest operation, if its time is not beyond `last`.

@@ -110,6 +110,14 @@ impl Arrivals {
         place
     }
 
+    /// A message that has come as a whole.
+    pub fn add_whole(&mut self, rank: u32, envelope: Envelope) -> u32 {
+        let place = self.announce_in_order(rank, envelope);
+        let message = &mut self.messages[place];
+        (message.is_here, message.missing) = (true, 0);
+        place
+    }
+
     /// The same, of a message whose packets come from another executor.
     pub fn announce_remote(&mut self, rank: u32, envelope: Envelope) {
         let place = self.announce(rank, envelope);

@@ -4,6 +4,7 @@
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
 mod burst;
+mod completing;
 mod context;
 mod credits;
 mod event;
@@ -18,7 +19,9 @@ mod nic;
 mod noise;
 mod order;
 mod placed;
+mod probes;
 mod processor;
+mod progressions;
 mod queues;
 mod report;
 mod slab;
@@ -40,5 +43,7 @@ pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use report::{Completed, HostError, Progress, Released, Wait};
-pub use trace::{Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
+pub use trace::{
+    Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
+};
 pub use wire::{Carried, Flight, WireParams};

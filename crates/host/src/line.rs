@@ -167,6 +167,11 @@ impl<const LISTS: usize> Queue<LISTS> {
         self.entries[found.place as usize].label
     }
 
+    /// What it stands for.
+    pub fn item(&self, found: Found) -> u32 {
+        self.entries[found.place as usize].item
+    }
+
     /// Takes out what has been found; returns what it stands for, and its number in its burst.
     #[inline]
     pub fn take(&mut self, Found { place, number, .. }: Found) -> (u32, u32) {

@@ -3,7 +3,7 @@
 
 use crate::burst::{PostedBurst, Sources};
 use crate::label::Label;
-use crate::line::Queue;
+use crate::line::{Found, Queue};
 
 /// How often queues have been searched, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,14 +68,16 @@ impl Matching {
         self.searches[queue].count(depth);
     }
 
-    /// A message has come to a rank: the receive that it meets, or none; then it waits.
+    /// A message has come to a rank: the receive that it meets, or none; then it waits, at the place that it is given.
     #[inline]
-    pub fn message(&mut self, rank: u32, label: Label, message: u32) -> Option<Receive> {
-        let labels = label.wider();
-        let labels = if self.open > 0 { &labels[..] } else { &labels[..1] };
-        let Some(found) = self.posted.search(rank, labels, |receive| receive.takes(label)) else {
+    pub fn message(&mut self, rank: u32, label: Label, place: impl FnOnce() -> u32) -> Option<Receive> {
+        let found = match self.open {
+            0 => self.posted.search(rank, &[label], |receive| receive == label),
+            _ => self.posted.search(rank, &label.wider(), |receive| receive.takes(label)),
+        };
+        let Some(found) = found else {
             self.count(0, self.posted.len(rank));
-            self.unexpected.push(rank, label, (message, 0));
+            self.unexpected.push(rank, label, (place(), 0));
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
@@ -144,9 +146,16 @@ impl Matching {
         }
     }
 
-    /// The first message that a receive takes, if there is one.
+    /// Takes the first message that a receive takes, if there is one.
     #[inline]
     fn expect(&mut self, rank: u32, label: Label) -> Option<u32> {
+        let found = self.look(rank, label)?;
+        Some(self.unexpected.take(found).0)
+    }
+
+    /// Where the first message that a receive takes stands, if there is one.
+    #[inline]
+    fn look(&mut self, rank: u32, label: Label) -> Option<Found> {
         if label.is_open() {
             self.unexpected.use_all_lists();
         }
@@ -155,7 +164,13 @@ impl Matching {
             return None;
         };
         self.count(1, found.depth);
-        Some(self.unexpected.take(found).0)
+        Some(found)
+    }
+
+    /// The first message that a receive would meet, which stays; none if there is none.
+    pub fn probe(&mut self, rank: u32, label: Label) -> Option<u32> {
+        let found = self.look(rank, label)?;
+        Some(self.unexpected.item(found))
     }
 
     #[inline]
@@ -210,9 +225,17 @@ mod tests {
         }
     }
 
-    /// A message, a receive or a burst of them: source, tag, and how many with which stride.
+    impl Naive {
+        fn probe(&mut self, label: Label) -> Option<u32> {
+            let found = self.unexpected.iter().position(|&(message, _)| label.takes(message));
+            self.depths[1].push(found.map_or(self.unexpected.len(), |place| place + 1) as u32);
+            found.map(|place| self.unexpected[place].1)
+        }
+    }
+
+    /// A message, a receive, a burst of them or a probe: source, tag, and how many with which stride; of a probe none.
     fn call() -> impl Strategy<Value = (bool, Option<u32>, Option<u32>, u32, u32)> {
-        let count = prop_oneof![4 => Just(1_u32), 1 => 2..RANKS + 3, 1 => 60_u32..140];
+        let count = prop_oneof![4 => Just(1_u32), 1 => Just(0), 1 => 2..RANKS + 3, 1 => 60_u32..140];
         (any::<bool>(), prop::option::weighted(0.8, 0..RANKS), prop::option::weighted(0.8, 0_u32..2), count, 0..RANKS)
     }
 
@@ -227,11 +250,15 @@ mod tests {
                 if is_message {
                     let label = Label { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
                     for number in 1000 * number..1000 * number + count.min(20) {
-                        prop_assert_eq!(matching.message(1, label, number), naive.message(label, number));
+                        prop_assert_eq!(matching.message(1, label, || number), naive.message(label, number));
                     }
                     continue;
                 }
                 let label = Label { source: source.unwrap_or(ANY_SOURCE), tag, context };
+                if count == 0 {
+                    prop_assert_eq!(matching.probe(1, label), naive.probe(label));
+                    continue;
+                }
                 if count == 1 {
                     prop_assert_eq!(matching.receive(1, label, (number, 0)), naive.receive(label, (number, 0)));
                     continue;

@@ -65,6 +65,15 @@ pub enum Wait {
         /// In a communicator.
         context: Context,
     },
+    /// A message that it looks for, and does not receive.
+    Probe {
+        /// From a rank, or from any.
+        from: Option<u32>,
+        /// Under a tag, or under any.
+        tag: Option<u32>,
+        /// In a communicator.
+        context: Context,
+    },
     /// The answer to a message that waits for its receiver.
     Answer {
         /// The rank that it is for.
@@ -92,9 +101,13 @@ fn of(context: Context) -> String {
 
 impl std::fmt::Display for Wait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let message = |what: &str, from: Option<u32>| match from {
+            Some(rank) => format!("{what} from rank {rank}"),
+            None => format!("{what} from any rank"),
+        };
         let (rank, tag, context) = match self {
-            Self::Message { from: Some(rank), tag, context } => (format!("a message from rank {rank}"), *tag, context),
-            Self::Message { from: None, tag, context } => ("a message from any rank".to_owned(), *tag, context),
+            Self::Message { from, tag, context } => (message("a message", *from), *tag, context),
+            Self::Probe { from, tag, context } => (message("a probe to find a message", *from), *tag, context),
             Self::Answer { to, tag, context } => (format!("rank {to} to receive its message"), Some(*tag), context),
             Self::Credit { to, tag, context } => (format!("credits of rank {to} for its message"), Some(*tag), context),
         };

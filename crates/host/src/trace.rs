@@ -2,7 +2,7 @@
 //! of messages are handed over and arrive. It is enough to tell at any time what each rank does and what it waits for,
 //! and which chain of events has led to the last of them.
 //!
-//! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 250.
+//! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 280.
 
 use std::collections::VecDeque;
 
@@ -42,9 +42,10 @@ pub struct TracedOp {
     pub started: u64,
     /// When it ended; `u64::MAX` if it has not.
     pub ended: u64,
-    /// Of a send, the rank that the message is for; of a receive, the rank that has sent what it has met, or `NO_OP`.
+    /// Of a send, the rank that the message is for; of a receive, the rank that has sent what it has met, and of a probe what it has
+    /// waited for, or `NO_OP`.
     pub peer: u32,
-    /// Of a receive that has met a message, the number of the operation that has sent it; else `NO_OP`.
+    /// Of one with such a message, the number of the operation that has sent it; else `NO_OP`.
     pub sent_by: u32,
     /// Of a send, bytes.
     pub bytes: u64,
@@ -67,8 +68,10 @@ pub enum Purpose {
     Data,
     /// The overhead of a receive.
     Receive,
-    /// A search of a queue, of a receive that starts or for a message that has come.
+    /// A search of a queue, of a receive or a probe that starts or for a message that has come.
     Search,
+    /// Seeing that a message has come that a probe waits for; takes no time.
+    Probe,
     /// Writing the data of a send to the interface, or copying them within the node.
     Write,
     /// Copying the data of a receive within the node.
@@ -111,6 +114,17 @@ pub enum TracedPart {
     Notice,
 }
 
+/// What carries a part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carriage {
+    /// Nothing but the memory of the node.
+    Memory,
+    /// Packets, known by their `flow_id` and their mark.
+    Packets(u32, u32),
+    /// The link of the node, whole: when the first and the last byte arrive at the other node, in picoseconds.
+    Link(u64, u64),
+}
+
 /// A part of a message at one end of its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TracedFlight {
@@ -122,8 +136,8 @@ pub struct TracedFlight {
     pub arrived: bool,
     /// When, in picoseconds.
     pub at: u64,
-    /// Where it is handed over, what its packets are known by, their `flow_id` and their mark; `NO_OP` within a node.
-    pub packets: (u32, u32),
+    /// Where it is handed over, what carries it.
+    pub by: Option<Carriage>,
 }
 
 /// What has been recorded.

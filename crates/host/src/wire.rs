@@ -7,10 +7,12 @@
 
 use engine::statistics::Histogram;
 use units::{Bandwidth, Bytes};
+use workload::program::Context;
 
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::Passage;
+use crate::progressions::Progressions;
 use crate::slab::Slab;
 
 /// What all links are like.
@@ -54,6 +56,45 @@ pub(crate) struct Landing {
     pub way: Way,
 }
 
+/// What eager messages of a progression have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub tag: u32,
+    pub context: Context,
+    pub bytes: u64,
+    /// From the arrival of the first byte to that of the last, in picoseconds.
+    pub span: u64,
+}
+
+/// An eager message that is carried whole, and that no protocol needs to know more of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Light {
+    /// When it arrives, or has passed the interface of its receiver, and when it was handed over, in picoseconds.
+    pub at: u64,
+    pub since: u64,
+    /// The send.
+    pub op: OpId,
+    pub to: u32,
+    pub shape: Shape,
+}
+
+impl Light {
+    /// As an entry of a progression.
+    #[inline]
+    pub fn numbers(&self) -> [u64; 4] {
+        [self.at, self.since, self.op.packed(), u64::from(self.to)]
+    }
+
+    /// From an entry of a progression.
+    #[inline]
+    pub fn of(shape: Shape, [at, since, op, to]: [u64; 4]) -> Self {
+        Self { at, since, op: OpId::of_packed(op), to: to as u32, shape }
+    }
+}
+
+/// Queues of messages.
+pub(crate) type Lights = Progressions<Shape, 4>;
+
 /// What has been carried.
 #[derive(Clone, Debug)]
 pub struct Carried {
@@ -95,18 +136,24 @@ pub(crate) enum Cargo {
 pub(crate) struct Wire {
     params: WireParams,
     /// When each is free, in picoseconds.
-    free_at: Vec<u64>,
+    pub free_at: Vec<u64>,
     /// The last size asked for, and its time: most messages of a program have one of a few sizes.
     last: (u64, u64),
     pub carried: Carried,
+    /// What is on its way that stands by itself,
     pub landings: Slab<Landing>,
+    /// messages on their way, by node of the machine that sends them,
+    pub flying: Lights,
+    /// and those that pass the interface of their receiver, by its number here.
+    pub passing: Lights,
 }
 
 impl Wire {
-    /// Links that are free.
-    pub fn new(params: WireParams, nodes: usize) -> Self {
+    /// Links of so many nodes that are free, of a machine of so many.
+    pub fn new(params: WireParams, nodes: usize, all: usize) -> Self {
         let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
-        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, landings: Slab::default() }
+        let (flying, passing) = (Lights::new(all), Lights::new(nodes));
+        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, landings: Slab::default(), flying, passing }
     }
 
     /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.
@@ -140,7 +187,7 @@ mod tests {
         // Would catch a link that carries two at once, one that waits for the last byte of what comes slowly, and a delay that keeps
         // the link: 1 B/ns, 500 ns.
         let params = WireParams { delay: 500_000, bandwidth: Bandwidth(8_000_000_000) };
-        let mut wire = Wire::new(params, 2);
+        let mut wire = Wire::new(params, 2, 2);
         let at = |head, tail| Passage { head, tail };
         assert_eq!(wire.carry(0, 1000, at(0, 0)), at(500_000, 1_500_000));
         assert_eq!(wire.carry(0, 10, at(300_000, 300_000)), at(1_500_000, 1_510_000));

@@ -14,7 +14,7 @@ pub use error::{MachineError, MappingError};
 pub use hops::{GridHops, Hops, HopsView, Metric, NodeHops, TableHops, with_metric};
 pub use machine::{
     About, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink, RankOrder,
-    RankPlace, blue_gene_partition, parse_allocation,
+    RankPlace, blue_gene_partition, build_topology, parse_allocation,
 };
 pub use metrics::{ChannelUse, Dilation, Measures, PhaseMeasures, channel_use, measure};
 pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch, default_budget};

@@ -135,7 +135,9 @@ impl Experiment {
     fn topology(&self, py: Python<'_>, point: usize) -> PyResult<Topology> {
         let point = self.point(point)?;
         let base = self.inner.base_dir();
-        let built = py.detach(|| point.spec.topology.build(base)).map_err(|error| wrong_topology(error.key, &error))?;
+        let built = py
+            .detach(|| mapping::build_topology(&point.spec.topology, base))
+            .map_err(|error| wrong_topology(error.key, &error))?;
         Ok(Topology::of(point.spec.topology.clone(), built))
     }
 

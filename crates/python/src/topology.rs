@@ -125,7 +125,8 @@ impl Topology {
         } else {
             shape.parse().map_err(|error: topology::TopologyError| wrong_topology(error.key, &error))?
         };
-        let inner = spec.build(Path::new(base_dir)).map_err(|error| wrong_topology(error.key, &error))?;
+        let inner =
+            mapping::build_topology(&spec, Path::new(base_dir)).map_err(|error| wrong_topology(error.key, &error))?;
         Ok(Self { spec: Some(spec), inner })
     }
 

@@ -16,6 +16,8 @@
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. Where packets go by
 //! way of waypoints their paths are divided there (`legs`). Destinations are followed side by side by all threads.
 //!
+//! Packets of trees (`trees::Trees`) go by tables, from entry to entry; what they wait for is read off these and added to the graph.
+//!
 //! Where that would be too many pairs, routings that state `Routing::representatives` are checked by these: at each
 //! router, the packets that stand for all others there are followed over two hops, which is linear in routers. The
 //! statement is not trusted: as many destinations as fit into the limit, spread over the network, are followed from every
@@ -27,6 +29,7 @@ mod graph;
 mod legs;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 use std::fmt;
 
@@ -34,6 +37,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, RouterId, VcClass};
 
 use crate::Routing;
+use crate::trees::Trees;
 use crate::walk::{RoutingContractError, Wiring};
 use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
 use graph::DependencyGraph;
@@ -56,6 +60,8 @@ pub struct HeldChannel {
     pub vc_class: VcClass,
     /// Where it leads from and to, with coordinates, and its class of channels, for a reader.
     pub name: String,
+    /// The number of a tree whose packets hold it and may wait for the next channel, if packets of a tree do.
+    pub tree: Option<u32>,
 }
 
 /// Channels each of which can wait for the next, and the last for the first.
@@ -68,7 +74,10 @@ pub struct DependencyCycle {
 impl fmt::Display for DependencyCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for held in &self.channels {
-            writeln!(f, "{} waits for", held.name)?;
+            match held.tree {
+                Some(tree) => writeln!(f, "{} held by packets of tree {tree}, waits for", held.name)?,
+                None => writeln!(f, "{} waits for", held.name)?,
+            }
         }
         write!(f, "the first of these")
     }
@@ -82,32 +91,71 @@ pub fn dependency_cycle(
     topology: &dyn Topology,
     routing: &dyn Routing,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    find_dependency_cycle(topology, routing, EXHAUSTIVE)
+    find_dependency_cycle((topology, routing), None, EXHAUSTIVE)
+}
+
+/// The same of the packets of a routing and of trees together, which wait for one another where they use the same classes of virtual
+/// channels, or go from one's to the other's.
+///
+/// # Errors
+/// If the routing breaks its contract.
+pub fn dependency_cycle_with_trees(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    trees: &Trees,
+) -> Result<Option<DependencyCycle>, RoutingContractError> {
+    find_dependency_cycle((topology, routing), Some(trees), EXHAUSTIVE)
 }
 
 /// The same; where more than `limit` pairs of routers and destinations would have to be followed, by representatives.
 fn find_dependency_cycle(
-    topology: &dyn Topology,
-    routing: &dyn Routing,
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    trees: Option<&Trees>,
     limit: u64,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let wiring = Wiring::new(topology);
+    let classes = trees.map_or(0, Trees::classes).max(routing.classes());
+    let add_trees = |graph: &DependencyGraph<'_>| {
+        if let Some(trees) = trees.filter(|_| graph.vertices > 0) {
+            trees::add(graph, trees);
+        }
+    };
     // Representatives may do more than packets can: whether a cycle among them is real is for the enumeration to decide.
-    let by_few = by_representatives(&wiring, (topology, routing), limit)?;
-    if by_few.is_some_and(|graph| graph.cycle().is_none()) {
-        return Ok(None);
+    if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit))? {
+        add_trees(&by_few);
+        if by_few.cycle().is_none() {
+            return Ok(None);
+        }
     }
-    let graph = DependencyGraph::new(&wiring, routing);
+    let graph = DependencyGraph::new(&wiring, classes);
     if graph.vertices > 0 && routing.waypoints() > 0 {
         legs::add(&graph, topology, routing)?;
     } else {
         add_destinations(&graph, (topology, routing), &destinations(topology, routing))?;
     }
-    let named = |(channel, vc_class)| {
-        let name = format!("{}, virtual-channel class {vc_class},", channel_name(topology, &wiring.channels, channel));
-        HeldChannel { channel, vc_class, name }
+    add_trees(&graph);
+    Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees), &channels)))
+}
+
+/// The channels of a cycle in words, each with a tree that closes the way to the next.
+fn name_cycle(
+    topology: &dyn Topology,
+    (graph, trees): (&DependencyGraph<'_>, Option<&Trees>),
+    channels: &[(ChannelId, VcClass)],
+) -> DependencyCycle {
+    let named = |(&(channel, vc_class), &next): (&(ChannelId, VcClass), &(ChannelId, VcClass))| {
+        let channels = &graph.wiring.channels;
+        let name = format!("{}, virtual-channel class {vc_class},", channel_name(topology, channels, channel));
+        let tree = match (trees, channels.source(channel)) {
+            (Some(trees), ChannelSource::Router(from, _)) => {
+                trees::holder(graph, trees, from, ((channel, vc_class), next))
+            }
+            _ => None,
+        };
+        HeldChannel { channel, vc_class, name, tree }
     };
-    Ok(graph.cycle().map(|channels| DependencyCycle { channels: channels.into_iter().map(named).collect() }))
+    let next = channels.iter().cycle().skip(1);
+    DependencyCycle { channels: channels.iter().zip(next).map(named).collect() }
 }
 
 /// The graph by representatives, if the network is large and the routing states them; checked against a sample of
@@ -115,7 +163,7 @@ fn find_dependency_cycle(
 fn by_representatives<'a>(
     wiring: &'a Wiring,
     (topology, routing): (&dyn Topology, &dyn Routing),
-    limit: u64,
+    (classes, limit): (u8, u64),
 ) -> Result<Option<DependencyGraph<'a>>, RoutingContractError> {
     let nodes = destinations(topology, routing);
     let (routers, all) = (u64::from(topology.routers()), nodes.len() as u64);
@@ -123,7 +171,7 @@ fn by_representatives<'a>(
     if routers * all <= limit || !stated {
         return Ok(None);
     }
-    let graph = DependencyGraph::new(wiring, routing);
+    let graph = DependencyGraph::new(wiring, classes);
     add_representatives(&graph, routing)?;
     let (sample, sources) = match routing.waypoints() {
         0 => ((SAMPLE / routers).max(2), u32::MAX),
@@ -156,7 +204,8 @@ pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: Chann
     }
 }
 
-fn router_name(topology: &dyn Topology, router: RouterId) -> String {
+/// A router in words: its number, and its coordinates if they say more.
+pub(crate) fn router_name(topology: &dyn Topology, router: RouterId) -> String {
     let (names, values) = (topology.coordinate_names(), topology.coordinates(router));
     if names.len() != values.len() || names.len() < 2 {
         return format!("router {router}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fabric::Plan;
+use host::WireParams;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -63,6 +64,14 @@ impl Network {
     /// Whether it is a delay and a bandwidth, without routers: then messages are not cut into packets.
     pub fn is_flat(&self) -> bool {
         is_flat(&*self.topology)
+    }
+
+    /// The links of a flat network, whose ticks are picoseconds.
+    pub fn wire(&self) -> WireParams {
+        WireParams {
+            delay: self.plan.link_delay(ChannelClass::INJECTION),
+            bandwidth: self.plan.bandwidth(ChannelClass::INJECTION),
+        }
     }
 
     /// Latency of a packet that meets no other, on a path through so many routers, in ticks.

@@ -37,7 +37,7 @@ impl Parts {
     /// What is wrong with it, at its key.
     pub fn topology(&self, spec: &ExperimentSpec, base: &Path) -> Result<Arc<dyn Topology>, SystemError> {
         let wrong = |error: topology::TopologyError| SystemError::new(format!("topology.{}", error.key), error.message);
-        self.topologies.get_or_build(&spec.topology, || spec.topology.build(base).map_err(wrong))
+        self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).map_err(wrong))
     }
 
     /// The routing of a point, on its topology.

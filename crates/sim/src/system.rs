@@ -172,7 +172,7 @@ impl System {
         if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
             return Ok(());
         }
-        let message = "there are no ranks: a timeline is of `workload.kind = \"program\"` or `\"benchmark\"`";
+        let message = "there are no ranks: a timeline is of programs, benchmarks and message-driven applications";
         Err(SystemError::new("measure.timeline", message))
     }
 

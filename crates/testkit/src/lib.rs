@@ -3,3 +3,4 @@
 pub mod oracle;
 pub mod routing;
 pub mod topology;
+pub mod trees;

@@ -228,11 +228,13 @@ pub fn naive_transit_loads(
     load
 }
 
-/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again and
-/// again, whatever waits for nothing.
-pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
+/// What whoever holds a channel's class may wait for.
+pub type Dependencies = BTreeMap<(ChannelId, VcClass), BTreeSet<(ChannelId, VcClass)>>;
+
+/// What packets from every node to every node may wait for, path by path.
+pub fn naive_dependencies(topology: &dyn Topology, routing: &dyn Routing) -> Dependencies {
     let channels = Channels::new(topology);
-    let mut waits_for: BTreeMap<(ChannelId, VcClass), BTreeSet<(ChannelId, VcClass)>> = BTreeMap::new();
+    let mut waits_for = Dependencies::new();
     for src in (0..topology.nodes()).map(NodeId) {
         for dst in (0..topology.nodes()).map(NodeId) {
             for path in paths(topology, routing, src, dst) {
@@ -247,6 +249,11 @@ pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
             }
         }
     }
+    waits_for
+}
+
+/// Whether dependencies have a cycle: whether something is left when what waits for nothing that waits is taken away, again and again.
+pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     loop {
         let before = waits_for.len();
         let waiting: BTreeSet<_> = waits_for.keys().copied().collect();
@@ -255,6 +262,12 @@ pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
             return before > 0;
         }
     }
+}
+
+/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again and
+/// again, whatever waits for nothing.
+pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
+    has_cycle(naive_dependencies(topology, routing))
 }
 
 /// Uniform traffic, a node's own share included.

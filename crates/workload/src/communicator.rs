@@ -73,6 +73,15 @@ pub enum Group {
         /// How many there are.
         count: u32,
     },
+    /// A list in which another rank stands for one.
+    Headed {
+        /// The list.
+        ranks: Arc<[u32]>,
+        /// Where that rank stands,
+        member: u32,
+        /// and the rank.
+        rank: u32,
+    },
     /// Part of a list.
     List {
         /// The list, which groups may share.
@@ -101,6 +110,7 @@ impl Group {
     pub fn len(&self) -> u32 {
         match self {
             Self::Progression { count, .. } | Self::List { count, .. } => *count,
+            Self::Headed { ranks, .. } => ranks.len() as u32,
         }
     }
 
@@ -115,6 +125,13 @@ impl Group {
         match self {
             Self::Progression { first, stride, .. } => first + stride * member,
             Self::List { ranks, first, .. } => ranks[(first + member) as usize],
+            Self::Headed { ranks, member: head, rank } => {
+                if member == *head {
+                    *rank
+                } else {
+                    ranks[member as usize]
+                }
+            }
         }
     }
 
@@ -126,6 +143,7 @@ impl Group {
                 let member = beyond / (*stride).max(1);
                 (member < *count && member * stride == beyond).then_some(member)
             }
+            Self::Headed { .. } => (0..self.len()).find(|&member| self.rank(member) == rank),
             Self::List { ranks, first, count } => {
                 let own = &ranks[*first as usize..(first + count) as usize];
                 own.iter().position(|&other| other == rank).map(|member| member as u32)
@@ -207,8 +225,8 @@ impl Communicator {
     }
 
     /// The nodes of its members, if they are known.
-    pub fn nodes(&self) -> Option<&NodeGroups> {
-        self.nodes.as_deref()
+    pub const fn nodes(&self) -> Option<&Arc<NodeGroups>> {
+        self.nodes.as_ref()
     }
 }
 
@@ -256,6 +274,32 @@ impl NodeGroups {
     pub fn of_node(&self, node: u32) -> Group {
         let (first, end) = (self.first[node as usize], self.first[node as usize + 1]);
         Group::List { ranks: Arc::clone(&self.ranks), first, count: end - first }
+    }
+
+    /// How many members the nodes before one have; of the number of nodes, all.
+    #[inline]
+    pub fn first(&self, node: u32) -> u32 {
+        self.first[node as usize]
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> u32 {
+        self.leaders.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.leaders.is_empty()
+    }
+
+    /// The ranks of all members, node by node.
+    pub fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// The leaders of all nodes, but for one node another of its ranks.
+    pub fn heads(&self, node: u32, rank: u32) -> Group {
+        Group::Headed { ranks: Arc::clone(&self.leaders), member: node, rank }
     }
 
     /// The leaders of all nodes.

@@ -52,7 +52,7 @@ impl PlacementFile {
     fn read(&self, nodes: u32, base: &Path) -> Result<Placement, PatternError> {
         let name = self.path.display();
         let wrong = |message: String| PatternError::new("path", message);
-        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {error}"));
+        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {}", units::reason(&error)));
         let mut text = String::new();
         let file = std::fs::File::open(base.join(&self.path)).map_err(cannot)?;
         file.take(MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;

@@ -76,10 +76,10 @@ fn collective_operations_are_read_as_they_are_meant() {
 fn a_collective_operation_that_cannot_be_has_its_line() {
     // Would catch an operation that a run would find wrong only later, and words that are skipped.
     let cases = [
-        ("allreduce 8 B", "line 3: `by ALGORITHM` is missing"),
-        ("allreduce 8 B by none", "line 3: there is no algorithm `none`"),
+        ("allreduce 8 B", "line 3: `by ALGORITHM` is missing: auto, linear, "),
+        ("allreduce 8 B by rinng", "line 3: there is no algorithm `rinng`: auto, linear, "),
         ("barrier by linear root", "line 3: `root` has no value"),
-        ("barrier by linear of 3", "line 3: `of` may not stand here: `in`, `by`, `root` and `per-byte` may"),
+        ("barrier by linear of 3", "line 3: `of` may not stand here: `in`, `by`, `root`, `segment` and `per-byte` may"),
         ("broadcast 8 B by linear root 4", "line 3: there is no member 4: 0 to 3 are allowed"),
         ("barrier in 1 by linear", "line 3: it is no member of communicator 1, or does not know it"),
         ("start", "line 3: the name of a collective operation is missing"),
@@ -115,7 +115,7 @@ fn a_schedule_of_collective_operations_has_their_messages() {
     assert_eq!(said.len(), 2 + 8 + 8);
     let mut builder = CallsBuilder::new(5);
     (0..4).for_each(|rank| both(&mut builder, rank));
-    assert!(matches!(builder.build().check(None), Err(ScheduleError::Unmatched { .. })));
+    assert!(matches!(builder.build().check(None), Err(ScheduleError::Unequal { .. })));
 }
 
 #[test]
@@ -278,4 +278,22 @@ proptest! {
         let calculations = ranks.iter().flat_map(|steps| *steps).filter(|step| matches!(step, Step::Do(Action::Calc { .. })));
         prop_assert_eq!(programs.operations(), operations + calculations.count() as u64);
     }
+}
+
+#[test]
+fn collective_operations_that_differ_are_named_by_rank() {
+    // Would catch messages of operations that are shown under tags which nobody has written.
+    let error = |zero: &str, one: &str| {
+        let read = text::read(&format!("ranks 2\nrank 0\n{zero}\nrank 1\n{one}\n")).unwrap();
+        read.check(None).unwrap_err().to_string()
+    };
+    let none = error("barrier by dissemination", "barrier by dissemination\nbarrier by dissemination");
+    assert!(
+        none.contains("number 2 of communicator 0 is none of rank 0, and `barrier by dissemination` of rank 1"),
+        "{none}"
+    );
+    let sizes = error("allreduce 16 B by recursive-doubling", "allreduce 8 B by recursive-doubling");
+    assert!(sizes.contains("`allreduce 16 B by recursive-doubling` of rank 0, and `allreduce 8 B by"), "{sizes}");
+    let lost = error("isend 8 B to 1 tag 4", "calc 1 ns");
+    assert_eq!(lost, "rank 0 sends 1 message to rank 1 under tag 4, which has 0 receives for them");
 }

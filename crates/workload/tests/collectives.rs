@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use workload::collectives::{Algorithm, Collective, Data, Member, Operation, Stage, Way, algorithms, stage, stages};
+use workload::collectives::{
+    Algorithm, Collective, Data, Member, Operation, Stage, Way, algorithms, is_segmented, stage, stages,
+};
 use workload::communicator::{Communicator, Context, Group, NodeGroups};
 
 /// What a rank has: of each element, what it is made of. Of combined data a bit for each rank, of others a number.
@@ -26,8 +28,10 @@ struct Walker {
     phase: usize,
     round: u32,
     buffer: Buffer,
-    /// Receives of the present round: from a rank, what, and whether it is combined.
-    open: Vec<(u32, Data, bool)>,
+    /// The result of a scan.
+    prefix: Buffer,
+    /// Receives of the present round: from a rank, what, and what becomes of it.
+    open: Vec<(u32, Data, Way)>,
     rounds: u32,
 }
 
@@ -44,7 +48,12 @@ impl Run {
         let ranks = communicators.len();
         let walkers = communicators.into_iter().zip(buffers).map(|(communicator, buffer)| {
             call.check(&communicator).unwrap();
-            Walker { communicator, stage: None, begun: 0, phase: 0, round: 0, buffer, open: Vec::new(), rounds: 0 }
+            let prefix = match call.operation {
+                Operation::Exscan => vec![0; buffer.len()],
+                _ => buffer.clone(),
+            };
+            let (stage, open) = (None, Vec::new());
+            Walker { communicator, stage, begun: 0, phase: 0, round: 0, buffer, prefix, open, rounds: 0 }
         });
         let sent = Sent { messages: vec![0; ranks], bytes: vec![0; ranks], rounds: vec![0; ranks] };
         Self { call, walkers: walkers.collect(), wires: BTreeMap::new(), sent }
@@ -53,8 +62,8 @@ impl Run {
     /// A barrier has no data: it is followed with one element, which is what a rank knows of the others.
     fn member(&self, at: &Member) -> Member {
         match self.call.operation {
-            Operation::Barrier => Member { elements: 1, ..*at },
-            _ => *at,
+            Operation::Barrier => Member { elements: 1, ..at.clone() },
+            _ => at.clone(),
         }
     }
 
@@ -81,7 +90,7 @@ impl Run {
                         assert_ne!(other, rank as u32, "a message to itself");
                         match own.way {
                             Way::Send => self.send(rank, other, data, (&at, &stage.at)),
-                            way => self.walkers[rank].open.push((other, data, way == Way::Combine)),
+                            way => self.walkers[rank].open.push((other, data, way)),
                         }
                     }
                 }
@@ -108,17 +117,27 @@ impl Run {
     /// Takes what has come of the round of a rank; returns whether anything is missing.
     fn take(&mut self, rank: usize) -> bool {
         let at = self.walkers[rank].stage.clone().map(|stage| self.member(&stage.at));
-        let Walker { buffer, open, .. } = &mut self.walkers[rank];
-        while let Some(&(from, data, combines)) = open.first() {
+        let Walker { buffer, prefix, open, .. } = &mut self.walkers[rank];
+        while let Some(&(from, data, way)) = open.first() {
             let Some(payload) = self.wires.entry((from, rank as u32)).or_default().pop_front() else { return true };
             let mut payload = payload.into_iter();
-            data.each_range(at.unwrap().elements, &mut |first, end| {
-                for element in &mut buffer[first as usize..end as usize] {
+            data.each_range(at.as_ref().unwrap().elements, &mut |first, end| {
+                for place in first as usize..end as usize {
                     let came = payload.next().expect("a message that is too short");
-                    if combines && self.call.operation != Operation::Barrier {
-                        assert_eq!(*element & came, 0, "a contribution that comes twice");
+                    let combine = |element: &mut u64| {
+                        if self.call.operation != Operation::Barrier {
+                            assert_eq!(*element & came, 0, "a contribution that comes twice");
+                        }
+                        *element |= came;
+                    };
+                    match way {
+                        Way::Combine => combine(&mut buffer[place]),
+                        Way::Prefix { .. } => {
+                            combine(&mut buffer[place]);
+                            combine(&mut prefix[place]);
+                        }
+                        _ => buffer[place] = came,
                     }
-                    *element = if combines { *element | came } else { came };
                 }
             });
             assert_eq!(payload.next(), None, "a message that is too long");
@@ -141,7 +160,9 @@ impl Run {
         assert!(self.walkers.iter().all(|walker| walker.open.is_empty()), "a rank that waits for ever");
         assert!(self.wires.values().all(VecDeque::is_empty), "a message that nobody receives");
         self.sent.rounds = self.walkers.iter().map(|walker| walker.rounds).collect();
-        (self.walkers.into_iter().map(|walker| walker.buffer).collect(), self.sent)
+        let is_scan = matches!(self.call.operation, Operation::Scan | Operation::Exscan);
+        let result = |walker: Walker| if is_scan { walker.prefix } else { walker.buffer };
+        (self.walkers.into_iter().map(result).collect(), self.sent)
     }
 }
 
@@ -165,8 +186,12 @@ fn content(from: u32, to: u32, element: usize) -> u64 {
     1 << 40 | u64::from(from) << 32 | u64::from(to) << 24 | element as u64
 }
 
+/// Where the part of each member lies.
+type Places = [u32];
+
 /// What a rank has before an operation.
-fn before(call: &Collective, ranks: u32, rank: u32) -> Buffer {
+fn before(call: &Collective, places: &Places, rank: u32) -> Buffer {
+    let ranks = places.len() as u32;
     let all = elements(call, ranks) as usize;
     let of_root = |element| if rank == call.root { content(rank, 0, element) } else { 0 };
     match call.operation {
@@ -174,9 +199,18 @@ fn before(call: &Collective, ranks: u32, rank: u32) -> Buffer {
         Operation::Reduce | Operation::Allreduce | Operation::ReduceScatter | Operation::Barrier => {
             vec![1 << rank; all]
         }
+        Operation::Scan | Operation::Exscan => vec![1 << rank; all],
         Operation::Gather | Operation::Allgather => {
-            let own = part(call, ranks, rank);
+            let own = part(call, ranks, places[rank as usize]);
             (0..all).map(|element| if own.contains(&element) { content(rank, 0, element) } else { 0 }).collect()
+        }
+        Operation::Alltoall if call.algorithm == Algorithm::Hierarchical => {
+            let mut buffer = vec![0; all * ranks as usize];
+            for to in 0..ranks {
+                let part = square(call, ranks, (places[rank as usize], places[to as usize]));
+                part.clone().for_each(|element| buffer[element] = content(rank, to, element - part.start));
+            }
+            buffer
         }
         Operation::Alltoall => {
             let bytes = (call.bytes / u64::from(call.element)) as usize;
@@ -186,25 +220,42 @@ fn before(call: &Collective, ranks: u32, rank: u32) -> Buffer {
     }
 }
 
+/// The part of a square that is in a row and a column.
+fn square(call: &Collective, ranks: u32, (row, column): (u32, u32)) -> std::ops::Range<usize> {
+    let each = (call.bytes / u64::from(call.element)) as usize;
+    let first = (row * ranks + column) as usize * each;
+    first..first + each
+}
+
 /// Checks what a rank has after an operation.
-fn check(call: &Collective, ranks: u32, rank: u32, buffer: &Buffer) {
+fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
+    let ranks = places.len() as u32;
+    let part = |member: u32| part(call, ranks, places[member as usize]);
     let everyone = u64::MAX >> (64 - ranks);
     let is_root = rank == call.root;
     match call.operation {
-        Operation::Broadcast => assert_eq!(*buffer, before(call, ranks, call.root)),
+        Operation::Broadcast => assert_eq!(*buffer, before(call, places, call.root)),
         Operation::Allreduce | Operation::Barrier => assert!(buffer.iter().all(|&element| element == everyone)),
         Operation::Reduce => assert!(!is_root || buffer.iter().all(|&element| element == everyone)),
         Operation::ReduceScatter => {
-            assert!(buffer[part(call, ranks, rank)].iter().all(|&element| element == everyone));
+            assert!(buffer[part(rank)].iter().all(|&element| element == everyone));
         }
         Operation::Scatter => {
-            let own = part(call, ranks, rank);
+            let own = part(rank);
             assert!(own.clone().all(|element| buffer[element] == content(call.root, 0, element)));
         }
         Operation::Gather | Operation::Allgather => {
             let is_there = |element: usize, other| buffer[element] == content(other, 0, element);
-            let all = (0..ranks).all(|other| part(call, ranks, other).all(|element| is_there(element, other)));
+            let all = (0..ranks).all(|other| part(other).all(|element| is_there(element, other)));
             assert!(all || (call.operation == Operation::Gather && !is_root));
+        }
+        Operation::Scan => assert!(buffer.iter().all(|&element| element == everyone >> (ranks - 1 - rank))),
+        Operation::Exscan => assert!(buffer.iter().all(|&element| element == (1 << rank) - 1)),
+        Operation::Alltoall if call.algorithm == Algorithm::Hierarchical => {
+            for from in 0..ranks {
+                let part = square(call, ranks, (places[from as usize], places[rank as usize]));
+                assert!(part.clone().all(|element| buffer[element] == content(from, rank, element - part.start)));
+            }
         }
         Operation::Alltoall => {
             let bytes = (call.bytes / u64::from(call.element)) as usize;
@@ -219,9 +270,13 @@ fn check(call: &Collective, ranks: u32, rank: u32, buffer: &Buffer) {
 /// Carries out a call on the ranks of a communicator, and checks what they have then.
 fn carry_out(call: &Collective, communicators: Vec<Communicator>) -> Sent {
     let ranks = communicators.len() as u32;
-    let buffers = (0..ranks).map(|rank| before(call, ranks, rank)).collect();
+    let mut places: Vec<u32> = (0..ranks).collect();
+    if let Some(nodes) = communicators[0].nodes().filter(|_| call.algorithm == Algorithm::Hierarchical) {
+        (0..).zip(nodes.ranks()).for_each(|(place, &rank)| places[rank as usize] = place);
+    }
+    let buffers = (0..ranks).map(|rank| before(call, &places, rank)).collect();
     let (buffers, sent) = Run::new(*call, communicators, buffers).run();
-    (0..).zip(&buffers).for_each(|(rank, buffer)| check(call, ranks, rank, buffer));
+    (0..).zip(&buffers).for_each(|(rank, buffer)| check(call, &places, rank, buffer));
     sent
 }
 
@@ -247,6 +302,11 @@ fn every_algorithm_does_what_its_operation_means() {
                     if bytes > 0 || operation != Operation::Alltoall {
                         carry_out(&call, worlds(ranks));
                     }
+                    for segment in [4, 8, 40, 1000] {
+                        if is_segmented(operation, algorithm) {
+                            carry_out(&Collective { segment, ..call }, worlds(ranks));
+                        }
+                    }
                 }
             }
         }
@@ -269,12 +329,43 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
                     let groups = Arc::new(NodeGroups::new(&Group::all(ranks), &node_of));
                     let on_nodes = |own: Communicator| own.on_nodes(Arc::clone(&groups));
                     for root in if operation.has_root() { 0..ranks } else { 0..1 } {
-                        let call = Collective { root, ..Collective::new(operation, Algorithm::Hierarchical, 24) };
-                        carry_out(&call, worlds(ranks).into_iter().map(on_nodes).collect());
+                        for bytes in [24, 7] {
+                            let call =
+                                Collective { root, ..Collective::new(operation, Algorithm::Hierarchical, bytes) };
+                            let communicators: Vec<_> = worlds(ranks).into_iter().map(on_nodes).collect();
+                            carry_out(&call, communicators.clone());
+                            let crossing = crossing(&call, &communicators, &node_of);
+                            let most = most_crossing(operation, u64::from(groups.len()));
+                            assert!(
+                                crossing <= most,
+                                "{operation:?}: {crossing} messages between {} nodes",
+                                groups.len()
+                            );
+                        }
                     }
                 }
             }
         }
+    }
+}
+
+/// Messages between nodes of all members.
+fn crossing(call: &Collective, communicators: &[Communicator], node_of: &[u32]) -> u64 {
+    let mut crossing = 0;
+    for (from, communicator) in communicators.iter().enumerate() {
+        let mut visit = |to: u32, _| crossing += u64::from(node_of[from] != node_of[to as usize]);
+        call.each_message(communicator, &mut visit);
+    }
+    crossing
+}
+
+/// The most messages between so many nodes, one rank of each of which takes part.
+fn most_crossing(operation: Operation, nodes: u64) -> u64 {
+    let log = u64::from(nodes.next_power_of_two().ilog2());
+    match operation {
+        Operation::Broadcast | Operation::Reduce | Operation::Gather | Operation::Scatter => nodes - 1,
+        Operation::Alltoall => nodes * (nodes - 1),
+        _ => nodes * 2 * log,
     }
 }
 
@@ -325,6 +416,41 @@ fn messages_and_bytes_are_those_of_theory() {
 }
 
 #[test]
+fn segments_and_scans_are_those_of_theory() {
+    // Would catch a pipeline that sends whole buffers, a member that waits for its last segment before it sends the first, segments
+    // that are larger than they may be, and a scan whose members all do the same.
+    use {Algorithm as A, Operation as O};
+    for ranks in [2_u32, 5, 8, 13] {
+        let others = ranks as usize - 1;
+        for (operation, algorithm) in [(O::Broadcast, A::Chain), (O::Broadcast, A::Binary), (O::Reduce, A::Binomial)] {
+            let call = Collective { element: 4, segment: 30, ..Collective::new(operation, algorithm, 400) };
+            // Segments of at most 7 elements: 15 of them.
+            let of = carry_out(&call, worlds(ranks));
+            assert_eq!(of.messages.iter().sum::<u64>(), 15 * others as u64);
+            assert_eq!(of.bytes.iter().sum::<u64>(), 400 * others as u64);
+            call.each_message(&worlds(ranks)[usize::from(operation == O::Reduce)], &mut |_, bytes| {
+                assert!(bytes <= 28)
+            });
+            let inner = of.rounds.iter().filter(|&&rounds| rounds == 16).count();
+            assert!(of.rounds.iter().all(|rounds| [15, 16].contains(rounds)) && inner < others, "{:?}", of.rounds);
+        }
+        let chain =
+            carry_out(&Collective { segment: 40, ..Collective::new(O::Broadcast, A::Chain, 400) }, worlds(ranks));
+        assert_eq!(chain.messages, [vec![10; others], vec![0]].concat());
+        // A ring of segments sends as many bytes in more messages.
+        let ring = Collective { segment: 10, ..Collective::new(O::Allreduce, A::Ring, 60 * u64::from(ranks)) };
+        let of = carry_out(&ring, worlds(ranks));
+        assert_eq!(of.messages, vec![7 * others as u64; others + 1]);
+        assert_eq!(of.bytes, vec![2 * 60 * others as u64; others + 1]);
+        let scan = sent(O::Scan, A::Chain, 100, ranks);
+        assert_eq!(scan.messages, [vec![1; others], vec![0]].concat());
+        let scan = sent(O::Exscan, A::RecursiveDoubling, 100, ranks);
+        let peers = |rank: u32| (0..log2(ranks)).filter(|round| rank ^ (1 << round) < ranks).count() as u64;
+        assert_eq!(scan.messages, (0..ranks).map(peers).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn what_cannot_be_called_is_refused() {
     // Would catch a panic within an algorithm.
     let world = Communicator::world(0, 4);
@@ -332,11 +458,18 @@ fn what_cannot_be_called_is_refused() {
     let call = Collective::new(Operation::Broadcast, Algorithm::Binomial, 8);
     assert_eq!(
         check(Collective { algorithm: Algorithm::Bruck, ..call }),
-        "`bruck` does not serve `broadcast`: `auto`, `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical` are allowed"
+        "`bruck` does not serve `broadcast`: `auto`, `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical`, `chain`, `binary`, \
+         `scatter-doubling` are allowed"
     );
     assert_eq!(check(Collective { root: 4, ..call }), "there is no member 4: 0 to 3 are allowed");
     assert_eq!(check(Collective { element: 3, ..call }), "8 bytes are not whole elements of 3 bytes");
     assert_eq!(check(Collective { radix: 1, ..call }), "1 is no radix: 2 and more are allowed");
+    let segmented = |algorithm, segment| check(Collective { algorithm, segment, bytes: 1 << 30, ..call });
+    assert_eq!(
+        segmented(Algorithm::ScatterAllgather, 8),
+        "`scatter-allgather` of `broadcast` has no segments; `binomial`, `k-nomial`, `chain`, `binary` have"
+    );
+    assert_eq!(segmented(Algorithm::Chain, 8), "8 bytes are no segment here: 1024 and more are allowed");
     let hierarchical = Collective { algorithm: Algorithm::Hierarchical, ..call };
     assert!(check(hierarchical).starts_with("the nodes of communicator 0 are not known"));
 }

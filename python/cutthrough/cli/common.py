@@ -35,7 +35,8 @@ SetOption = Annotated[
         "--set",
         "-s",
         metavar="KEY=VALUE",
-        help="Replace a key of the file, such as `workload.load=0.5`; may be given again.",
+        help="Replace a key of the file, such as `workload.load=0.5`; may be given again. "
+        "Paths start from the file's folder.",
         show_default=False,
         autocompletion=complete.settings,
     ),

@@ -129,9 +129,9 @@ def new(
         if beside.exists():
             out.print(f"{beside}: as it was", markup=False, soft_wrap=True)
         else:
-            atomic.write(beside, content)
+            atomic.write_alone(beside, content)
             out.print(f"{beside}: a small network, to be replaced by yours", markup=False, soft_wrap=True)
-    atomic.write(path, text)
+    atomic.write_alone(path, text)
     out.print(f"{path}: `cutthrough run {path}` simulates it", markup=False, soft_wrap=True)
 
 

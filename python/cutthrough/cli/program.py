@@ -150,5 +150,5 @@ def _save(held: Program, directory: Path, pictures: Pictures) -> list[tuple[str,
         written = plots.write(held.plot(what), directory / f"matrix-{what}", pictures.extensions)
         paths += [("Plot", path) for path in written]
     graph = directory / "graph.csv"
-    atomic.write(graph, held.graph().to_edges())
+    atomic.write_alone(graph, held.graph().to_edges())
     return [*paths, ("Task graph", graph)]

@@ -181,8 +181,15 @@ def _warn_of_uncertainty(results: Results) -> None:
     """Names the points that ended before they were precise, or before they were done."""
     if which := _points_where(results, lambda part: "phases" not in part and is_unconverged(part)):
         complain(f"not converged: {which}; their means are less certain than `measure.precision` asks")
-    if which := _points_where(results, lambda part: "phases" in part and part["time_ns"] is None):
+    if which := _points_where(results, lambda part: _is_cut(part) and not part.get("background")):
         complain(f"not finished by `measure.max_time`: {which}")
+    if which := _points_where(results, lambda part: _is_cut(part) and bool(part.get("background"))):
+        complain(f"still under way when the run ended, in the background: {which}")
+
+
+def _is_cut(part: Mapping[str, Any]) -> bool:
+    """Whether something that ends has not."""
+    return "phases" in part and part["time_ns"] is None
 
 
 def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from contextlib import contextmanager
+from glob import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Unwritable", "clean", "make_folder", "replacing", "write"]
+__all__ = ["Unwritable", "clean", "make_folder", "replacing", "write", "write_alone"]
 
 #: How the names of unfinished files begin.
 UNFINISHED = ".part-"
@@ -30,7 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         Unwritable: The file cannot be written.
     """
-    aside = path.with_name(f"{UNFINISHED}{os.getpid()}-{threading.get_ident()}-{path.name}")
+    aside = path.with_name(f"{_unfinished()}{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         yield aside
         _sync(aside)
@@ -43,6 +45,31 @@ def replacing(path: Path) -> Iterator[Path]:
         raise Unwritable(message) from error
     # Without this the rename itself may be lost with the power.
     _sync(path.parent)
+
+
+def write_alone(path: Path, content: str | bytes) -> None:
+    """Writes a file that is not one of a folder of results: also removes what killed processes have left of it."""
+    for left in path.parent.glob(f"{escape(_unfinished())}*-{escape(path.name)}"):
+        process = left.name.removeprefix(_unfinished()).split("-")[0]
+        if process.isdecimal() and not _runs(int(process)):
+            left.unlink(missing_ok=True)
+    write(path, content)
+
+
+def _unfinished() -> str:
+    """How the names of the unfinished files of this machine begin: numbers of processes are its own."""
+    return f"{UNFINISHED}{platform.node()}-"
+
+
+def _runs(process: int) -> bool:
+    """Whether there is a process of a number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -143,7 +143,7 @@ class MappingResult:
         if not target.name or target.is_dir():
             message = f"{path}: the mapping goes to a file, and this is a folder"
             raise refuse("", message)
-        atomic.write(target, self.export(form, hosts))
+        atomic.write_alone(target, self.export(form, hosts))
         return target
 
     def simulate(self, **links: Any) -> Results:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Doubles = npt.NDArray[np.float64]
 
-__all__ = ["breakdown", "critical_path", "slowest", "timeline"]
+__all__ = ["breakdown", "critical_path", "ordinal", "slowest", "timeline"]
 
 #: Bars of a figure; of more ranks neighbours share one.
 MOST_BARS = 64
@@ -162,7 +162,7 @@ def timeline(results: PointTable) -> Figure:
         has_messages |= _messages(axes, line, scale)
         _path(axes, line, scale)
         axes.set_xlim(scale * line["start_ns"], scale * line["end_ns"])
-        axes.set_ylabel("Rank" if line["every"] == 1 else f"Rank (each {line['every']}th)")
+        axes.set_ylabel("Rank" if line["every"] == 1 else f"Rank (every {ordinal(line['every'])})")
         axes.set_title(label, fontsize="medium", loc="left")
         axes.grid(visible=False)
     axes.set_xlabel(f"Simulated time ({unit})")
@@ -179,26 +179,28 @@ def timeline(results: PointTable) -> Figure:
 
 def _states(axes: Axes, line: Mapping[str, Any], scale: float, used: dict[str, None]) -> None:
     """The states of ranks as rows of colours."""
-    rank = np.asarray(line["rank"], np.int64)
+    rank, every = np.asarray(line["rank"], np.int64), int(line["every"])
     state = np.asarray(line["state"], np.int64)
     begin, end = (scale * np.asarray(line[name], np.float64) for name in ("begin_ns", "interval_end_ns"))
     used.update(dict.fromkeys(line["states"][number] for number in np.unique(state)))
-    rows = int(rank.max()) + 1
+    rows = int(rank.max()) // every + 1
     if rows <= MOST_ROWS:
+        # Of many rows gaps between them would hide what they show.
+        half = (0.42 if rows <= MOST_BARS else 0.5) * every
         for number in np.unique(state):
             held = state == number
             spans = [
-                [(low, row - 0.42), (high, row - 0.42), (high, row + 0.42), (low, row + 0.42)]
+                [(low, row - half), (high, row - half), (high, row + half), (low, row + half)]
                 for row, low, high in zip(rank[held], begin[held], end[held], strict=True)
             ]
             colour = COLOURS[line["states"][number]]
             axes.add_collection(PolyCollection(spans, facecolors=colour, edgecolors="none", rasterized=True))
-        axes.set_ylim(rows - 0.4, -0.6)
+        axes.set_ylim((rows - 0.4) * every, -0.6 * every)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return
     axes.imshow(
         _shared_rows(line, (rank, state, begin, end), scale),
-        extent=(scale * line["start_ns"], scale * line["end_ns"], rows, 0),
+        extent=(scale * line["start_ns"], scale * line["end_ns"], rows * every, 0),
         aspect="auto",
         interpolation="nearest",
     )
@@ -208,7 +210,9 @@ def _shared_rows(line: Mapping[str, Any], columns: Sequence[Any], scale: float) 
     """By row and step of time, the colour of what its ranks do most; white where none does anything."""
     rank, state, begin, end = columns
     start, length = scale * line["start_ns"], scale * (line["end_ns"] - line["start_ns"])
-    row = rank * MOST_ROWS // (int(rank.max()) + 1)
+    # Of the ranks that have been kept, each has its place.
+    place = rank // int(line["every"])
+    row = place * MOST_ROWS // (int(place.max()) + 1)
     first = np.clip((begin - start) / length * STEPS, 0, STEPS)
     last = np.clip((end - start) / length * STEPS, 0, STEPS)
     share = np.zeros((len(line["states"]), MOST_ROWS, STEPS + 1))
@@ -251,7 +255,15 @@ def _path(axes: Axes, line: Mapping[str, Any], scale: float) -> None:
     lines = [
         [(scale * begin, source), (scale * end, target)] for source, target, begin, end in zip(*columns, strict=True)
     ]
-    axes.add_collection(LineCollection(lines, colors=PATH, linewidths=1.8))
+    # Of many steps a wide line would hide what ranks do.
+    width = 1.8 if len(lines) <= MOST_MESSAGES else 0.7
+    axes.add_collection(LineCollection(lines, colors=PATH, linewidths=width))
+
+
+def ordinal(number: int) -> str:
+    """A number as in `2nd`."""
+    last = 0 if 10 < number % 100 < 20 else number % 10
+    return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
 
 
 def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_POINTS) -> list[tuple[str, Point]]:

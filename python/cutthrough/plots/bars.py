@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from cutthrough.plots.curves import LOG_RATIO, log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
 from cutthrough.points import MANY_PHASES, half_width, phase_times
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point, PointTable
 
-__all__ = ["completion", "names_of", "phases", "unit_of"]
+__all__ = ["completion", "names_of", "phases", "scale_of_bars", "unit_of"]
 
 #: The width of a bar, of the distance between two.
 WIDTH = 0.6
@@ -38,8 +39,7 @@ def completion(results: PointTable) -> Figure:
     figure = Figure()
     axes = figure.add_subplot()
     unit, scale = unit_of(
-        sum(time or 0.0 for time in phase_times(point)) or ("steps" in point and point.get("time_ns")) or 0.0
-        for point in results
+        sum(time or 0.0 for time in phase_times(point)) or point.get("time_ns") or 0.0 for point in results
     )
     # Where objects are driven by messages, computation is not before them.
     bottom = [0.0 if "steps" in point else scale * (point.get("compute_ns") or 0.0) for point in results]
@@ -48,6 +48,13 @@ def completion(results: PointTable) -> Figure:
     both = [scale * (point.get("time_ns") or 0.0) if "steps" in point else 0.0 for point in results]
     if any(both):
         axes.bar(range(len(results)), both, color="#777777", width=WIDTH, label="computation and messages together")
+    # What ranks do has no phases.
+    apart = ["steps" in point or bool(phase_times(point)) for point in results]
+    whole = [
+        0.0 if known else scale * (point.get("time_ns") or 0.0) for point, known in zip(results, apart, strict=True)
+    ]
+    if any(whole):
+        axes.bar(range(len(results)), whole, color="C0", width=WIDTH)
     times = [[scale * (time or 0.0) for time in phase_times(point)] for point in results]
     if max(map(len, times), default=0) > MANY_PHASES:
         _many_phases(axes, times, bottom)
@@ -58,6 +65,8 @@ def completion(results: PointTable) -> Figure:
     axes.margins(x=0.05 if len(results) > 1 else 1.0)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time to the last arrival ({unit})")
+    if not any(apart):
+        scale_of_bars(axes, whole)
     axes.set_title(title_of(figure, results.title, "completion"))
     if len(results) <= COLOURS:
         for place, point in enumerate(results):
@@ -69,6 +78,16 @@ def completion(results: PointTable) -> Figure:
     if len(labels) > 1:
         below(figure, handles, labels)
     return figure
+
+
+def scale_of_bars(axes: Axes, heights: Iterable[float]) -> None:
+    """Has bars begin at 0; of orders of magnitude apart, on a logarithmic axis, below the shortest."""
+    known = [height for height in heights if height > 0.0]
+    if known and max(known) > LOG_RATIO * min(known):
+        log_scale(axes)
+        axes.set_ylim(bottom=min(known) / 2)
+    else:
+        axes.set_ylim(bottom=0)
 
 
 def phases(results: PointTable) -> Figure:

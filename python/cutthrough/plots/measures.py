@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from cutthrough.plots.bars import names_of, unit_of
+from cutthrough.plots.bars import names_of, scale_of_bars, unit_of
 from cutthrough.plots.legends import below, name_places, title_of
 
 if TYPE_CHECKING:
@@ -38,16 +38,18 @@ def measures(results: PointTable) -> Figure:
     axes = figure.add_subplot()
     width = WIDTH / len(kinds)
     bounds: list[tuple[float, float]] = []
+    drawn: list[float] = []
     for number, kind in enumerate(kinds):
         shift = (number - (len(kinds) - 1) / 2) * width
         own = [(place + shift, point[kind]) for place, point in enumerate(held) if kind in point]
         heights = [scale * (found["span_mean_ns"] or 0.0) for _, found in own]
+        drawn += heights
         axes.bar([place for place, _ in own], heights, width=width, color=f"C{number}", label=kind)
         bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
     _draw_bounds(figure, bounds, width)
     name_places(figure, axes, names_of(results))
     axes.margins(x=0.05 if len(held) > 1 else 0.5)
-    axes.set_ylim(bottom=0)
+    scale_of_bars(axes, [*drawn, *(height for _, height in bounds)])
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time, first begin to last end ({unit})")
     axes.set_title(title_of(figure, results.title, "measured times and lower bounds"))

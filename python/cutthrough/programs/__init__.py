@@ -13,7 +13,8 @@
 False
 """
 
-from cutthrough.programs.calling import ANY, Communicator, Found, Message, Moment, Rank, Request
+from cutthrough.programs.calling import Communicator, Rank
+from cutthrough.programs.found import ANY, Found, Message, Moment, Probed, Request
 from cutthrough.programs.program import Program
 
-__all__ = ["ANY", "Communicator", "Found", "Message", "Moment", "Program", "Rank", "Request"]
+__all__ = ["ANY", "Communicator", "Found", "Message", "Moment", "Probed", "Program", "Rank", "Request"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from cutthrough.arrays import numbers, whole_numbers
 from cutthrough.faults import refuse
-from cutthrough.programs.calling import CALC, COLUMNS, MOST_BYTES, MOST_PS, RECV, SEND, WAITALL, picoseconds_of
+from cutthrough.programs.amounts import MOST_BYTES, MOST_PS, picoseconds_of
+from cutthrough.programs.calling import CALC, COLUMNS, RECV, SEND, WAITALL
 
 if TYPE_CHECKING:
     import numpy.typing as npt

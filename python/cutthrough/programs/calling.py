@@ -7,14 +7,13 @@ buffers: `isend` and `irecv` go on at once and give a request, `send`, `recv`, `
 from __future__ import annotations
 
 from array import array
-from enum import Enum
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, TypeVar
 
-import cutthrough._core as _core
 from cutthrough.arrays import whole_number, whole_numbers
 from cutthrough.faults import refuse
+from cutthrough.programs.amounts import picoseconds_of, size_of
 from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
+from cutthrough.programs.found import ANY, Any, Found, Message, Moment, Probed, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,131 +22,22 @@ if TYPE_CHECKING:
 
     from cutthrough.sections.base import Size, Time
 
-__all__ = ["ANY", "END", "Any", "Communicator", "Found", "Message", "Moment", "Rank", "Request", "Result", "Unknown"]
+    _M = TypeVar("_M", bound=Message)
+
+__all__ = ["CALC", "COLUMNS", "END", "MOST_CALLS", "RECV", "SEND", "WAITALL", "Communicator", "Rank"]
 
 #: What the numbers of a row begin with: which call it is.
-CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START = range(11)
+CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START, PROBE, IPROBE = range(13)
 #: Numbers of a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
 COLUMNS = 6
 #: Any rank, tag or size.
 OPEN = -1
-#: The largest message in bytes, the longest calculation in picoseconds, the largest tag, and the most of a burst.
-MOST_BYTES, MOST_PS, MOST_TAG, MOST_TIMES = 1 << 40, 10**15, (1 << 32) - 1, (1 << 32) - 1
+#: The largest tag, and the most of a burst.
+MOST_TAG, MOST_TIMES = (1 << 32) - 1, (1 << 32) - 1
 #: The longest time of combining a byte, in picoseconds: a millisecond.
 MOST_PER_BYTE = 10**9
 #: The most calls of a rank between two moments at which something else is done.
 MOST_CALLS = 1 << 22
-
-
-class Any(Enum):
-    """What `ct.ANY` is."""
-
-    ANY = "any"
-
-    def __repr__(self) -> str:
-        return "ANY"
-
-
-#: Any rank, or any tag.
-ANY: Final = Any.ANY
-
-
-class Unknown(BaseException):
-    """Something that is known only while the program runs has been asked for.
-
-    It is no `Exception`, so that a function that catches those does not catch this.
-    """
-
-
-class Result:
-    """What a call will have found when the program has run so far."""
-
-    __slots__ = ("_answer", "_rank")
-
-    def __init__(self, rank: Rank) -> None:
-        self._rank = rank
-        #: The request, the message's source, tag and bytes, and the time in picoseconds.
-        self._answer: tuple[int, int, int, int, int] | None = None
-
-    def _held(self) -> tuple[int, int, int, int, int]:
-        if self._answer is None:
-            raise Unknown
-        return self._answer
-
-
-class Message(Result):
-    """The message that a receive has met. Of an `irecv` that is waited for, and of `recv`."""
-
-    __slots__ = ()
-
-    @property
-    def source(self) -> int:
-        """The rank that has sent it."""
-        return self._held()[1]
-
-    @property
-    def tag(self) -> int:
-        """Its tag."""
-        return self._held()[2]
-
-    @property
-    def bytes(self) -> int:
-        """Its size in bytes."""
-        return self._held()[3]
-
-    def __repr__(self) -> str:
-        if self._answer is None:
-            return "<a message that has not been received>"
-        return f"<{self.bytes} bytes from rank {self.source}, tag {self.tag}>"
-
-
-class Found(Message):
-    """A request that `waitany` or `test` has found to have ended; false if there is none. Of a receive, its message."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> bool:
-        return self._held()[0] >= 0
-
-    @property
-    def request(self) -> Request:
-        """The request.
-
-        Raises:
-            ValueError: `test` has found none.
-        """
-        number = self._held()[0]
-        if number < 0:
-            message = "no request has ended"
-            raise ValueError(message)
-        return self._rank.requests[number]
-
-
-class Moment(Result):
-    """A time that has been asked for."""
-
-    __slots__ = ()
-
-    @property
-    def ns(self) -> float:
-        """The simulated time in nanoseconds."""
-        return self._held()[4] / 1e3
-
-
-class Request:
-    """A send, a receive, or a burst of them, that has been started."""
-
-    __slots__ = ("_rank", "number", "receives")
-
-    def __init__(self, rank: Rank, number: int, *, receives: bool) -> None:
-        self._rank = rank
-        #: Its number among the requests of the rank, from 0.
-        self.number = number
-        #: Whether it receives.
-        self.receives = receives
-
-    def __repr__(self) -> str:
-        return f"<request {self.number} of rank {self._rank.number}, a {'receive' if self.receives else 'send'}>"
 
 
 class Rank(Collectives):
@@ -209,9 +99,9 @@ class Rank(Collectives):
         Raises:
             ExperimentError: An argument is out of range.
         """
-        peer = OPEN if from_ is ANY else self._peer("from_", from_)
         room = OPEN if size is None else size_of(size)
-        self._add(RECV, peer, room, OPEN if tag is ANY else _tag(tag), *self._burst(times, stride))
+        peer, tag = self._open(from_, tag)
+        self._add(RECV, peer, room, tag, *self._burst(times, stride))
         return self._request(receives=True)
 
     def send(self, to: int, size: Size | int, tag: int = 0) -> None:
@@ -264,6 +154,24 @@ class Rank(Collectives):
     def test(self) -> Found:
         """Finds a request that has ended and has not been waited for, if there is one; takes no time."""
         return self._find(TEST)
+
+    def probe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Message:
+        """Waits until a message has come that `recv` with the same arguments would receive, and does not receive it.
+
+        It takes the time of searching for it alone, if that takes any (`nic.matching`).
+
+        Args:
+            from_: The rank that sends it, or `ct.ANY`.
+            tag: Its tag, or `ct.ANY`.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        return self._probe(PROBE, Message(self), from_, tag)
+
+    def iprobe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Probed:
+        """Finds such a message if one has come, without waiting; as `probe`."""
+        return self._probe(IPROBE, Probed(self), from_, tag)
 
     def time(self) -> Moment:
         """The simulated time when the calls before have ended."""
@@ -349,6 +257,16 @@ class Rank(Collectives):
         self._results.append(found)
         return found
 
+    def _probe(self, call: int, found: _M, from_: int | Any, tag: int | Any) -> _M:
+        peer, tag = self._open(from_, tag)
+        self._add(call, peer, 0, tag)
+        self._results.append(found)
+        return found
+
+    def _open(self, from_: int | Any, tag: int | Any) -> tuple[int, int]:
+        """A rank and a tag, either of which may be any."""
+        return OPEN if from_ is ANY else self._peer("from_", from_), OPEN if tag is ANY else _tag(tag)
+
     def _peer(self, name: str, rank: int | Any) -> int:
         if type(rank) is int and 0 <= rank < self.ranks:
             return rank
@@ -388,40 +306,3 @@ def _tag(tag: int | Any) -> int:
     if type(tag) is int and 0 <= tag <= MOST_TAG:
         return tag
     return whole_number("tag", tag, 0, MOST_TAG)
-
-
-def size_of(size: Size | int) -> int:
-    """Bytes of a size with its unit, or of a number.
-
-    Raises:
-        ExperimentError: It is no size, or larger than 1 TiB.
-    """
-    return whole_number("size", _bytes(size) if isinstance(size, str) else size, 0, MOST_BYTES)
-
-
-def picoseconds_of(time: Time | float) -> int:
-    """Picoseconds of a time with its unit, or of nanoseconds.
-
-    Raises:
-        ExperimentError: It is no time, or longer than 1000 s.
-    """
-    if isinstance(time, str):
-        found = _picoseconds(time)
-    else:
-        try:
-            found = round(float(time) * 1e3)
-        except (TypeError, ValueError, OverflowError):
-            raise refuse("time", f"{time!r} is not allowed; `5 us` is, or a number of nanoseconds") from None
-    if not 0 <= found <= MOST_PS:
-        raise refuse("time", f"{time!r} is not allowed; a calculation takes from 0 to 1000 s")
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _bytes(text: str) -> int:
-    return _core.bytes_of(text)
-
-
-@lru_cache(maxsize=1024)
-def _picoseconds(text: str) -> int:
-    return _core.picoseconds(text)

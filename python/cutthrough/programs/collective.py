@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import cutthrough._core as _core
 from cutthrough.arrays import whole_number
 from cutthrough.faults import nearest, refuse
+from cutthrough.programs.amounts import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,8 @@ __all__ = ["COMBINING", "Collectives", "Groups", "Numbers"]
 #: An operation and its algorithm as one number, the root, the size, and the time of combining a byte.
 Numbers: TypeAlias = "tuple[int, int, Size | int, Time | float]"
 
-#: Bits below the number of an algorithm, and below the time of combining.
-ALGORITHM, COMBINING = 8, 32
+#: Bits below the number of an algorithm, below the size of a segment, and below the time of combining.
+ALGORITHM, SEGMENT, COMBINING = 8, 16, 32
 
 
 class Groups:
@@ -43,7 +44,9 @@ class Collectives:
 
     They are messages between ranks, by the algorithm that MPI libraries choose for the size and the number of members,
     or by one that is named. A size is that of the buffer of a member, or, of gather, scatter, allgather and alltoall,
-    of the part of one member for one. `per_byte` is the time that combining a byte takes.
+    of the part of one member for one. `per_byte` is the time that combining a byte takes, `segment` the most bytes of a
+    message, of the named algorithms that divide theirs: chain, binary, binomial and k-nomial of broadcast, reduce and
+    allreduce, and the ring of allreduce.
     """
 
     def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Any:
@@ -56,41 +59,64 @@ class Collectives:
 
     def barrier(self, *, algorithm: str | None = None) -> None:
         """Nobody goes on before all have come."""
-        self._call("barrier", 0, algorithm=algorithm)
+        self._call("barrier", 0, algorithm=(algorithm, None))
 
-    def broadcast(self, size: Size | int, root: int = 0, *, algorithm: str | None = None) -> None:
+    def broadcast(
+        self, size: Size | int, root: int = 0, *, algorithm: str | None = None, segment: Size | int | None = None
+    ) -> None:
         """The root's buffer goes to all."""
-        self._call("broadcast", size, root, algorithm=algorithm)
+        self._call("broadcast", size, root, algorithm=(algorithm, segment))
 
     def reduce(
-        self, size: Size | int, root: int = 0, *, algorithm: str | None = None, per_byte: Time | float = 0
+        self,
+        size: Size | int,
+        root: int = 0,
+        *,
+        algorithm: str | None = None,
+        per_byte: Time | float = 0,
+        segment: Size | int | None = None,
     ) -> None:
         """The buffers of all are combined at the root."""
-        self._call("reduce", size, root, algorithm=algorithm, per_byte=per_byte)
+        self._call("reduce", size, root, algorithm=(algorithm, segment), per_byte=per_byte)
 
-    def allreduce(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
+    def allreduce(
+        self,
+        size: Size | int,
+        *,
+        algorithm: str | None = None,
+        per_byte: Time | float = 0,
+        segment: Size | int | None = None,
+    ) -> None:
         """The buffers of all are combined, and all have the result."""
-        self._call("allreduce", size, algorithm=algorithm, per_byte=per_byte)
+        self._call("allreduce", size, algorithm=(algorithm, segment), per_byte=per_byte)
+
+    def scan(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
+        """The buffers of all up to each are combined, its own among them, and it has the result."""
+        self._call("scan", size, algorithm=(algorithm, None), per_byte=per_byte)
+
+    def exscan(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
+        """The same without its own."""
+        self._call("exscan", size, algorithm=(algorithm, None), per_byte=per_byte)
 
     def gather(self, size: Size | int, root: int = 0, *, algorithm: str | None = None) -> None:
         """The root has one part of each."""
-        self._call("gather", size, root, algorithm=algorithm)
+        self._call("gather", size, root, algorithm=(algorithm, None))
 
     def scatter(self, size: Size | int, root: int = 0, *, algorithm: str | None = None) -> None:
         """Each has one part of the root's."""
-        self._call("scatter", size, root, algorithm=algorithm)
+        self._call("scatter", size, root, algorithm=(algorithm, None))
 
     def allgather(self, size: Size | int, *, algorithm: str | None = None) -> None:
         """All have one part of each."""
-        self._call("allgather", size, algorithm=algorithm)
+        self._call("allgather", size, algorithm=(algorithm, None))
 
     def reduce_scatter(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
         """The buffers of all are combined, and each has one part of the result."""
-        self._call("reduce-scatter", size, algorithm=algorithm, per_byte=per_byte)
+        self._call("reduce-scatter", size, algorithm=(algorithm, None), per_byte=per_byte)
 
     def alltoall(self, size: Size | int, *, algorithm: str | None = None) -> None:
         """Each has one part of each for it."""
-        self._call("alltoall", size, algorithm=algorithm)
+        self._call("alltoall", size, algorithm=(algorithm, None))
 
     def start(
         self,
@@ -100,13 +126,14 @@ class Collectives:
         *,
         algorithm: str | None = None,
         per_byte: Time | float = 0,
+        segment: Size | int | None = None,
     ) -> Any:
         """Begins an operation by its name, such as `"allreduce"`, and goes on at once; gives a request.
 
         Raises:
             ExperimentError: There is no such operation or algorithm, or an argument is out of range.
         """
-        return self._call(operation, size, root, algorithm=algorithm, per_byte=per_byte, start=True)
+        return self._call(operation, size, root, algorithm=(algorithm, segment), per_byte=per_byte, start=True)
 
     def _call(
         self,
@@ -114,12 +141,21 @@ class Collectives:
         size: Size | int,
         root: int = 0,
         *,
-        algorithm: str | None,
+        algorithm: tuple[str | None, Size | int | None],
         per_byte: Time | float = 0,
         start: bool = False,
     ) -> Any:
+        """Calls an operation by an algorithm with segments, either of which may be left out."""
         members = self._members()
-        numbers = packed(operation, algorithm, whole_number("root", root, 0, members - 1))
+        name, segment = algorithm
+        numbers = packed(operation, name, whole_number("root", root, 0, members - 1))
+        if segment is not None:
+            if name is None:
+                raise refuse("segment", "segments are those of an algorithm: name one, such as `chain`")
+            length = size_of(segment)
+            if length == 0:
+                raise refuse("segment", f"{segment!r} is not allowed; a segment has at least a byte")
+            numbers = numbers[0] | length << SEGMENT, numbers[1]
         return self._collective((*numbers, size, per_byte), members, start=start)
 
 

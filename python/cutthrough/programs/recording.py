@@ -7,8 +7,9 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.faults import refuse
-from cutthrough.programs.calling import END, MOST_CALLS, Rank, Request, Result, Unknown
+from cutthrough.programs.calling import END, MOST_CALLS, Rank
 from cutthrough.programs.collective import Groups
+from cutthrough.programs.found import Request, Result, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -247,5 +247,5 @@ def _read(source: str | Path, make: Callable[[str], _core.Program]) -> tuple[_co
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        atomic.write(Path(path), text)
+        atomic.write_alone(Path(path), text)
     return text

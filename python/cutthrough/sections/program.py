@@ -192,6 +192,9 @@ class Collective(Section):
         root: The member that is the root (from 0 to 4294967295; default 0).
         radix: The radix of `k-nomial` (without it, 4), `bruck` and `dissemination` (without it, 2) (from 2 to
             1024).
+        segment: The most bytes of a message, of `chain`, `binary`, `binomial` and `k-nomial`, which send a
+            broadcast, a reduction or an allreduce in segments then, and of `ring`, which sends parts of an
+            allreduce so. Without it, messages are not divided (greater than 0).
         group_size: Ranks of a group; all groups carry the operation out at once. Without it, all ranks are one
             group (from 1 to 4294967295).
         group_stride: From a rank of a group to the next (from 1 to 4294967295; default 1).
@@ -216,6 +219,8 @@ class Collective(Section):
             "reduce-scatter",
             "alltoall",
             "barrier",
+            "scan",
+            "exscan",
         ]
         | None
     ) = None
@@ -234,6 +239,9 @@ class Collective(Section):
             "bruck",
             "dissemination",
             "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
         ]
         | None
     ) = None
@@ -241,6 +249,7 @@ class Collective(Section):
     element_size: Size | None = None
     root: int | None = None
     radix: int | None = None
+    segment: Size | None = None
     group_size: int | None = None
     group_stride: int | None = None
     iterations: int | None = None
@@ -312,6 +321,9 @@ class Training(Section):
             "bruck",
             "dissemination",
             "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
         ]
         | None
     ) = None
@@ -330,6 +342,9 @@ class Training(Section):
             "bruck",
             "dissemination",
             "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
         ]
         | None
     ) = None

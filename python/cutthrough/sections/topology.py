@@ -113,7 +113,8 @@ class File(Section):
 
     Attributes:
         path: The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and
-            `node ROUTER [xCOUNT]` (required, or swept).
+            `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's
+            topology.conf or topology.yaml, a Cray interconnect (required, or swept).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "file")

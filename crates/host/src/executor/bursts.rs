@@ -150,18 +150,17 @@ impl Executor {
     pub(super) fn send_next(&mut self, place: u32, (now, later): (u64, bool), around: &mut impl HostContext) {
         loop {
             let SendBurst { next, number, count, first, stride, work } = self.bursts[place];
-            let send = self.sends.insert(next);
             let number = number + 1;
             if number == count {
                 self.bursts.remove(place);
-                return self.send_data(send, now, around);
+                return self.send_one(next, now, around);
             }
             let ranks = self.placed.node_of.len() as u32;
             let to = stridden(first, (stride, number), ranks);
             let op = OpId { rank: next.op.rank, number: next.op.number.wrapping_add(1) };
             let burst = &mut self.bursts[place];
             (burst.next, burst.number) = (Sending { op, to, ..next }, number);
-            self.send_data(send, now, around);
+            self.send_one(next, now, around);
             if later {
                 self.start_ready(now, around);
             }

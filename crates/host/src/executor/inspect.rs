@@ -6,6 +6,7 @@ use super::{Executor, Rank, Sending};
 use crate::credits::Credits;
 use crate::label::{ANY_SOURCE, Label};
 use crate::matching::Searches;
+use crate::probes::Probing;
 use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
@@ -57,14 +58,21 @@ impl Executor {
         self.credits.as_ref().map_or(0, Credits::waited)
     }
 
-    /// Operations and messages that are held at present.
+    /// Operations, and messages or progressions of them, that are held at present.
     pub fn outstanding(&self) -> usize {
-        self.sends.len() + self.receives.len() + self.arrivals.len()
+        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
+        self.sends.len() + self.receives.len() + self.arrivals.len() + self.completing.len() + self.probes.len() + light
     }
 
-    /// The most operations and messages that have been held, of each kind at a time of its own.
+    /// The most operations, and messages or progressions of them, that have been held, of each kind at a time of its own.
     pub fn places(&self) -> usize {
-        self.sends.places() + self.receives.places() + self.arrivals.places()
+        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.places() + wire.passing.places());
+        self.sends.places()
+            + self.receives.places()
+            + self.arrivals.places()
+            + self.completing.places()
+            + self.probes.places()
+            + light
     }
 
     /// What each rank of this executor waits for that waits, in ascending order.
@@ -77,13 +85,16 @@ impl Executor {
             };
             self.matching.waiting(number).map(move |label| (rank, wait(label)))
         };
+        let probes = self.probes.waiting().map(|&Probing { op, label: Label { source, tag, context }, .. }| {
+            (op.rank, Wait::Probe { from: (source != ANY_SOURCE).then_some(source), tag, context })
+        });
         let receives = (0..).zip(self.placed.ranks()).flat_map(of);
         let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
             () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
             () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
             () => None,
         });
-        let mut all: Vec<_> = receives.chain(sends).collect();
+        let mut all: Vec<_> = receives.chain(probes).chain(sends).collect();
         all.sort_unstable();
         all
     }

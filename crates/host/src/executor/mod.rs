@@ -27,6 +27,7 @@
 mod bursts;
 mod inspect;
 mod operations;
+mod probing;
 mod protocol;
 mod reactions;
 mod traced;
@@ -38,6 +39,7 @@ use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
 
+use crate::completing::Completions;
 use crate::context::{HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
@@ -47,6 +49,7 @@ use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::Interfaces;
 use crate::placed::RankPlacement;
+use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::report::{Completed, HostError, Progress, Released};
@@ -124,7 +127,10 @@ pub struct Executor {
     /// Messages that a burst of receives has met as it was posted, kept for its memory.
     met: Vec<(u32, u32)>,
     arrivals: Arrivals,
+    /// Receives of light messages that have not ended, by rank.
+    completing: Completions,
     matching: Matching,
+    probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
     memories: Memories,
@@ -132,6 +138,10 @@ pub struct Executor {
     queues: Queues,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
+    /// Whether messages can be light (`protocol/light`).
+    light: bool,
+    /// Ranks may probe: what is light is not found by probes.
+    may_probe: bool,
     /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
     ready: VecDeque<(u32, Op)>,
     /// What a program issues, kept for its memory.
@@ -162,13 +172,17 @@ impl Executor {
             bursts: Slab::default(),
             met: Vec::new(),
             arrivals: Arrivals::default(),
+            completing: Completions::new(ranks),
             matching: Matching::new(ranks),
+            probes: Probes::default(),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
             wire: None,
+            light: false,
+            may_probe: programs.may_probe(),
             ready: VecDeque::new(),
             issued: Vec::new(),
             tick: 0,
@@ -195,6 +209,7 @@ impl Executor {
     pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
+        self.light = self.has_light();
         for rank in 0..self.programs.len() as u32 {
             let begun = self.programs[rank as usize].begin(now, &mut self.issued);
             self.take_issued(rank, begun.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
@@ -342,9 +357,13 @@ impl Executor {
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
             Event::Landed(place) => self.landed(op, place, now, around),
+            Event::Lands(place) => self.lands(place, now, around),
+            Event::Passes(place) => self.passes(place, now, around),
+            Event::Completes(place) => self.completes(place, now),
             Event::Answered(place) => self.answer_arrived(place, now, around),
             Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
             Event::Finish(place) => self.finish(place, now, around),

@@ -12,26 +12,40 @@ use crate::trace::Purpose;
 
 impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
+    #[inline]
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
-        let state = &mut self.ranks[rank as usize];
-        state.open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
-        if state.open == 0 {
+        self.trace_issued(self.issued.len());
+        if !self.issued.is_empty() {
+            self.make_ready(rank);
+        }
+        if self.ranks[rank as usize].open == 0 {
             self.progress.open -= 1;
         }
-        if self.trace.is_some() {
-            // Each operation of a burst is traced by itself.
-            let issued = std::mem::take(&mut self.issued);
-            self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
-        }
-        self.trace_issued(self.issued.len());
-        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
         if let Err(error) = issued {
             self.fail(error);
         }
     }
 
+    /// What the program of a rank has issued is to start.
+    fn make_ready(&mut self, rank: u32) {
+        self.ranks[rank as usize].open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
+        if self.trace.is_some() {
+            // Each operation of a burst is traced by itself.
+            let issued = std::mem::take(&mut self.issued);
+            self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
+        }
+        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
+    }
+
     /// Starts what is ready, unless its processor has to end something before.
+    #[inline]
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
+        if !self.ready.is_empty() {
+            self.start_all_ready(now, around);
+        }
+    }
+
+    fn start_all_ready(&mut self, now: u64, around: &mut impl HostContext) {
         while let Some((rank, op)) = self.ready.pop_front() {
             if self.processors.postpones(rank) {
                 self.trace_postponed(rank);
@@ -61,7 +75,11 @@ impl Executor {
                 self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
             }
-            Action::Send { to: other, .. } | Action::Recv { from: Some(other), .. } if other >= ranks => {
+            Action::Send { to: other, .. }
+            | Action::Recv { from: Some(other), .. }
+            | Action::Probe { from: Some(other), .. }
+                if other >= ranks =>
+            {
                 self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
             }
             Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
@@ -93,6 +111,7 @@ impl Executor {
                     self.post_receive(label, (place, 0), now, around);
                 }
             }
+            Action::Probe { .. } => return self.probe(rank, (id, op.id), op.action, now, around),
             Action::Poll => {
                 self.react_to_deferred(rank, now, around);
                 return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);

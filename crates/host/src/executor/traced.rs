@@ -5,7 +5,7 @@ use workload::program::Action;
 use super::Executor;
 use crate::event::OpId;
 use crate::processor::Accepted;
-use crate::trace::{Kind, NO_OP, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
+use crate::trace::{Carriage, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
     /// Records from now on what ranks do, before they begin.
@@ -61,7 +61,7 @@ impl Executor {
         match *action {
             Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
-            Action::Poll => trace.started(rank, now, Kind::Poll),
+            Action::Poll | Action::Probe { .. } => trace.started(rank, now, Kind::Poll),
             Action::Send { to, bytes, .. } => {
                 trace.started(rank, now, Kind::Send);
                 trace.sends(rank, number, (to, bytes));
@@ -107,13 +107,12 @@ impl Executor {
         }
     }
 
-    /// A part of a message is handed over; its packets are known by their `flow_id` and their mark, if it has any.
+    /// A part of a message is handed over.
     #[inline]
-    pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, packets: Option<(u32, u32)>) {
+    pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, by: Carriage) {
         let Some(trace) = &mut self.trace else { return };
         let message = (message.rank, message.number);
-        let packets = packets.unwrap_or((NO_OP, NO_OP));
-        trace.flight(TracedFlight { message, part, arrived: false, at, packets });
+        trace.flight(TracedFlight { message, part, arrived: false, at, by: Some(by) });
     }
 
     /// All of a part of a message has arrived and has passed the interface.
@@ -121,6 +120,6 @@ impl Executor {
     pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
         let Some(trace) = &mut self.trace else { return };
         let message = (message.rank, message.number);
-        trace.flight(TracedFlight { message, part, arrived: true, at, packets: (NO_OP, NO_OP) });
+        trace.flight(TracedFlight { message, part, arrived: true, at, by: None });
     }
 }

@@ -79,6 +79,24 @@ fn operations_take_the_rounds_of_theory() {
         let share = 64 / u64::from(ranks) * others;
         assert_eq!(time(ranks, combined(A::Rabenseifner)), 2 * log * MESSAGE + share * 5);
     }
+    // A pipeline hands a segment on while the next one comes: the first rank is done with one after its overhead.
+    for (ranks, segments) in [(2, 1), (2, 16), (7, 4), (16, 64)] {
+        let chain = |operation| Collective { segment: 64 / segments, ..of(operation, A::Chain) };
+        let pipeline = (ranks - 1) * MESSAGE + (segments - 1) * 60;
+        assert_eq!(time(ranks as u32, chain(O::Broadcast)), pipeline);
+        assert_eq!(time(ranks as u32, chain(O::Reduce)), pipeline);
+        assert_eq!(time(ranks as u32, of(O::Scan, A::Chain)), (ranks - 1) * MESSAGE);
+    }
+    assert_eq!(time(15, of(O::Broadcast, A::Binary)), 3 * MESSAGE);
+    assert_eq!(time(15, of(O::Allreduce, A::Binary)), 6 * MESSAGE);
+    assert_eq!(time(16, of(O::Broadcast, A::ScatterDoubling)), 8 * MESSAGE);
+    // The upper one of a pair combines twice, for those above and for itself.
+    let scan = |operation| Collective { time_per_byte: 5, ..of(operation, A::RecursiveDoubling) };
+    assert_eq!(time(8, scan(O::Scan)), 3 * (MESSAGE + 2 * 64 * 5));
+    // What comes first is not combined with anything yet.
+    assert_eq!(time(8, scan(O::Exscan)), 3 * MESSAGE + 5 * 64 * 5);
+    assert_eq!(time(2, scan(O::Exscan)), MESSAGE + 64 * 5);
+    assert_eq!(time(2, Collective { algorithm: A::Chain, ..scan(O::Exscan) }), MESSAGE);
     assert_eq!(time(5, of(O::Barrier, A::Dissemination)), 3 * MESSAGE);
     assert_eq!(time(1, of(O::Alltoall, A::Bruck)), 0);
 }

@@ -177,6 +177,10 @@ impl RankProgram for NotedRank {
 }
 
 impl Programs for Noted {
+    fn may_probe(&self) -> bool {
+        self.inner.may_probe()
+    }
+
     fn ranks(&self) -> u32 {
         self.inner.ranks()
     }
@@ -190,7 +194,7 @@ impl Programs for Noted {
         self.inner.operations()
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        self.inner.each_message(visit);
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        self.inner.messages_of(rank, visit);
     }
 }

@@ -21,7 +21,7 @@ pub use importers::hwloc::NodeShape;
 pub use job::Job;
 pub use manager::RankPlace;
 pub use presets::{PRESETS, Partition, Preset, PresetLink, blue_gene_partition};
-pub use source::MachineSource;
+pub use source::{MachineSource, build_topology};
 
 /// The properties of a machine that its source states besides the wires.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use topology::families::file::FileTopology;
-use topology::{Topology, TopologySpec};
+use topology::{Topology, TopologyError, TopologySpec};
 use units::NodeId;
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
@@ -130,7 +130,9 @@ fn unknown(text: &str, name: &str, kinds: &[&str]) -> MachineError {
 
 /// Reads a text file.
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, MachineError> {
-    let explain = |error: std::io::Error| MachineError::new(format!("it cannot be read: {error}")).in_file(name);
+    let explain = |error: std::io::Error| {
+        MachineError::new(format!("it cannot be read: {}", units::reason(&error))).in_file(name)
+    };
     let mut bytes = Vec::new();
     std::fs::File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -143,6 +145,30 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, MachineError>
 fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
     let text = read_text(&base.join(file), file)?;
     hwloc::read(&text).map_err(|error| error.in_file(file))
+}
+
+/// Builds a topology, of which a file may be of any format that machines are read from; paths are relative to `base`.
+///
+/// # Errors
+/// What is wrong with it, at its key; in a file with the line.
+pub fn build_topology(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+    let TopologySpec::File(file) = spec else { return spec.build(base) };
+    let (name, path) = (file.path.display().to_string(), base.join(&file.path));
+    // What is no such file is an edge list, which says what is wrong.
+    match path.is_file().then(|| read_text(&path, &name)) {
+        Some(Ok(text)) if is_known(&text) => {
+            let found = from_file(&name, &path).map_err(|error| TopologyError::new("path", error.to_string()))?;
+            Ok(found.topology)
+        }
+        _ => spec.build(base),
+    }
+}
+
+/// Whether a text is of a format other than an edge list.
+fn is_known(text: &str) -> bool {
+    let formats =
+        [hwloc::recognize, cray::recognize, ibnetdiscover::recognize, slurm_yaml::recognize, slurm::recognize];
+    formats.iter().any(|recognize| recognize(text))
 }
 
 /// Determines the format of a file, and reads it.

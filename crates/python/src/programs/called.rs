@@ -99,7 +99,7 @@ impl Programs for CalledBack {
         0
     }
 
-    fn each_message(&self, _visit: &mut dyn FnMut(Messages)) {}
+    fn messages_of(&self, _rank: u32, _visit: &mut dyn FnMut(Messages)) {}
 
     fn is_called_back(&self) -> bool {
         true
@@ -144,13 +144,15 @@ impl Own {
     fn made(&mut self, step: Step) {
         match step {
             Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
-            // What it finds is recorded as waited for.
-            Step::Test => return self.steps.push(Step::Do(Action::Poll)),
+            // What a test finds is recorded as waited for. What a probe without waiting finds is received later, or not.
+            Step::Test | Step::Do(Action::Probe { waits: false, .. }) => {
+                return self.steps.push(Step::Do(Action::Poll));
+            }
             Step::Do(Action::Send { .. } | Action::Recv { .. })
             | Step::Burst(_)
             | Step::Collective(_)
             | Step::StartCollective(_) => self.requests.push(self.steps.len()),
-            Step::Do(Action::Calc { .. } | Action::Poll) | Step::WaitAll => {}
+            Step::Do(Action::Calc { .. } | Action::Poll | Action::Probe { .. }) | Step::WaitAll => {}
         }
         self.steps.push(step);
     }
@@ -163,6 +165,13 @@ impl Own {
             (*from, *tag) = (Some(met.source), Some(met.tag));
         }
     }
+
+    /// Records what a probe that waits has found.
+    fn probed(&mut self, seen: &Seen) {
+        if let (Some(Step::Do(Action::Probe { from, tag, .. })), Some(met)) = (self.steps.last_mut(), seen.matched) {
+            (*from, *tag) = (Some(met.source), Some(met.tag));
+        }
+    }
 }
 
 impl CalledRank {
@@ -170,6 +179,10 @@ impl CalledRank {
     fn keep_answer(&mut self, seen: &Seen) {
         let waited = match self.last.take() {
             Some(Step::Wait(request)) => Some(request),
+            Some(Step::Do(_)) => {
+                self.own.probed(seen);
+                None
+            }
             Some(_) => seen.request,
             None => return,
         };
@@ -201,7 +214,9 @@ impl CalledRank {
                 Some(Row::Time) => self.answers.push(answer(None, seen)),
                 Some(Row::Step(step)) => {
                     self.own.made(step);
-                    self.last = Some(step).filter(|step| matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test));
+                    self.last = Some(step).filter(|step| {
+                        matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test | Step::Do(Action::Probe { .. }))
+                    });
                     return Ok(step);
                 }
             }

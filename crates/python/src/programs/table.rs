@@ -1,8 +1,8 @@
 //! Calls as rows of numbers, as `cutthrough.programs.calling` writes them.
 
-use workload::collectives::{Algorithm, Collective, Operation, Selection, algorithms};
+use workload::collectives::{Algorithm, Collective, Operation, algorithms};
 use workload::program::calls::{ANY_SIZE, Calls, CallsBuilder};
-use workload::program::{Action, Burst, Step};
+use workload::program::{Action, Burst, Context, Step};
 
 /// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or picoseconds;
 /// the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a collective operation: the
@@ -53,23 +53,30 @@ fn row(&[code, peer, amount, tag, count, stride]: &[i64; COLUMNS]) -> Result<Row
             let call = collective((count, stride), amount, (small(peer, "a communicator")?, small(tag, "a member")?))?;
             if code == 9 { Step::Collective(call) } else { Step::StartCollective(call) }
         }
+        11 | 12 => {
+            let (from, tag) = (open(peer, "a rank")?, open(tag, "a tag")?);
+            Step::Do(Action::Probe { from, tag, context: Context::WORLD, waits: code == 11 })
+        }
         _ => return Err(format!("{code} is no call")),
     };
     Ok(Row::Step(step))
 }
 
 /// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its number from 1 on
-/// (0 for the one that is chosen), in bytes of the first; members of the communicator and picoseconds a byte, in words of the second.
+/// (0 for the one that is chosen), in bytes of the first, and above them the bytes of a segment; members of the communicator and picoseconds a byte, in words of the second.
 fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u32)) -> Result<Collective, String> {
     let absent = || format!("{which} is no collective operation");
     let operation =
         usize::try_from(which & 0xff).ok().and_then(|number| Operation::ALL.get(number)).ok_or_else(absent)?;
-    let algorithm = match usize::try_from(which >> 8).map_err(|_| absent())? {
-        0 => Selection::built_in().choose(*operation, (of & 0xffff_ffff) as u32, bytes),
+    let algorithm = match usize::try_from(which >> 8 & 0xff).map_err(|_| absent())? {
+        0 => Algorithm::Auto,
         number => *Algorithm::ALL.get(number - 1).ok_or_else(absent)?,
     };
+    let segment = u64::try_from(which >> 16).map_err(|_| absent())?;
     let time_per_byte = u64::try_from(of >> 32).unwrap_or(0);
-    Ok(Collective { communicator, root, time_per_byte, ..Collective::new(*operation, algorithm, bytes) })
+    let call = Collective::new(*operation, algorithm, bytes).chosen((of & 0xffff_ffff) as u32);
+    // Segments of what is chosen are refused before.
+    Ok(Collective { communicator, root, segment: segment.max(call.segment), time_per_byte, ..call })
 }
 
 /// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not known, and of

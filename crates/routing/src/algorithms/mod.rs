@@ -7,5 +7,5 @@ pub mod flat;
 pub mod minimal_adaptive;
 pub mod shortest_path;
 pub mod table;
-mod tables;
+pub(crate) mod tables;
 pub mod up_down;

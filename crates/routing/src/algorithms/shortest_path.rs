@@ -72,7 +72,7 @@ impl ShortestPathSpec {
         let mut diameter = 0;
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
             // Wiring is reciprocal, so that the distances from the target are those to it.
-            let distances = distances(topology, target, |_, _| true);
+            let distances = distances(topology, target, |_, _, _| true);
             for (router, &distance) in (0..).map(RouterId).zip(&distances).filter(|(_, distance)| **distance > 0) {
                 if table.has_nodes(router) {
                     diameter = diameter.max(distance);

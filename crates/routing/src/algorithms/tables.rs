@@ -153,7 +153,7 @@ fn destinations(topology: &dyn Topology) -> (Vec<Destination>, Vec<RouterId>) {
 }
 
 /// The routers that a router is wired to, and by which ports.
-pub(super) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = (PortId, RouterId)> {
+pub(crate) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = (PortId, RouterId)> {
     (0..topology.ports(router)).filter_map(move |port| match topology.endpoint(router, PortId(port)) {
         Endpoint::Router(next, _) => Some((PortId(port), next)),
         Endpoint::Node(_) | Endpoint::Unconnected => None,
@@ -161,20 +161,20 @@ pub(super) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iter
 }
 
 /// The distance of a router that cannot be reached.
-pub(super) const UNREACHED: u32 = u32::MAX;
+pub(crate) const UNREACHED: u32 = u32::MAX;
 
-/// The distances of all routers from one, by steps that are allowed: `may(from, to)`.
-pub(super) fn distances(
+/// The distances of all routers from one, by steps that are allowed: `may(from, port, to)`.
+pub(crate) fn distances(
     topology: &dyn Topology,
     start: RouterId,
-    may: impl Fn(RouterId, RouterId) -> bool,
+    may: impl Fn(RouterId, PortId, RouterId) -> bool,
 ) -> Vec<u32> {
     let mut distances = vec![UNREACHED; topology.routers() as usize];
     distances[start.index()] = 0;
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(router) = queue.pop_front() {
-        for (_, next) in neighbours(topology, router) {
-            if distances[next.index()] == UNREACHED && may(router, next) {
+        for (port, next) in neighbours(topology, router) {
+            if distances[next.index()] == UNREACHED && may(router, port, next) {
                 distances[next.index()] = distances[router.index()] + 1;
                 queue.push_back(next);
             }

@@ -8,6 +8,7 @@
 //!
 //! This is the rule of `adaptive-up-down` and its kin without the fat-tree.
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
@@ -79,16 +80,21 @@ impl UpDownSpec {
                     format!("`root` is {root}; this {} has the routers 0 to {}", topology.kind(), routers - 1);
                 Err(RoutingError::new("root", message))
             }
-            None => {
-                let farthest = |&root: &u32| distances(topology, RouterId(root), |_, _| true).into_iter().max();
-                Ok(RouterId((0..routers).min_by_key(farthest).unwrap_or(0)))
-            }
+            None => Ok(center(topology)),
         }
     }
 }
 
+/// The router whose farthest router is nearest; of several the first.
+pub(crate) fn center(topology: &dyn Topology) -> RouterId {
+    let farthest = |&root: &u32| distances(topology, RouterId(root), |_, _, _| true).into_iter().max();
+    let ranked = (0..topology.routers()).into_par_iter().map(|root| (farthest(&root), root));
+    RouterId(ranked.min().map_or(0, |(_, root)| root))
+}
+
 /// Which direction is up.
-struct Levels {
+#[derive(Debug)]
+pub(crate) struct Levels {
     /// Each router's distance from the root.
     levels: Vec<u32>,
     /// The routers from the root on: whatever is above a router comes before it.
@@ -104,20 +110,26 @@ struct HopsLeft {
 }
 
 impl Levels {
-    fn new(topology: &dyn Topology, root: RouterId) -> Self {
-        let levels = distances(topology, root, |_, _| true);
-        let mut upwards: Vec<RouterId> = (0..topology.routers()).map(RouterId).collect();
+    /// The levels of a breadth-first search.
+    pub(crate) fn new(topology: &dyn Topology, root: RouterId) -> Self {
+        Self::of(distances(topology, root, |_, _, _| true))
+    }
+
+    /// Given levels, by router; 0 is the top.
+    pub(crate) fn of(levels: Vec<u32>) -> Self {
+        let mut upwards: Vec<RouterId> = (0..levels.len() as u32).map(RouterId).collect();
         upwards.sort_by_key(|router| (levels[router.index()], *router));
         Self { levels, upwards }
     }
 
-    fn is_up(&self, from: RouterId, to: RouterId) -> bool {
+    /// Whether a channel leads up.
+    pub(crate) fn is_up(&self, from: RouterId, to: RouterId) -> bool {
         (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }
 
     fn hops_left(&self, topology: &dyn Topology, target: RouterId) -> HopsLeft {
         // Backwards from the target, a path down is a path up.
-        let down = distances(topology, target, |from, to| self.is_up(from, to));
+        let down = distances(topology, target, |from, _, to| self.is_up(from, to));
         let mut left = down.clone();
         for &router in &self.upwards {
             if left[router.index()] == UNREACHED {

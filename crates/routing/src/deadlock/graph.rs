@@ -6,7 +6,6 @@ use topology::Endpoint;
 use units::cycle::find_cycle;
 use units::{ChannelId, PortId, RouterId, VcClass};
 
-use crate::Routing;
 use crate::walk::{Move, Walk, Wiring};
 
 /// Channel classes as vertices, channel by channel; a row of bits for each, over the ports and classes of the router at
@@ -75,9 +74,9 @@ pub(super) fn set_bits(word: u64) -> impl Iterator<Item = usize> {
 }
 
 impl<'a> DependencyGraph<'a> {
-    /// The graph without edges.
-    pub fn new(wiring: &'a Wiring, routing: &dyn Routing) -> Self {
-        let classes = usize::from(routing.classes());
+    /// The graph without edges, of so many classes of virtual channels.
+    pub fn new(wiring: &'a Wiring, classes: u8) -> Self {
+        let classes = usize::from(classes);
         let most_ports = wiring.ports.iter().copied().max().unwrap_or(0);
         let words = (usize::from(most_ports) * classes).div_ceil(64);
         let channels = wiring.channels.ports();

@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{Kind, NO_OP, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Carriage, Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub(crate) use merge::Gathered;
@@ -104,7 +104,7 @@ impl Activity {
 
     /// Whether a message stays within a node.
     fn stays(&self, message: OpKey) -> bool {
-        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.packets.0 == NO_OP)
+        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
     }
 
     /// When a message's sender began to send it.
@@ -119,12 +119,18 @@ impl Activity {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
             Purpose::Write | Purpose::Copy | Purpose::Finish => return None,
             Purpose::Fetched => (work.op, TracedPart::Notice),
-            // Of a receive that starts, or for a message that has come, with its request or its data.
-            Purpose::Search if self.op(work.op).kind == Kind::Recv => return None,
+            // Of a receive or a probe that starts, or for a message that has come, with its request or its data.
+            Purpose::Search if self.op(work.op).kind != Kind::Send => return None,
             Purpose::Search => match self.flight(work.op, TracedPart::Request, true) {
                 Some(_) => (work.op, TracedPart::Request),
                 None => (work.op, TracedPart::Data),
             },
+            Purpose::Probe => {
+                let op = self.op(work.op);
+                let message = (op.peer, op.sent_by);
+                let asks = self.flight(message, TracedPart::Request, true).is_some();
+                (message, if asks { TracedPart::Request } else { TracedPart::Data })
+            }
             Purpose::Read => (work.op, TracedPart::Request),
             Purpose::Data => (work.op, TracedPart::Answer),
             Purpose::Receive => {

@@ -108,8 +108,14 @@ impl<'a> Path<'a> {
                 Some(work)
             }
             Kind::Recv => self.activity.work_for(op, Purpose::Receive),
-            Kind::Poll if held.started < held.ended => self.activity.work_until(op.0, held.ended),
-            Kind::Poll => return self.before_start(op),
+            Kind::Poll => {
+                let came = self.activity.work_for(op, Purpose::Probe);
+                match came.filter(|came| came.end == held.ended) {
+                    None if held.started == held.ended => return self.before_start(op),
+                    None => self.activity.work_until(op.0, held.ended).or(came),
+                    came => came,
+                }
+            }
         };
         work.map(At::Work)
     }
@@ -180,7 +186,7 @@ impl<'a> Path<'a> {
             },
             Purpose::Data => arrival(TracedPart::Answer),
             Purpose::Fetched => arrival(TracedPart::Notice),
-            Purpose::Finish => work.begin,
+            Purpose::Finish | Purpose::Probe => work.begin,
             Purpose::Copy => self.activity.op(work.op).started,
             Purpose::Answer => {
                 let read = self.activity.work_for(work.op, Purpose::Read).map_or(work.begin, |read| read.end);

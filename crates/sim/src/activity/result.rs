@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host::{Kind, NO_OP, OpKey, TracedPart};
+use host::{Carriage, Kind, OpKey, TracedPart};
 
 use super::wires::{ClassTimes, NetworkTimes};
 use super::{Activity, Piece, State, Step, StepKind, Wires};
@@ -79,11 +79,15 @@ impl Activity {
             times.host += step.end - step.begin;
             return;
         }
-        match self.flight(message, part, false) {
+        let handed = self.flight(message, part, false);
+        let at = |handed: u64| [step.begin, handed, step.end];
+        match handed.and_then(|handed| Some((handed.at, handed.by?))) {
             None => times.unresolved += step.end - step.begin,
-            // Within a node.
-            Some(handed) if handed.packets.0 == NO_OP => times.host += step.end - step.begin,
-            Some(handed) => wires.add(step.rank, handed.packets, [step.begin, handed.at, step.end], times),
+            Some((_, Carriage::Memory)) => times.host += step.end - step.begin,
+            Some((handed, Carriage::Packets(flow_id, mark))) => {
+                wires.add(step.rank, (flow_id, mark), at(handed), times);
+            }
+            Some((handed, Carriage::Link(first, last))) => wires.add_whole((first, last), at(handed), times),
         }
     }
 }

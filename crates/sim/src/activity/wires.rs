@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use fabric::{FLOW_BITS, Transmission};
-use topology::ChannelSource;
+use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
 use crate::network::Network;
@@ -101,6 +101,19 @@ impl Wires {
             times.routers += if is_last { 0 } else { delay };
             reached = at + propagation + if is_last { 0 } else { delay };
         }
+    }
+
+    /// The same of what a link has carried whole, whose first and last byte have arrived at two times: what it waited for the link, it
+    /// has waited behind others, or for the parts of the sender's interface.
+    pub fn add_whole(&self, (first, last): (u64, u64), [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
+        let class = ChannelClass::INJECTION;
+        let delay = self.network.plan.link_delay(class) * self.network.plan.tick().0;
+        let times_of = &mut times.classes[usize::from(class.0)];
+        times_of.queueing += (first - delay).saturating_sub(handed);
+        times_of.serialization += last - first;
+        times_of.propagation += delay;
+        times_of.crossed += 1;
+        times.host += (handed - since) + (until - last);
     }
 
     fn channel(&self, source: ChannelSource) -> ChannelId {

@@ -61,7 +61,8 @@ impl Reader<'_> {
     fn file(&mut self, name: &str, place: Place, folder: &Path) -> Result<Table, ConfigError> {
         let fault = |message: String| ConfigError::new(place, KEY, message);
         let path = folder.join(name);
-        let cannot = |error: std::io::Error| fault(format!("cannot read the included file `{name}`: {error}"));
+        let cannot =
+            |error: std::io::Error| fault(format!("cannot read the included file `{name}`: {}", units::reason(&error)));
         let canonical = path.canonicalize().map_err(cannot)?;
         if self.open.contains(&canonical) {
             return Err(fault(format!("`{name}` includes itself, directly or by way of other files")));

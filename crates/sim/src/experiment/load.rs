@@ -132,7 +132,8 @@ impl Experiment {
     /// If the file cannot be read, and whatever `load` finds.
     pub fn read(path: &Path, overrides: &[(String, String)]) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
-        let cannot = |error: std::io::Error| Self::file_error(&name, format!("cannot read the file: {error}"));
+        let cannot =
+            |error: std::io::Error| Self::file_error(&name, format!("cannot read the file: {}", units::reason(&error)));
         let size = std::fs::metadata(path).map_err(cannot)?.len();
         if size > MAX_FILE as u64 {
             return Err(Self::file_only(&name).locate(too_large(size as usize)));

@@ -1,43 +1,63 @@
-//! Ranks in motion on a flat network: an executor for each thread, and the messages that they send one another.
+//! A flat network in motion: the jobs of each thread's nodes, and the messages that threads send one another.
 //!
 //! No partition learns of a message before it has arrived, which takes the delay of the network at least: that is the window of
 //! lookahead. What is counted is counted as messages arrive.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use engine::Pool;
 use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, MessageKey, Transmission, WaitingPacket};
-use host::{Envelope, Executor, Flight, HostContext};
+use host::Carried;
 use topology::ChannelSource;
 use units::{NodeId, Time};
+use workload::Placement;
 
+use super::volumes::Volumes;
+use super::worker::{Mail, Own, Worker};
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::series::Sample;
-use crate::traffic::{Division, NodeTraffic};
+use crate::traffic::{Division, NodeTraffic, Span};
+use crate::workloads::Part;
 
-/// Builds a machine of so many threads at most. `traffic` makes the traffic of a partition, of so many nodes from one on.
+/// A job of a flat network.
+pub(crate) struct FlatJob<'a> {
+    /// From when until when it sends, in picoseconds.
+    pub span: Span,
+    /// Where its ranks or tasks are.
+    pub placement: &'a Placement,
+}
+
+/// Builds a machine of so many threads at most, for some jobs. `traffic` makes the traffic of a partition, of so many nodes from one on.
 pub(crate) fn build(
     network: &Network,
     threads: usize,
-    traffic: impl Fn(usize, &[u32], &Division) -> NodeTraffic,
+    jobs: &[FlatJob<'_>],
+    traffic: impl Fn(Part<'_>) -> NodeTraffic,
 ) -> Box<dyn Machine> {
     let nodes = network.topology.nodes();
-    let window = network.plan.link_delay(topology::ChannelClass::INJECTION);
+    let wire = network.wire();
     let parts = u32::try_from(threads.max(1)).map_or(nodes, |threads| threads.min(nodes)).min(MOST);
     let first = |part: u32| (u64::from(nodes) * u64::from(part) / u64::from(parts)) as u32;
     let own: Vec<Vec<u32>> = (0..parts).map(|part| (first(part)..first(part + 1)).collect()).collect();
-    let division = Division::new(nodes, own.iter().map(Vec::as_slice), window);
-    let mail: Arc<[Mutex<Vec<Flight>>]> = own.iter().map(|_| Mutex::default()).collect();
-    let worker = |(part, nodes): (usize, &Vec<u32>)| Worker {
-        part,
-        traffic: traffic(part, nodes, &division),
-        nodes: nodes.clone(),
-        outbox: own.iter().map(|_| Vec::new()).collect(),
-        partition_of: Arc::clone(&division.partition_of),
-        inbox: Vec::new(),
-        has_begun: false,
+    let division = Division::new(nodes, own.iter().map(Vec::as_slice), wire.delay);
+    let mail: Arc<Mail> = (0..own.len() * jobs.len()).map(|_| Mutex::default()).collect();
+    let in_turn = share_nodes(jobs, nodes);
+    let worker = |(number, nodes): (usize, &Vec<u32>)| {
+        let of_job = |job: &FlatJob<'_>| Own::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
+        let mut worker = Worker {
+            part: number,
+            traffic: traffic(Part { number, nodes, division: &division }),
+            jobs: jobs.iter().map(of_job).collect(),
+            nodes: nodes.clone(),
+            links: vec![0; nodes.len()],
+            partition_of: Arc::clone(&division.partition_of),
+            in_turn,
+            inbox: Vec::new(),
+        };
+        worker.refresh();
+        worker
     };
     let workers: Vec<Worker> = own.iter().enumerate().map(worker).collect();
     let pool = Pool::new(workers, {
@@ -45,85 +65,54 @@ pub(crate) fn build(
         move |worker: &mut Worker, _start, end| worker.run_until(end, &mail)
     });
     // Alone, a partition need not stop before the end.
-    let window = if parts == 1 { u64::MAX } else { window };
-    Box::new(FlatMachine { pool, window, now: 0, counted: (0, 0) })
+    let window = if parts == 1 { u64::MAX } else { wire.delay };
+    Box::new(FlatMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
+}
+
+/// Whether two jobs have a node in common.
+fn share_nodes(jobs: &[FlatJob<'_>], nodes: u32) -> bool {
+    let mut taken = vec![false; nodes as usize];
+    jobs.iter().any(|job| job.placement.used().any(|node| std::mem::replace(&mut taken[node.index()], true)))
 }
 
 /// The most partitions: as many as other networks have.
 const MOST: u32 = 1 << 10;
-
-/// The ranks that one thread moves on.
-struct Worker {
-    part: usize,
-    traffic: NodeTraffic,
-    nodes: Vec<u32>,
-    /// By partition, what is on its way there.
-    outbox: Vec<Vec<Flight>>,
-    partition_of: Arc<[u16]>,
-    /// What is about to be taken in, kept for its memory.
-    inbox: Vec<Flight>,
-    has_begun: bool,
-}
-
-/// What an executor asks for that is another partition's matter.
-struct Sending<'a> {
-    outbox: &'a mut [Vec<Flight>],
-    partition_of: &'a [u16],
-}
-
-impl HostContext for Sending<'_> {
-    /// Nothing is polled: messages leave as they are handed over.
-    fn wake(&mut self, _node: u32) {}
-
-    /// The executor is asked to go on in any case.
-    fn alarm(&mut self, _at: u64) {}
-
-    /// A message announces itself.
-    fn announce(&mut self, _node: u32, _envelope: Envelope) {}
-
-    #[inline]
-    fn carry(&mut self, node: u32, flight: Flight) {
-        self.outbox[usize::from(self.partition_of[node as usize])].push(flight);
-    }
-}
-
-impl Worker {
-    /// Moves on to a time. `mail` has a box for each partition.
-    fn run_until(&mut self, end: u64, mail: &[Mutex<Vec<Flight>>]) {
-        std::mem::swap(&mut *lock(&mail[self.part]), &mut self.inbox);
-        let Some(executor) = self.traffic.executor_mut() else { return };
-        let mut around = Sending { outbox: &mut self.outbox, partition_of: &self.partition_of };
-        self.inbox.drain(..).for_each(|flight| executor.take_in(flight));
-        if !std::mem::replace(&mut self.has_begun, true) {
-            executor.begin(0, &mut around);
-        }
-        executor.run_until(end, &mut around);
-        for (outgoing, there) in self.outbox.iter_mut().zip(mail) {
-            if !outgoing.is_empty() {
-                lock(there).append(outgoing);
-            }
-        }
-    }
-}
 
 /// The partitions of a run.
 struct FlatMachine {
     pool: Pool<Worker>,
     window: u64,
     now: u64,
-    /// Messages and bytes that have arrived before.
-    counted: (u64, u64),
+    /// By job, messages and bytes that have arrived before.
+    counted: Vec<(u64, u64)>,
+    nodes: usize,
 }
 
 impl FlatMachine {
-    /// Visits every executor, and the numbers of its nodes.
-    fn each(&self, mut visit: impl FnMut(&mut Executor, &[u32])) {
-        for mut worker in self.pool.workers() {
-            let Worker { traffic, nodes, .. } = &mut *worker;
-            if let Some(executor) = traffic.executor_mut() {
-                visit(executor, nodes);
+    /// What a job has carried of ranks' messages, by worker, with the nodes.
+    fn each_carried(&self, job: usize, mut visit: impl FnMut(&Carried, &[u32])) {
+        for worker in self.pool.workers() {
+            let ranks = worker.traffic.scheduled(job);
+            if let Some(carried) = ranks.and_then(|ranks| ranks.executor().carried()) {
+                visit(carried, &worker.nodes);
             }
         }
+    }
+
+    /// What a job of volumes has sent, by worker.
+    fn each_volumes(&mut self, job: usize, mut visit: impl FnMut(&mut Volumes)) {
+        self.pool.workers().for_each(|mut worker| visit(&mut worker.jobs[job].volumes));
+    }
+
+    /// Messages of a job that have arrived, and their bytes.
+    fn arrived(&mut self, job: usize) -> (u64, u64) {
+        let (mut sum, now) = ((0, 0), self.now);
+        self.each_carried(job, |carried, _| sum = (sum.0 + carried.messages, sum.1 + carried.bytes));
+        self.each_volumes(job, |volumes| {
+            let (messages, bytes) = volumes.left_by(now);
+            sum = (sum.0 + messages, sum.1 + bytes);
+        });
+        sum
     }
 }
 
@@ -131,20 +120,20 @@ impl Machine for FlatMachine {
     /// All is counted in the last batch, as delivered when it enters: nothing waits for credit, so that no standstill has to be
     /// recognised by batches without deliveries.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
-        let mut counts = vec![Batch::default(); (until - self.now).div_ceil(batch) as usize];
+        let (batches, jobs) = ((until - self.now).div_ceil(batch) as usize, self.counted.len());
         self.pool.run(self.now..until, self.window);
         self.now = until;
-        let mut sum = (0, 0);
-        self.each(|executor, _| {
-            let Some(carried) = executor.carried() else { return };
-            sum = (sum.0 + carried.messages, sum.1 + carried.bytes);
-        });
-        let before = std::mem::replace(&mut self.counted, sum);
-        if let Some(last) = counts.last_mut() {
-            let packets = sum.0 - before.0;
-            *last = Batch { entered: packets, packets, bytes: sum.1 - before.1, ..Batch::default() };
-        }
-        vec![counts]
+        let of_job = |job: usize| {
+            let mut counts = vec![Batch::default(); batches];
+            let sum = self.arrived(job);
+            let before = std::mem::replace(&mut self.counted[job], sum);
+            if let Some(last) = counts.last_mut() {
+                let packets = sum.0 - before.0;
+                *last = Batch { entered: packets, packets, bytes: sum.1 - before.1, ..Batch::default() };
+            }
+            counts
+        };
+        (0..jobs).map(of_job).collect()
     }
 
     fn in_flight(&mut self) -> i64 {
@@ -167,22 +156,35 @@ impl Machine for FlatMachine {
         Vec::new()
     }
 
-    fn measured(&mut self, _job: usize) -> (Histogram, u64) {
+    fn measured(&mut self, job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
-        self.each(|executor, _| executor.carried().into_iter().for_each(|carried| all.merge(&carried.latency)));
+        self.each_carried(job, |carried, _| all.merge(&carried.latency));
+        self.each_volumes(job, |volumes| all.merge(&volumes.latency));
         (all, 0)
     }
 
-    fn note_arrivals(&mut self, _job: usize) {}
-
-    fn arrivals(&mut self, _job: usize) -> Vec<u64> {
-        Vec::new()
+    fn note_arrivals(&mut self, job: usize) {
+        let nodes = self.nodes;
+        self.each_volumes(job, |volumes| volumes.note_arrivals(nodes));
     }
 
-    fn measure_messages(&mut self, _job: usize, _key: MessageKey) {}
+    fn arrivals(&mut self, job: usize) -> Vec<u64> {
+        let mut last = vec![0; self.nodes];
+        self.each_volumes(job, |volumes| {
+            last.iter_mut().zip(&volumes.arrivals).for_each(|(last, &own)| *last = own.max(*last));
+        });
+        last
+    }
 
-    fn take_messages(&mut self, _job: usize) -> Vec<ArrivedMessage> {
-        Vec::new()
+    /// Of volumes: executors note the messages of ranks. What a node sends another is one message.
+    fn measure_messages(&mut self, job: usize, _key: MessageKey) {
+        self.each_volumes(job, |volumes| volumes.messages = Some(Vec::new()));
+    }
+
+    fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
+        let mut all = Vec::new();
+        self.each_volumes(job, |volumes| all.append(volumes.messages.as_mut().unwrap_or(&mut Vec::new())));
+        all
     }
 
     /// Refused when the system is built: there are no queues to sample.
@@ -192,16 +194,17 @@ impl Machine for FlatMachine {
         Vec::new()
     }
 
-    fn channel_bytes(&self, _job: usize) -> Vec<(ChannelSource, u64)> {
-        let mut bytes = Vec::new();
-        self.each(|executor, nodes| {
-            let sent = executor.carried().into_iter().flat_map(|carried| &carried.by_node);
-            bytes.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
-        });
-        bytes
+    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
+        let mut all = Vec::new();
+        let mut add = |nodes: &[u32], sent: &[u64]| {
+            all.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (ChannelSource::Node(NodeId(node)), bytes)));
+        };
+        self.each_carried(job, |carried, nodes| add(nodes, &carried.by_node));
+        self.pool.workers().for_each(|worker| add(&worker.nodes, &worker.jobs[job].volumes.by_node));
+        all
     }
 
-    /// Refused when the system is built: there are no channels that send packets.
+    /// Executors record themselves when links carry what.
     fn log_transmissions(&mut self, _job: usize) {}
 
     fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
@@ -212,16 +215,17 @@ impl Machine for FlatMachine {
         self.pool.workers().for_each(|worker| visit(&worker.traffic));
     }
 
-    fn change_traffic(&mut self, _change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {}
+    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
+        for mut worker in self.pool.workers() {
+            // What is woken is asked for in any case.
+            change(&mut worker.traffic, &mut Actions::default());
+            worker.refresh();
+        }
+    }
 
     fn waiting(&self) -> Vec<WaitingPacket> {
         Vec::new()
     }
 
     fn check(&mut self) {}
-}
-
-/// A mailbox. Where its owner has died, the run is lost anyway.
-fn lock(mail: &Mutex<Vec<Flight>>) -> MutexGuard<'_, Vec<Flight>> {
-    mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,14 @@
-//! The flat network: what goes with it, and the machine that runs ranks on it.
+//! The flat network: what goes with it, and the machine that runs jobs on it.
 
 mod machine;
+mod volumes;
+mod worker;
 
 use crate::error::SystemError;
-use crate::experiment::{Execution, ExperimentSpec, WorkloadSpec};
+use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::pacers::PacerSpec;
 
-pub(crate) use machine::build;
+pub(crate) use machine::{FlatJob, build};
 
 /// The largest message that is a packet by itself. (Larger ones are too; it is what sizes of control messages are compared with.)
 pub(crate) const WHOLE: u64 = 1 << 30;
@@ -42,20 +44,22 @@ fn network(spec: &ExperimentSpec) -> Option<Wrong> {
 }
 
 fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
-    if let Some(job) = spec.jobs.first() {
-        let message = "a flat network runs one [workload]: jobs that share a network need one with channels to share";
-        return Some((format!("job.{}", job.name), message.to_owned()));
-    }
-    let (packet_size, pacer) = match spec.workload.as_ref()? {
-        WorkloadSpec::Benchmark(own) => (own.packet_size, &own.pacer),
-        WorkloadSpec::Program(own) => (own.packet_size, &own.pacer),
-        WorkloadSpec::Application(own) if own.execution == Execution::MessageDriven => (own.packet_size, &own.pacer),
-        WorkloadSpec::Traffic(_)
-        | WorkloadSpec::Exchange(_)
-        | WorkloadSpec::Collective(_)
-        | WorkloadSpec::Application(_) => {
-            let message = "a flat network carries messages of ranks, not packets: \"program\", \"benchmark\" and \
-                           message-driven applications are allowed";
+    let below = |job: &JobSpec| {
+        let (key, message) = workload_of(&job.workload)?;
+        Some((format!("job.{}.{key}", job.name), message))
+    };
+    spec.workload.as_ref().and_then(workload_of).or_else(|| spec.jobs.iter().find_map(below))
+}
+
+fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
+    let packet_size = match spec {
+        WorkloadSpec::Benchmark(own) => own.packet_size,
+        WorkloadSpec::Program(own) => own.packet_size,
+        WorkloadSpec::Application(own) => own.packet_size,
+        WorkloadSpec::Exchange(own) => own.packet_size,
+        WorkloadSpec::Traffic(_) | WorkloadSpec::Collective(_) => {
+            let message = "a flat network carries messages whole, not packets at a rate: \"program\", \"benchmark\", \"exchange\" and \
+                           \"application\" are allowed";
             return Some(("workload.kind".into(), message.into()));
         }
     };
@@ -63,14 +67,13 @@ fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
     if packet_size.is_some() {
         return wrong("workload.packet_size", "no packets: messages go whole");
     }
-    if *pacer == PacerSpec::default() { None } else { wrong("workload.pacer", "no packets to hold back") }
+    match *spec.pacer() == PacerSpec::default() {
+        true => None,
+        false => wrong("workload.pacer", "no packets to hold back"),
+    }
 }
 
 fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
-    if spec.measure.timeline {
-        let message = "a timeline needs packets to follow; leave it out on a flat network";
-        return Some(("measure.timeline".into(), message.to_owned()));
-    }
     let message = "a flat network has no queues to sample; leave it out";
     spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
 }

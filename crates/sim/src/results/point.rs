@@ -104,9 +104,15 @@ impl PointResult {
         Self {
             class_utilization: channels::by_class(network, &shares),
             hottest_channels: channels::hottest(network, &shares),
-            channel_utilization: if network.is_flat() { Vec::new() } else { shares },
+            channel_utilization: shares,
             ..Self::default()
         }
+    }
+
+    /// Forgets the use of single channels, where there are none but those of the nodes.
+    pub(crate) fn forget_channels(&mut self) {
+        self.channel_utilization = Vec::new();
+        self.jobs.iter_mut().for_each(|job| job.point.forget_channels());
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use fabric::{Grain, PartitionMap};
 
 use crate::clock::Stopwatch;
-use crate::flat;
+use crate::flat::{self, FlatJob};
 use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
@@ -67,10 +67,13 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     let result =
         |(runner, packet_hops): (Runner, u64)| runner.course.result(&Totals { packet_hops, end, wall_s: seconds });
     let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
-    let point = match &points[..] {
+    let mut point = match &points[..] {
         [_] => points.remove(0),
         _ => together(system, options, points, (&Totals { packet_hops: 0, end, wall_s: seconds }, samples))?,
     };
+    if network.is_flat() {
+        point.forget_channels();
+    }
     report_done(&options.progress);
     Ok(point)
 }
@@ -112,29 +115,44 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 
 /// The machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
-    if let (true, [only]) = (system.network.is_flat(), runners) {
-        return flat::build(&system.network, threads(system, options), |number, nodes, division| {
-            NodeTraffic::Job(only.course.traffic(Part { number, nodes, division }))
+    let numbers = Arc::new(system.numbers());
+    if system.network.is_flat() {
+        let job = |job: &Job| (job.span.clone(), Arc::clone(job.workload.placement()));
+        let jobs: Vec<_> = system.jobs.iter().map(job).collect();
+        let jobs: Vec<FlatJob<'_>> =
+            jobs.iter().map(|(span, placement)| FlatJob { span: span.clone(), placement }).collect();
+        return flat::build(&system.network, threads(system, options), &jobs, |part| {
+            let pacers = paced_specs(system, &numbers, part.division);
+            traffic_of(system, runners, (&numbers, &pacers), part)
         });
     }
     let map = division(system, threads(system, options), options.grain);
-    let numbers = Arc::new(system.numbers());
     let parts = (0..map.parts()).map(|part| map.nodes(part));
     let division = Division::new(system.network.topology.nodes(), parts, map.window());
     let pacers = paced_specs(system, &numbers, &division);
-    let of_job = |number: usize, runner: &Runner, part: Part<'_>| {
-        NodeTraffic::of(runner.course.traffic(part), &pacers[number], part.nodes)
-    };
-    let traffic = |number: usize, nodes: &[u32]| -> NodeTraffic {
-        let part = Part { number, nodes, division: &division };
-        if let [only] = runners {
-            return of_job(0, only, part);
-        }
-        let job = |(number, runner)| (of_job(number, runner, part), system.jobs[number].span.start);
-        let jobs = runners.iter().enumerate().map(job).collect();
-        NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(&numbers), nodes.len())))
+    let traffic = |number: usize, nodes: &[u32]| {
+        traffic_of(system, runners, (&numbers, &pacers), Part { number, nodes, division: &division })
     };
     machine::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
+}
+
+/// The traffic of all jobs in a partition.
+fn traffic_of(
+    system: &System,
+    runners: &[Runner],
+    (numbers, pacers): (&Arc<JobNumbers>, &[PacedSpec]),
+    part: Part<'_>,
+) -> NodeTraffic {
+    let of_job = |number: usize| NodeTraffic::of(runners[number].course.traffic(part), &pacers[number], part.nodes);
+    // Ranks that begin later are begun by what jobs share.
+    let begins_later = |job: &Job| job.span.start > 0 && job.workload.programs().is_some();
+    if let [only] = &system.jobs[..]
+        && !begins_later(only)
+    {
+        return of_job(0);
+    }
+    let jobs = system.jobs.iter().enumerate().map(|(number, job)| (of_job(number), job.span.start)).collect();
+    NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(numbers), part.nodes.len())))
 }
 
 /// By job, what its pacer is built for.

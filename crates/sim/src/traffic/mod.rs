@@ -64,11 +64,20 @@ impl NodeTraffic {
         }
     }
 
-    /// The ranks of the only job, to be moved on by a network that carries whole messages.
-    pub fn executor_mut(&mut self) -> Option<&mut Executor> {
+    /// The traffic of a job without a pacer, to be moved on by a network that carries whole messages.
+    pub fn of_job_mut(&mut self, job: usize) -> Option<&mut JobTraffic> {
         match self {
-            Self::Job(JobTraffic::Scheduled(traffic)) => Some(traffic.executor_mut()),
-            Self::Job(_) | Self::Paced(_) | Self::Shared(_) => None,
+            Self::Shared(shared) => shared.job_mut(job)?.of_job_mut(job),
+            Self::Paced(_) => None,
+            Self::Job(traffic) => Some(traffic),
+        }
+    }
+
+    /// The ranks of a job, if it has any, to be moved on likewise.
+    pub fn executor_mut(&mut self, job: usize) -> Option<&mut Executor> {
+        match self.of_job_mut(job)? {
+            JobTraffic::Scheduled(traffic) => Some(traffic.executor_mut()),
+            JobTraffic::Open(_) | JobTraffic::Volume(_) => None,
         }
     }
 

@@ -70,6 +70,11 @@ impl<T: Traffic> SharedTraffic<T> {
         self.jobs.get(job)
     }
 
+    /// The same, to be moved on by a network that carries whole messages.
+    pub fn job_mut(&mut self, job: usize) -> Option<&mut T> {
+        self.jobs.get_mut(job)
+    }
+
     /// When the head of a job's queue at a node is generated, in ticks, rounded down; none if there is none.
     pub fn next_generation_time(&self, job: usize, node: usize) -> Option<u64> {
         match self.heads[node * self.jobs.len() + job] {

@@ -78,6 +78,25 @@ impl VolumeTraffic {
     }
 }
 
+/// For a network that carries flows whole.
+impl VolumeTraffic {
+    /// When the flows that have not been taken start, in ticks, if there are any.
+    pub fn starts_at(&self) -> Option<u64> {
+        let start = self.senders.iter().filter(|sender| !sender.flows.is_empty()).map(|sender| sender.generated_at);
+        start.min().filter(|&start| start < self.end)
+    }
+
+    /// Takes the flows of a node.
+    pub fn take_flows(&mut self, node: usize) -> Vec<Flow> {
+        std::mem::take(&mut self.senders[node].flows)
+    }
+
+    /// Nothing is sent from this time on, in ticks.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+}
+
 impl VolumeTraffic {
     /// The next packet of a node, of the flows in turn the first that may send: a function of destination and bytes.
     #[inline]

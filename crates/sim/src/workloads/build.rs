@@ -10,7 +10,7 @@ use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
 use workload::motifs::{CalledBackSpec, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
-use workload::program::{Messages, Programs};
+use workload::program::{Programs, Sizes, pattern_of};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 
@@ -179,10 +179,12 @@ fn message_driven(
     })?;
     check_programs(&programs, nic)?;
     let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), site.topology.nodes()));
-    let pattern = program_pattern(&programs, ranks, "workload.graph")?;
+    let programs: Arc<dyn Programs> = Arc::new(programs);
+    let pattern = pattern_of(&programs, ranks).map_err(|error| wrong("workload.graph", error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
     Ok(Arc::new(Ranks {
-        programs: Arc::new(programs),
+        sizes: Arc::new(Sizes::of(&*programs)),
+        programs,
         measured: Measured::Steps(Arc::new(steps)),
         placement,
         pattern,
@@ -207,12 +209,13 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
     let Benchmark { programs, message_size, pairs } = benchmark;
     check_programs(&*programs, nic)?;
-    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.benchmark")?;
+    let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.benchmark")?;
     let node = |rank| placement.node(TaskId(rank));
     let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
     let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
     Ok(Arc::new(Ranks {
         programs,
+        sizes,
         measured,
         placement,
         pattern,
@@ -235,9 +238,10 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let (pattern, volumes) = who_sends(&*programs, site, (&shape, &placement), "workload.program")?;
+    let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.program")?;
     Ok(Arc::new(Ranks {
         programs,
+        sizes,
         measured: Measured::Program,
         placement,
         pattern,
@@ -322,39 +326,36 @@ fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId
     Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
 }
 
-/// Who sends to whom in programs, and on a flat network, where that is not listed, what nodes send.
-type WhoSends = (Arc<PlacedPattern>, Option<Arc<[f64]>>);
+/// Who sends what in programs.
+struct Senders {
+    sizes: Arc<Sizes>,
+    pattern: Arc<PlacedPattern>,
+    /// On a flat network, where nobody asks whom nodes send to, what each sends.
+    volumes: Option<Arc<[f64]>>,
+}
 
-/// Who sends to whom in programs of placed tasks; an error is at a key.
-fn who_sends(
-    programs: &dyn Programs,
+/// Who sends what in programs of placed tasks; an error is at a key.
+fn senders(
+    programs: &Arc<dyn Programs>,
     site: &Site<'_>,
     (shape, placement): (&Shape, &Arc<Placement>),
     key: &str,
-) -> Result<WhoSends, SystemError> {
-    let is_flat = is_flat(&**site.topology);
-    let pattern = match () {
-        () if is_flat => Arc::new(Unlisted),
-        () if programs.is_called_back() => {
-            PatternSpec::default().build(shape, site.seed, site.base).map_err(|error| wrong("placement", error))?
-        }
-        () => program_pattern(programs, shape.tasks, key)?,
+) -> Result<Senders, SystemError> {
+    if is_flat(&**site.topology) {
+        let (sizes, volumes) = volumes(&**programs, placement);
+        let pattern = Arc::new(PlacedPattern::new(Arc::new(Unlisted), placement, true));
+        return Ok(Senders { sizes: Arc::new(sizes), pattern, volumes: Some(volumes) });
+    }
+    let pattern = match programs.is_called_back() {
+        true => PatternSpec::default().build(shape, site.seed, site.base).map_err(|error| wrong("placement", error))?,
+        false => pattern_of(programs, shape.tasks).map_err(|error| wrong(key, error.message))?,
     };
     let pattern = Arc::new(PlacedPattern::new(pattern, placement, true));
-    Ok((pattern, is_flat.then(|| volumes(programs, placement))))
-}
-
-/// Who sends to whom in programs, among so many tasks, at a key.
-fn program_pattern(programs: &dyn Programs, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
-    let mut arcs = ArcList::new(tasks);
-    programs.each_message(&mut |Messages { from, to, bytes, count }| {
-        arcs.add(from, to, bytes.saturating_mul(count), u32::try_from(count).unwrap_or(u32::MAX));
-    });
-    pattern_of(arcs, tasks, key)
+    Ok(Senders { sizes: Arc::new(Sizes::of(&**programs)), pattern, volumes: None })
 }
 
 /// Each task sends to others in proportion to the bytes.
-fn pattern_of(arcs: ArcList, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
+fn pattern_of_arcs(arcs: ArcList, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
     let arcs = arcs.build();
     let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
     let matrix = Matrix::of_pairs(pairs, tasks);
@@ -375,5 +376,5 @@ fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>
             }
         }
     }
-    pattern_of(arcs, tasks, "workload.graph")
+    pattern_of_arcs(arcs, tasks, "workload.graph")
 }

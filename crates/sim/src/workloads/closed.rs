@@ -13,8 +13,14 @@ use crate::series::Series;
 /// Slots between two polls of a closed workload, at least.
 const POLL_INTERVAL: u64 = 256;
 
+/// Delays of a flat network from one poll to the next: several of all messages of a program's step.
+const POLL_DELAYS: u64 = 64;
+
 /// The time from one poll to the next, in ticks: nothing may take longer from one end of the network to the other.
 pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
+    if network.is_flat() {
+        return POLL_DELAYS * network.longest_path();
+    }
     (POLL_INTERVAL * network.slot(packets).max(1)).max(network.longest_path())
 }
 

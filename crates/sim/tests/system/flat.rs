@@ -63,6 +63,10 @@ fn collective_operations_end_when_loggopsim_says() {
     assert_eq!(end(256, "alltoall", "pairwise", "1 KiB"), Some(2_967_690.0));
     assert_eq!(end(4096, "allreduce", "recursive-doubling", "8 B"), Some(66_504.0));
     assert_eq!(end(1024, "broadcast", "binomial", "1 KiB"), Some(116_380.0));
+    // The interface sends a message each g + (s - 1) G, and the last of 255 takes o + L + o and its bytes.
+    let gap = 1000.0 + 1023.0 * 6.0;
+    let linear = 1500.0 + 254.0 * gap + 1023.0 * 6.0 + 2500.0 + 1500.0;
+    assert_eq!(end(256, "alltoall", "linear", "1 KiB"), Some(linear));
 }
 
 #[test]
@@ -84,11 +88,105 @@ fn a_gap_at_the_receiver_limits_an_incast() {
 }
 
 #[test]
+fn a_message_within_a_node_is_copied() {
+    // Would catch a memory that is not there on a flat network: two ranks of a node, 2000 B at 1 B/ns copied twice, with a latency.
+    let memory = r#"
+        nic = { send_overhead = "1009 ns", receive_overhead = "503 ns" }
+        node = { memory = { bandwidth = "1 GB/s", latency = "37 ns" } }
+        placement = { strategy = "contiguous", processes_per_node = 2 }
+    "#;
+    let text = experiment(r#"{ kind = "incast", message_size = "2000 B" }"#, memory).replace("64", "1");
+    assert_eq!(time(&result(&text)), Some(1009.0 + 2000.0 + 37.0 + 2000.0 + 503.0));
+}
+
+#[test]
+fn no_operation_is_faster_than_its_bound() {
+    // Would catch a bound of another network, of two delays and a router, and one that has a node receive at the bandwidth of its link.
+    // Two ranks that exchange their vectors reach it.
+    let of = |nodes: &str, program: &str| {
+        let point = result(&experiment(program, NIC).replace("nodes = 64", nodes));
+        let measured = &point.closed.unwrap().program.unwrap().times.unwrap().measures[0];
+        (measured.span_mean_ns.unwrap(), measured.bound_ns.unwrap())
+    };
+    let pair = of("nodes = 2", r#"{ kind = "collective", algorithm = "recursive-doubling", size = "1000 B" }"#);
+    assert_eq!(pair, (1009.0 + 1000.0 + 700.0 + 503.0, 1009.0 + 1000.0 + 700.0 + 503.0));
+    for operation in
+        ["broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce-scatter", "alltoall", "barrier"]
+    {
+        for (nodes, algorithm) in [("nodes = 2", "auto"), ("nodes = 13", "auto"), ("nodes = 13", "linear")] {
+            let program = format!(
+                r#"{{ kind = "collective", operation = "{operation}", algorithm = "{algorithm}", size = "8 kB" }}"#
+            );
+            if algorithm == "linear" && !["broadcast", "gather", "scatter", "alltoall"].contains(&operation) {
+                continue;
+            }
+            let (span, bound) = of(nodes, &program);
+            assert!(span >= bound && bound > 0.0, "{operation} {algorithm} on {nodes}: {span} {bound}");
+        }
+    }
+}
+
+fn ps(ns: f64) -> u64 {
+    (ns * 1e3).round() as u64
+}
+
+#[test]
+fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
+    // Would catch a message that is taken to stay within its node, a link's time that counts for the delay, and messages that wait
+    // for others on the link. Rows of 8 ranks of which each sends 7 messages at once, twice: the last one waits for 6.
+    let measure = |nic: &str| format!("{nic}\nmeasure = {{ timeline = true }}");
+    let point = result(&experiment(r#"{ kind = "fft", dims = [8, 8], message_size = "1001 B" }"#, &measure(NIC)));
+    let closed = point.closed.unwrap();
+    let path = closed.critical_path.unwrap();
+    let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
+    assert_eq!(parts, [2 * 1_512_000, 2 * 1_001_000, 2 * 700_000, 12 * 1_001_000]);
+    assert_eq!((ps(path.routers_ns), ps(path.host_ns), ps(path.unresolved_ns), path.messages), (0, 0, 0, 2));
+    assert_eq!((&*path.classes[0].class, path.classes[0].crossed), ("injection", 2));
+    let ranks = closed.breakdown.unwrap().ranks;
+    let rank = [ranks.overhead_ns[9], ranks.transfer_ns[9], ranks.late_sender_ns[9]].map(ps);
+    assert_eq!(rank.iter().sum::<u64>(), ps(closed.time_ns.unwrap()));
+    assert_eq!(closed.timeline.unwrap().messages.from.len(), 64 * 14);
+    // A rendezvous: request, answer and data, each over a link.
+    let nic = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "100 B" }"#;
+    let text = experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, &measure(nic)).replace("64", "2");
+    let path = result(&text).closed.unwrap().critical_path.unwrap();
+    let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
+    assert_eq!(parts, [3 * 1_512_000, 1_064_000, 3 * 700_000, 0]);
+}
+
+#[test]
+fn a_timeline_of_interfaces_and_nodes_adds_up_for_any_threads() {
+    // Would catch a part of a message that is lost between threads, and time in interfaces and memories that is nobody's.
+    for nic in [
+        r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", gap_per_byte = "2 ns" }"#,
+        r#"nic = { kind = "loggp", send_overhead = "900 ns", eager_limit = "1 KiB", dma = { bandwidth = "4 Gb/s", setup = "1 us" } }"#,
+        r#"nic = { send_overhead = "900 ns", eager_credits = 1, eager_limit = "4 KiB", rendezvous = "read" }"#,
+    ] {
+        let rest = format!(
+            "{nic}\nmeasure = {{ timeline = true }}\nplacement = {{ strategy = \"random\", processes_per_node = 2 }}"
+        );
+        let text = experiment(r#"{ kind = "halo-3d", iterations = 2, compute = "1 us" }"#, &rest);
+        let text = text.replace("nodes = 64", "nodes = 32");
+        let closed = result(&text).closed.unwrap();
+        let path = closed.critical_path.unwrap();
+        let all = path.computing_ns + path.overhead_ns + path.noise_ns + path.network_ns;
+        assert_eq!(ps(all), ps(closed.time_ns.unwrap()), "{nic}");
+        assert_eq!(path.unresolved_ns, 0.0, "{nic}");
+        assert_eq!(digest(&text, 1), digest(&text, 5), "{nic}");
+    }
+}
+
+#[test]
 fn threads_change_nothing() {
     // Would catch an order of arrivals or of memory that depends on the division, and a message that comes late to another thread.
     for (program, nic) in [
         (r#"{ kind = "incast", message_size = "300 B", messages = 5 }"#, NIC.to_owned()),
         (r#"{ kind = "halo-3d", iterations = 4, compute = "1 us" }"#, NIC.replace(" }", r#", eager_limit = "2 KiB" }"#)),
+        (
+            r#"{ kind = "collective", operation = "alltoall", algorithm = "linear", size = "700 B", iterations = 2 }"#,
+            r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", receive_gap = "1500 ns" }"#
+                .to_owned(),
+        ),
         (
             r#"{ kind = "fft", iterations = 2 }"#,
             r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", gap_per_byte = "2 ns" }"#
@@ -115,6 +213,8 @@ fn what_has_no_meaning_is_refused_at_its_key() {
         (r#"measure = { series = "1 us" }"#, "", "measure.series"),
         ("", r#"delay = "700 ns", injection = { delay = "1 ns" }"#, "link.injection"),
         ("", traffic, "workload.kind"),
+        ("", r#"workload = { kind = "exchange", packet_size = "1 KiB" }"#, "workload.packet_size"),
+        ("", r#"job = [{ name = "one", workload = { kind = "traffic", load = 0.1 } }]"#, "job.one.workload.kind"),
     ] {
         let mut text = experiment(program, rest);
         if replaced.starts_with("delay") {

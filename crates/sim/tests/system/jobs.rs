@@ -45,6 +45,21 @@ fn one_job_alone_gives_the_bytes_of_the_same_workload() {
     }
 }
 
+#[test]
+fn ranks_that_start_late_take_as_long_alone() {
+    // Would catch ranks that begin at time 0 where they run alone, and are measured from their start.
+    let ranks = r#"workload = { kind = "program", program = { kind = "fft", message_size = "3 KiB" } }"#;
+    let jobs = [
+        format!("name = \"late\"\nnodes = \"0-3\"\nstart = \"10 us\"\n{ranks}"),
+        format!("name = \"early\"\nnodes = \"4-7\"\n{ranks}"),
+    ];
+    let point = result(&switch("measure = { compare_alone = true }", &jobs.each_ref().map(String::as_str)));
+    assert_eq!(point.jobs.iter().map(|job| job.slowdown).collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
+    assert_eq!(time(&point.jobs[0]), time(&point.jobs[1]));
+    let only = result(&switch("", &[&jobs[0]]));
+    assert_eq!(only.closed.unwrap().time_ns, Some(time(&point.jobs[1])));
+}
+
 /// Jobs of every kind, some of which share nodes, start late, end early or go on behind.
 const MIXTURE: &[&str] = &[
     "name = \"open\"\nworkload = { kind = \"traffic\", load = 0.3 }",

@@ -44,7 +44,8 @@ pub const MAX_FILE_BYTES: u64 = 1 << 26;
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
     /// The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and
-    /// `node ROUTER [xCOUNT]`.
+    /// `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's topology.conf or topology.yaml, a Cray
+    /// interconnect.
     pub path: PathBuf,
 }
 
@@ -152,7 +153,7 @@ fn error(message: String) -> TopologyError {
 fn read(path: &Path) -> Result<String, String> {
     let explain = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {error}"),
+        _ => format!("cannot be read: {}", units::reason(&error)),
     };
     // Checked before it is opened: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(explain)?;

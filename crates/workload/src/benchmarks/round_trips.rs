@@ -57,7 +57,7 @@ pub(super) fn benchmark(
     let both = |&(one, other): &(u32, u32)| {
         [(one, other), (other, one)].map(|(from, to)| Messages { from, to, bytes, count: u64::from(messages) })
     };
-    let programs = Scripts::new(ranks, make).with_messages(all.iter().flat_map(both).collect());
+    let programs = Scripts::new(ranks, make).without_probes().with_messages(all.iter().flat_map(both).collect());
     Benchmark { programs: Arc::new(programs), message_size: bytes, pairs }
 }
 

@@ -2,8 +2,8 @@
 //! theory, practice, and experience", CCPE 19(13), 2007) and, for allreduce, Patarasuk and Yuan ("Bandwidth optimal all-reduce
 //! algorithms for clusters of workstations", JPDC 69(2), 2009).
 //!
-//! A node sends and receives at most at the bandwidth of its link, and ranks of one node pay nothing for what they exchange. A bound is
-//! the time of the shortest message and that of the bytes which some node has to send or receive at least; it does not count that a
+//! A node sends and receives at most at the bandwidth of its link (on a flat network it receives whatever comes, and only what is sent
+//! counts), and ranks of one node pay nothing for what they exchange. A bound is the time of the shortest message and that of the bytes which some node has to send or receive at least; it does not count that a
 //! rank may have to send several messages one after the other, which is a property of the interface.
 
 use super::table::Operation;
@@ -16,6 +16,8 @@ pub struct Fastest {
     pub latency: u64,
     /// The time of a byte on a node's link, in picoseconds.
     pub per_byte: f64,
+    /// Whether a node receives at most at that rate too. On a flat network it takes whatever comes.
+    pub limits_receivers: bool,
 }
 
 impl Fastest {
@@ -47,7 +49,13 @@ pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fast
     }
     let bytes = bytes as f64;
     let needed = match operation {
-        Operation::Broadcast | Operation::Reduce => bytes,
+        // What all nodes have to send together, on average: some node sends as much.
+        Operation::ReduceScatter if !fastest.limits_receivers => (nodes - 1.0) / nodes * bytes,
+        Operation::Allgather if !fastest.limits_receivers => (nodes - 1.0) / nodes * members * bytes,
+        // Some node other than the root's.
+        Operation::Gather if !fastest.limits_receivers => least * bytes,
+        // Of a scan, what the last member has depends on members of other nodes.
+        Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => bytes,
         Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
         Operation::ReduceScatter => (members - least) / members * bytes,
         // The root's node keeps what is its own; how many that are depends on the root.

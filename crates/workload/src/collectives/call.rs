@@ -1,8 +1,8 @@
 //! A call of a collective operation.
 
-use super::member::Member;
+use super::member::{Member, Shares};
 use super::selection::Selection;
-use super::table::{Algorithm, Operation, Phases, algorithms};
+use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
 use crate::communicator::{Communicator, Group};
 
 /// A call of a collective operation by the members of a communicator, all of which call it with the same values.
@@ -22,9 +22,14 @@ pub struct Collective {
     pub root: u32,
     /// The radix of an algorithm that has one; at least 2.
     pub radix: u32,
+    /// The most bytes of a message, of an algorithm that divides its messages into segments; 0 if it does not.
+    pub segment: u64,
     /// The time in picoseconds that a rank calculates for each byte that it combines.
     pub time_per_byte: u64,
 }
+
+/// The most segments of a buffer or part.
+const MOST_SEGMENTS: u64 = 1 << 20;
 
 /// Why a collective operation cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +66,24 @@ pub enum CollectiveError {
         /// The radix.
         radix: u32,
     },
+    /// Segments of an algorithm that has none.
+    #[error("`{}` of `{}` has no segments; {allowed} have", algorithm.name(), operation.name())]
+    NoSegments {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// The operation.
+        operation: Operation,
+        /// Those of the operation that have.
+        allowed: String,
+    },
+    /// Segments that are too small.
+    #[error("{segment} bytes are no segment here: {least} and more are allowed")]
+    Segment {
+        /// Their size.
+        segment: u64,
+        /// The smallest size.
+        least: u64,
+    },
     /// A communicator that the rank is no member of, or does not know.
     #[error("it is no member of communicator {communicator}, or does not know it")]
     Communicator {
@@ -78,7 +101,17 @@ pub enum CollectiveError {
 impl Collective {
     /// A call in the communicator of all ranks, of elements of one byte, with rank 0 as its root, radix 2, and combining for free.
     pub const fn new(operation: Operation, algorithm: Algorithm, bytes: u64) -> Self {
-        Self { communicator: 0, operation, algorithm, bytes, element: 1, root: 0, radix: 2, time_per_byte: 0 }
+        Self {
+            communicator: 0,
+            operation,
+            algorithm,
+            bytes,
+            element: 1,
+            root: 0,
+            radix: 2,
+            segment: 0,
+            time_per_byte: 0,
+        }
     }
 
     /// Checks it for a communicator.
@@ -101,29 +134,66 @@ impl Collective {
         if radix < 2 {
             return Err(CollectiveError::Radix { radix });
         }
+        self.check_segments(members)?;
         if algorithm == Algorithm::Hierarchical && communicator.nodes().is_none() {
             return Err(CollectiveError::NoNodes { communicator: self.communicator });
         }
         Ok(())
     }
 
+    fn check_segments(&self, members: u32) -> Result<(), CollectiveError> {
+        let Self { operation, algorithm, segment, .. } = *self;
+        if segment == 0 {
+            return Ok(());
+        }
+        if !is_segmented(operation, algorithm) {
+            let serving = algorithms(operation).filter(|&other| is_segmented(operation, other));
+            let names: Vec<_> = serving.map(|other| format!("`{}`", other.name())).collect();
+            let allowed = if names.is_empty() { "none of its algorithms".to_owned() } else { names.join(", ") };
+            return Err(CollectiveError::NoSegments { algorithm, operation, allowed });
+        }
+        let most = MOST_SEGMENTS.min(u64::from(u32::MAX / members.max(1)));
+        let least = self.segmented(members).div_ceil(most).max(1).saturating_mul(u64::from(self.element));
+        if segment < least {
+            return Err(CollectiveError::Segment { segment, least });
+        }
+        Ok(())
+    }
+
+    /// Elements of what is divided into segments.
+    fn segmented(&self, members: u32) -> u64 {
+        let elements = self.bytes / u64::from(self.element);
+        if self.algorithm == Algorithm::Ring { elements.div_ceil(u64::from(members.max(1))) } else { elements }
+    }
+
     /// The same with an algorithm that has been chosen, if need be from the built-in table.
     #[must_use]
     pub fn chosen(&self, members: u32) -> Self {
+        self.chosen_by(&Selection::built_in(), members)
+    }
+
+    /// The same with an algorithm that a table chooses, if none has been.
+    #[must_use]
+    pub fn chosen_by(&self, selection: &Selection, members: u32) -> Self {
         match self.algorithm {
             Algorithm::Auto => {
-                let algorithm = Selection::built_in().choose(self.operation, members, self.bytes);
-                Self { algorithm, ..*self }
+                let (algorithm, segment) = selection.choose(self.operation, members, (self.bytes, self.element));
+                Self { algorithm, segment, ..*self }
             }
             _ => *self,
         }
     }
 
     /// A member, of so many, that takes part with a root in an operation, which may be part of this one.
-    pub(super) const fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
+    pub(super) fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
         let radix = if self.algorithm.has_radix() { self.radix } else { 2 };
-        let elements = operation.buffer(self.bytes, size) / self.element as u64;
-        Member { own, size, root, radix, elements }
+        let element = u64::from(self.element);
+        let elements = operation.buffer(self.bytes, size) / element;
+        let segments = match self.segment / element {
+            0 => 1,
+            segment => self.segmented(size).div_ceil(segment).clamp(1, MOST_SEGMENTS) as u32,
+        };
+        Member { own, size, root, radix, elements, segments, shares: Shares::Each }
     }
 }
 

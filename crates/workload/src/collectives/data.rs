@@ -13,6 +13,28 @@ pub enum Data {
         /// All parts.
         parts: u32,
     },
+    /// Parts that follow one another within some of the parts, the first of those behind the last.
+    Within {
+        /// The first of them, counted from `base`.
+        first: u32,
+        /// How many there are, at most `len`.
+        count: u32,
+        /// The first of those parts.
+        base: u32,
+        /// How many they are.
+        len: u32,
+        /// All parts.
+        parts: u32,
+    },
+    /// What some members have for some: of a square of as many parts, a row for each member, the elements being those of one part.
+    Block {
+        /// The first of the rows, and how many there are.
+        rows: (u32, u32),
+        /// The first of the columns, and how many there are.
+        columns: (u32, u32),
+        /// All rows.
+        parts: u32,
+    },
     /// Those of all parts whose number has a digit at a place, in a number system.
     Digit {
         /// The place, as a power of the radix.
@@ -48,6 +70,16 @@ impl Data {
                     Some(wrapped) => all - begin(first) + begin(wrapped),
                 }
             }
+            Self::Within { first, count, base, len, parts } => {
+                let begin = |part| begin(all, base + part, parts);
+                match (first + count).checked_sub(len) {
+                    None | Some(0) => begin(first + count) - begin(first),
+                    Some(wrapped) => begin(len) - begin(first) + begin(wrapped) - begin(0),
+                }
+            }
+            Self::Block { rows, columns, .. } => {
+                all.saturating_mul(u64::from(rows.1)).saturating_mul(u64::from(columns.1))
+            }
             Self::Digit { weight, digit, radix, parts } if all.is_multiple_of(u64::from(parts)) => {
                 let (weight, digit, period) =
                     (u64::from(weight), u64::from(digit), u64::from(weight) * u64::from(radix));
@@ -66,7 +98,10 @@ impl Data {
     /// Whether all parts that follow it have as many elements as it has, of a buffer of so many.
     pub(crate) fn is_even(self, all: u64) -> bool {
         match self {
-            Self::Span { parts, .. } | Self::Digit { parts, .. } => all.is_multiple_of(u64::from(parts)),
+            Self::Span { parts, .. } | Self::Within { parts, .. } | Self::Digit { parts, .. } => {
+                all.is_multiple_of(u64::from(parts))
+            }
+            Self::Block { .. } => true,
         }
     }
 
@@ -78,7 +113,11 @@ impl Data {
                 let first = (u64::from(first) + u64::from(by)) % u64::from(parts);
                 Self::Span { first: first as u32, count, parts }
             }
-            digit @ Self::Digit { .. } => digit,
+            Self::Within { first, count, base, len, parts } => {
+                let first = (u64::from(first) + u64::from(by)) % u64::from(len);
+                Self::Within { first: first as u32, count, base, len, parts }
+            }
+            other @ (Self::Digit { .. } | Self::Block { .. }) => other,
         }
     }
 
@@ -89,6 +128,14 @@ impl Data {
                 let part = (first + number) % parts;
                 visit(begin(all, part, parts), begin(all, part + 1, parts));
             }),
+            Self::Within { first, count, base, len, parts } => (0..count).for_each(|number| {
+                let part = base + (first + number) % len;
+                visit(begin(all, part, parts), begin(all, part + 1, parts));
+            }),
+            Self::Block { rows, columns, parts } => {
+                let at = |row: u32, column: u32| (u64::from(row) * u64::from(parts) + u64::from(column)) * all;
+                (rows.0..rows.0 + rows.1).for_each(|row| visit(at(row, columns.0), at(row, columns.0 + columns.1)));
+            }
             Self::Digit { weight, digit, radix, parts } => {
                 let own = (0..parts).filter(|part| part / weight % radix == digit);
                 own.for_each(|part| visit(begin(all, part, parts), begin(all, part + 1, parts)));

@@ -1,9 +1,16 @@
-//! Hierarchical operations: within each node along a binomial tree, and between the leaders of the nodes, their first ranks, by the
-//! algorithm that the built-in table chooses for so many. The node of the root goes first or last, so that the root need not lead it.
+//! Hierarchical operations: within each node along a binomial tree, and between the heads of the nodes, their first ranks or, of the
+//! root's node, the root, by the algorithm that the built-in table chooses for so many. Broadcast and reduction let the first rank of
+//! the root's node lead it, and go through that node first or last.
+//!
+//! A buffer of parts is in the order of nodes: to bring it into that of members takes no time. What a node's ranks have for those of
+//! another (alltoall) goes there as one message.
+
+use std::sync::Arc;
 
 use super::call::{Collective, Stage};
+use super::member::Shares;
 use super::selection::Selection;
-use super::table::{Algorithm, Operation, phases};
+use super::table::{Algorithm, Operation, Phases, phases};
 use crate::communicator::{Communicator, Group, NodeGroups};
 
 /// Nodes.
@@ -18,75 +25,109 @@ enum Nodes {
 }
 
 /// What ranks do in a stage.
+#[derive(Clone, Copy)]
 enum Part {
     /// An operation within some nodes. The root is the rank that is the operation's or, elsewhere, the leader.
     Nodes(Operation, Nodes),
+    /// The same of what is an alltoall's: the rows of its members to the leader, or its columns from there.
+    Square(Operation),
     /// An operation between leaders, of which that of the root's node is the root.
     Leaders(Operation),
+    /// An operation between heads, of which the root is the root.
+    Heads(Operation),
+    /// Nothing.
+    None,
 }
 
 /// The parts of an operation, stage by stage.
 fn parts(operation: Operation) -> Option<[Part; 3]> {
-    use Operation::{Allreduce, Barrier, Broadcast, Reduce};
+    use Operation as O;
+    use Part::{Heads, Leaders, Square};
     let within = Part::Nodes;
     Some(match operation {
-        Broadcast => [within(Broadcast, Nodes::Own), Part::Leaders(Broadcast), within(Broadcast, Nodes::Others)],
-        Reduce => [within(Reduce, Nodes::Others), Part::Leaders(Reduce), within(Reduce, Nodes::Own)],
-        Allreduce | Barrier => [within(Reduce, Nodes::All), Part::Leaders(operation), within(Broadcast, Nodes::All)],
-        _ => return None,
+        O::Broadcast => [within(O::Broadcast, Nodes::Own), Leaders(O::Broadcast), within(O::Broadcast, Nodes::Others)],
+        O::Reduce => [within(O::Reduce, Nodes::Others), Leaders(O::Reduce), within(O::Reduce, Nodes::Own)],
+        O::Allreduce | O::Barrier => {
+            [within(O::Reduce, Nodes::All), Leaders(operation), within(O::Broadcast, Nodes::All)]
+        }
+        O::Gather => [within(O::Gather, Nodes::All), Heads(O::Gather), Part::None],
+        O::Scatter => [Heads(O::Scatter), within(O::Scatter, Nodes::All), Part::None],
+        O::Allgather => [within(O::Gather, Nodes::All), Leaders(O::Allgather), within(O::Broadcast, Nodes::All)],
+        O::ReduceScatter => [within(O::Reduce, Nodes::All), Leaders(O::ReduceScatter), within(O::Scatter, Nodes::All)],
+        O::Alltoall => [Square(O::Gather), Leaders(O::Alltoall), Square(O::Scatter)],
+        O::Scan | O::Exscan => return None,
     })
+}
+
+/// A rank in an operation that is divided by nodes.
+struct Place<'a> {
+    call: &'a Collective,
+    communicator: &'a Communicator,
+    nodes: &'a Arc<NodeGroups>,
+    /// Its node, and that of the root.
+    own: u32,
+    root: u32,
 }
 
 /// What a rank does in a stage of an operation; none if it takes no part.
 pub(super) fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let nodes = communicator.nodes()?;
-    let [first, second, third] = parts(call.operation)?;
-    let part = match number {
-        0 => first,
-        1 => second,
-        _ => third,
-    };
-    let (own, root_node) = (nodes.node(communicator.own()), nodes.node(call.root));
-    match part {
-        Part::Nodes(operation, of) if of == Nodes::All || (of == Nodes::Own) == (own == root_node) => {
-            let of_root = (call.operation.has_root() && own == root_node).then_some(communicator.rank(call.root));
-            within(call, (operation, of_root), communicator, &nodes.of_node(own))
+    let (own, root) = (nodes.node(communicator.own()), nodes.node(call.root));
+    let place = Place { call, communicator, nodes, own, root };
+    match *parts(call.operation)?.get(usize::from(number))? {
+        Part::Nodes(operation, of) if of == Nodes::All || (of == Nodes::Own) == (own == root) => {
+            place.within(operation, Shares::Within { base: nodes.first(own), parts: communicator.len() })
         }
-        Part::Nodes(..) => None,
-        Part::Leaders(operation) => between(call, operation, communicator, (nodes, root_node)),
+        Part::Square(operation) => {
+            let (base, parts) = (nodes.first(own), communicator.len());
+            let rows = operation == Operation::Gather;
+            place.within(operation, if rows { Shares::Row { base, parts } } else { Shares::Column { base, parts } })
+        }
+        Part::Leaders(operation) => place.between(operation, nodes.leaders()),
+        Part::Heads(operation) => place.between(operation, nodes.heads(root, communicator.rank(call.root))),
+        Part::Nodes(..) | Part::None => None,
     }
 }
 
-/// An operation within a node, of which a rank or, if it is none, the leader is the root.
-fn within(
-    call: &Collective,
-    (operation, root): (Operation, Option<u32>),
-    communicator: &Communicator,
-    group: &Group,
-) -> Option<Stage> {
-    let own = group.member(communicator.rank(communicator.own()))?;
-    let root = root.map_or(Some(0), |rank| group.member(rank))?;
-    let at = call.member(sized(call, operation), (own, group.len(), root));
-    Some(Stage { group: group.clone(), at, phases: phases(operation, Algorithm::Binomial)? })
-}
-
-/// An operation between the leaders, of which that of a node is the root.
-fn between(
-    call: &Collective,
-    operation: Operation,
-    communicator: &Communicator,
-    (nodes, root): (&NodeGroups, u32),
-) -> Option<Stage> {
-    let (node, leaders) = (nodes.node(communicator.own()), nodes.leaders());
-    if leaders.rank(node) != communicator.rank(communicator.own()) {
-        return None;
+impl Place<'_> {
+    /// An operation within the rank's node, of which the root of the whole or, if it is not there, the leader is the root.
+    fn within(&self, operation: Operation, shares: Shares) -> Option<Stage> {
+        let group = self.nodes.of_node(self.own);
+        let own = group.member(self.communicator.rank(self.communicator.own()))?;
+        let has_root = self.call.operation.has_root() && self.own == self.root;
+        let root = if has_root { group.member(self.communicator.rank(self.call.root))? } else { 0 };
+        self.stage(group, (own, root), shares, phases(operation, Algorithm::Binomial)?)
     }
-    let algorithm = Selection::built_in().choose(operation, leaders.len(), call.bytes);
-    let at = call.member(sized(call, operation), (node, leaders.len(), root));
-    Some(Stage { group: leaders, at, phases: phases(operation, algorithm)? })
-}
 
-/// The operation that says how large the buffer is: the messages of a barrier's parts are as empty as its own.
-fn sized(call: &Collective, operation: Operation) -> Operation {
-    if call.operation == Operation::Barrier { Operation::Barrier } else { operation }
+    /// An operation between one rank of each node, of which that of the root's node is the root.
+    fn between(&self, operation: Operation, group: Group) -> Option<Stage> {
+        if group.rank(self.own) != self.communicator.rank(self.communicator.own()) {
+            return None;
+        }
+        let of_nodes = Shares::OfNodes(Arc::clone(self.nodes));
+        if operation == Operation::Alltoall {
+            return self.stage(group, (self.own, 0), of_nodes, &[&super::pairwise::BetweenNodes]);
+        }
+        let size = group.len();
+        // A part is what is a node's there.
+        let bytes = match operation.is_of_parts() {
+            true => self.call.bytes.saturating_mul(u64::from(self.communicator.len().div_ceil(size))),
+            false => self.call.bytes,
+        };
+        let (algorithm, _) = Selection::built_in().choose(operation, size, (bytes, self.call.element));
+        let root = if self.call.operation.has_root() { self.root } else { 0 };
+        self.stage(group, (self.own, root), of_nodes, phases(operation, algorithm)?)
+    }
+
+    /// A stage in a group, of which the rank is a member and another is the root.
+    fn stage(&self, group: Group, (own, root): (u32, u32), shares: Shares, phases: Phases) -> Option<Stage> {
+        let (call, size) = (self.call, group.len());
+        let mut at = call.member(call.operation, (own, size, root));
+        at.elements = match call.operation {
+            Operation::Alltoall => call.bytes,
+            operation => operation.buffer(call.bytes, self.communicator.len()),
+        } / u64::from(call.element);
+        at.shares = shares;
+        Some(Stage { group, at, phases })
+    }
 }

@@ -1,9 +1,42 @@
 //! What an algorithm is told of the rank whose part it gives, and what it gives.
 
+use std::sync::Arc;
+
 use super::data::Data;
+use crate::communicator::NodeGroups;
+
+/// Which part of the buffer is that of a member of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// Of as many parts as there are members, that with the member's number.
+    Each,
+    /// Of as many as all members of the communicator, in the order of nodes: those of the node that the member stands for.
+    OfNodes(Arc<NodeGroups>),
+    /// Likewise that of the member of a node, which are those from `base` on, of so many.
+    Within {
+        /// The first of the node.
+        base: u32,
+        /// All parts.
+        parts: u32,
+    },
+    /// Of a square of parts, a row for each member of the communicator, in the order of nodes: the row of the member of a node.
+    Row {
+        /// The first row of the node.
+        base: u32,
+        /// All rows.
+        parts: u32,
+    },
+    /// Likewise the column of the member.
+    Column {
+        /// The first column of the node.
+        base: u32,
+        /// All columns.
+        parts: u32,
+    },
+}
 
 /// A member of a group that takes part in an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its number.
     pub own: u32,
@@ -13,8 +46,12 @@ pub struct Member {
     pub root: u32,
     /// The radix of trees and of numbers of members, at least 2.
     pub radix: u32,
-    /// Elements of the buffer.
+    /// Elements of the buffer; of rows and columns, of one part.
     pub elements: u64,
+    /// Segments that a buffer is sent in, or of a ring a part; at least 1.
+    pub segments: u32,
+    /// Which parts of the buffer are whose.
+    pub shares: Shares,
 }
 
 impl Member {
@@ -47,16 +84,43 @@ impl Member {
         ((u64::from(member) + u64::from(by)) % u64::from(self.size)) as u32
     }
 
-    /// The member's own part, of as many as there are members.
+    /// The part of a member.
     #[inline]
     pub fn part(&self, member: u32) -> Data {
-        Data::part(member, self.size)
+        self.span(member, 1)
     }
 
-    /// Parts from that of a member on, of as many as there are members.
+    /// The parts of so many members, from one on.
     #[inline]
     pub fn span(&self, first: u32, count: u32) -> Data {
-        Data::Span { first, count, parts: self.size }
+        match &self.shares {
+            Shares::Each => Data::Span { first, count, parts: self.size },
+            Shares::OfNodes(nodes) => {
+                let (begin, parts) = (nodes.first(first), nodes.first(self.size));
+                let count = match (first + count).checked_sub(self.size) {
+                    None | Some(0) => nodes.first(first + count) - begin,
+                    Some(wrapped) => parts - begin + nodes.first(wrapped),
+                };
+                Data::Span { first: begin, count, parts }
+            }
+            &Shares::Within { base, parts } => Data::Within { first, count, base, len: self.size, parts },
+            // The first member of a node is the root there, so that they never wrap.
+            &Shares::Row { base, parts } => Data::Block { rows: (base + first, count), columns: (0, parts), parts },
+            &Shares::Column { base, parts } => Data::Block { rows: (0, parts), columns: (base + first, count), parts },
+        }
+    }
+
+    /// What the members that one member stands for have for those that another stands for.
+    pub fn between(&self, from: u32, to: u32) -> Data {
+        let Shares::OfNodes(nodes) = &self.shares else { return Data::WHOLE };
+        let of = |node: u32| (nodes.first(node), nodes.first(node + 1) - nodes.first(node));
+        Data::Block { rows: of(from), columns: of(to), parts: nodes.first(self.size) }
+    }
+
+    /// A segment of a member's part, of a buffer that is shared equally.
+    #[inline]
+    pub fn segment(&self, member: u32, number: u32) -> Data {
+        Data::part(member * self.segments + number, self.size * self.segments)
     }
 }
 
@@ -69,6 +133,11 @@ pub enum Way {
     Store,
     /// They are received and combined with what is there.
     Combine,
+    /// They are received and combined with what is there and with what the member has of a scan, which is kept beside it.
+    Prefix {
+        /// How many of these combinations take time: the first one of an exclusive scan is a copy, and what nobody needs is not made.
+        times: u8,
+    },
 }
 
 /// Messages of one shape that a member sends or receives.
@@ -108,9 +177,10 @@ impl Move {
         }
         let peer = (u64::from(self.peer) + u64::from(self.stride) * u64::from(number)) % u64::from(size);
         let parts = match self.data {
-            Data::Span { parts, .. } | Data::Digit { parts, .. } => u64::from(parts),
+            Data::Span { parts, .. } | Data::Digit { parts, .. } | Data::Block { parts, .. } => parts,
+            Data::Within { len, .. } => len,
         };
-        let further = u64::from(self.parts) * u64::from(number) % parts;
+        let further = u64::from(self.parts) * u64::from(number) % u64::from(parts);
         (peer as u32, self.data.further(further as u32))
     }
 }

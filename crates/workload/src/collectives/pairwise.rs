@@ -18,6 +18,22 @@ impl Phase for Alltoall {
     }
 }
 
+/// What the members that each stands for have for those that each other stands for.
+#[derive(Debug)]
+pub(super) struct BetweenNodes;
+
+impl Phase for BetweenNodes {
+    fn rounds(&self, at: &Member) -> u32 {
+        at.size - 1
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let (from, to) = (at.back(round + 1), at.ahead(round + 1));
+        post(Move::one(Way::Store, from, at.between(from, at.own)));
+        post(Move::one(Way::Send, to, at.between(at.own, to)));
+    }
+}
+
 /// The parts of the others, each of which combines what comes.
 #[derive(Debug)]
 pub(super) struct ReduceScatter;

@@ -59,7 +59,7 @@ impl Layout {
             Self::Whole => Data::WHOLE,
             Self::Members => {
                 let (first, end) = (folded.first(from), folded.first(to));
-                at.span(first, end - first)
+                at.span(at.absolute(first), end - first)
             }
             Self::Left => Data::Span { first: from, count: to - from, parts: folded.left },
         }

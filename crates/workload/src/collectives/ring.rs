@@ -2,17 +2,22 @@
 
 use super::member::{Member, Move, Phase, Way};
 
-/// Every part goes round once, combined on its way, and ends at its member.
+/// Every part goes round once, combined on its way, and ends at its member. Of parts in segments first the first of all goes round,
+/// then the next.
 #[derive(Debug)]
 pub(super) struct ReduceScatter;
 
 impl Phase for ReduceScatter {
     fn rounds(&self, at: &Member) -> u32 {
-        at.size - 1
+        (at.size - 1) * at.segments
     }
 
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
-        let behind = |by: u32| at.part(at.back(by % at.size));
+        let (segment, round) = (round / (at.size - 1), round % (at.size - 1));
+        let behind = |by: u32| {
+            let member = at.back(by % at.size);
+            if at.segments == 1 { at.part(member) } else { at.segment(member, segment) }
+        };
         post(Move::one(Way::Combine, at.back(1), behind(round + 2)));
         post(Move::one(Way::Send, at.ahead(1), behind(round + 1)));
     }

@@ -2,7 +2,7 @@
 
 use super::call::{Collective, Stage};
 use super::member::{Move, Way};
-use super::table::{Algorithm, phases};
+use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
 
 /// How many stages an operation has.
@@ -17,7 +17,8 @@ pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Opti
         return super::hierarchical::stage(call, communicator, number);
     }
     let root = if call.operation.has_root() { call.root } else { 0 };
-    let phases = phases(call.operation, call.algorithm)?;
+    let made_of = if call.segment == 0 { phases } else { pipelines };
+    let phases = made_of(call.operation, call.algorithm)?;
     let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
     Some(Stage { group: communicator.group().clone(), at, phases })
 }

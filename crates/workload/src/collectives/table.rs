@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::member::Phase;
+use super::pipeline::{Pipeline, Shape};
 use super::recursive::{Doubling, Fold, Gather, Halving, Layout, Unfold};
 use super::tree::Tree;
-use super::{bruck, dissemination, linear, pairwise, ring};
+use super::{bruck, dissemination, linear, pairwise, ring, scan};
 
 /// A collective operation, as MPI defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -30,11 +31,15 @@ pub enum Operation {
     Alltoall,
     /// Nobody goes on before all have come.
     Barrier,
+    /// The buffers of all up to each are combined, its own among them, and it has the result.
+    Scan,
+    /// The same without its own.
+    Exscan,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Broadcast,
         Self::Reduce,
         Self::Allreduce,
@@ -44,6 +49,8 @@ impl Operation {
         Self::ReduceScatter,
         Self::Alltoall,
         Self::Barrier,
+        Self::Scan,
+        Self::Exscan,
     ];
 
     /// Its name in files.
@@ -58,6 +65,8 @@ impl Operation {
             Self::ReduceScatter => "reduce-scatter",
             Self::Alltoall => "alltoall",
             Self::Barrier => "barrier",
+            Self::Scan => "scan",
+            Self::Exscan => "exscan",
         }
     }
 
@@ -112,11 +121,17 @@ pub enum Algorithm {
     Dissemination,
     /// Within nodes, and between one rank of each node.
     Hierarchical,
+    /// From member to member; of a buffer in segments as a pipeline.
+    Chain,
+    /// Along a binary tree, as a pipeline.
+    Binary,
+    /// Parts along a binomial tree, then exchanged by pairs at doubling distances.
+    ScatterDoubling,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -130,6 +145,9 @@ impl Algorithm {
         Self::Bruck,
         Self::Dissemination,
         Self::Hierarchical,
+        Self::Chain,
+        Self::Binary,
+        Self::ScatterDoubling,
     ];
 
     /// Its name in files.
@@ -148,6 +166,9 @@ impl Algorithm {
             Self::Bruck => "bruck",
             Self::Dissemination => "dissemination",
             Self::Hierarchical => "hierarchical",
+            Self::Chain => "chain",
+            Self::Binary => "binary",
+            Self::ScatterDoubling => "scatter-doubling",
         }
     }
 
@@ -155,6 +176,16 @@ impl Algorithm {
     pub const fn has_radix(self) -> bool {
         matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination)
     }
+}
+
+/// Whether an algorithm of an operation can divide its messages into segments.
+pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
+    use {Algorithm as A, Operation as O};
+    matches!(
+        (operation, algorithm),
+        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary | A::Binomial | A::KNomial)
+            | (O::Allreduce, A::Ring)
+    )
 }
 
 /// The phases of an algorithm.
@@ -169,11 +200,46 @@ const UNFOLD: &dyn Phase = &Unfold { parts: false };
 const STAR_IN: &dyn Phase = &linear::Star { up: true, parts: false };
 const STAR_OUT: &dyn Phase = &linear::Star { up: false, parts: false };
 
+const fn pipeline(up: bool, shape: Shape) -> Pipeline {
+    Pipeline { up, shape }
+}
+
+const CHAIN_IN: &dyn Phase = &pipeline(true, Shape::Chain);
+const CHAIN_OUT: &dyn Phase = &pipeline(false, Shape::Chain);
+const BINARY_IN: &dyn Phase = &pipeline(true, Shape::Binary);
+const BINARY_OUT: &dyn Phase = &pipeline(false, Shape::Binary);
+const TREE_IN: &dyn Phase = &pipeline(true, Shape::KNomial);
+const TREE_OUT: &dyn Phase = &pipeline(false, Shape::KNomial);
+
+/// What an algorithm of an operation is made of whose messages are segments; none if it has none.
+pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
+    use {Algorithm as A, Operation as O};
+    Some(match (operation, algorithm) {
+        (O::Broadcast, A::Chain) => &[CHAIN_OUT],
+        (O::Broadcast, A::Binary) => &[BINARY_OUT],
+        (O::Broadcast, A::Binomial | A::KNomial) => &[TREE_OUT],
+        (O::Reduce, A::Chain) => &[CHAIN_IN],
+        (O::Reduce, A::Binary) => &[BINARY_IN],
+        (O::Reduce, A::Binomial | A::KNomial) => &[TREE_IN],
+        (O::Allreduce, A::Chain) => &[CHAIN_IN, CHAIN_OUT],
+        (O::Allreduce, A::Binary) => &[BINARY_IN, BINARY_OUT],
+        (O::Allreduce, A::Binomial | A::KNomial) => &[TREE_IN, TREE_OUT],
+        (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
+        _ => return None,
+    })
+}
+
 /// What an algorithm of an operation is made of; none if it does not serve it, is made of other
 /// operations (hierarchical) or has not been chosen (auto).
 pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
+        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary) => return pipelines(operation, algorithm),
+        (O::Broadcast, A::ScatterDoubling) => &[SCATTER, &Fold { parts: true }, &Doubling(Layout::Members), UNFOLD],
+        (O::Scan, A::Chain) => &[&scan::Chain { exclusive: false }],
+        (O::Exscan, A::Chain) => &[&scan::Chain { exclusive: true }],
+        (O::Scan, A::RecursiveDoubling) => &[&scan::Doubling { exclusive: false }],
+        (O::Exscan, A::RecursiveDoubling) => &[&scan::Doubling { exclusive: true }],
         (O::Broadcast, A::Linear) => &[STAR_OUT],
         (O::Broadcast, A::Binomial | A::KNomial) => &[BROADCAST],
         (O::Broadcast, A::ScatterAllgather) => &[SCATTER, &ring::Allgather],
@@ -206,9 +272,9 @@ pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     })
 }
 
-/// Whether a hierarchical algorithm serves an operation: where a rank stands for those of its node without having to sort their parts.
+/// Whether a hierarchical algorithm serves an operation: where the order of members need not be that of nodes.
 pub const fn is_hierarchical(operation: Operation) -> bool {
-    matches!(operation, Operation::Broadcast | Operation::Reduce | Operation::Allreduce | Operation::Barrier)
+    !matches!(operation, Operation::Scan | Operation::Exscan)
 }
 
 /// The algorithms that serve an operation.

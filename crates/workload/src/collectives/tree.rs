@@ -15,7 +15,7 @@ pub(super) struct Tree {
 
 /// The place of a member in the tree: the weight of its last digit that is not zero, and its depth in digits; of the root, of the
 /// first power of the radix that is not smaller than the group.
-fn place(at: &Member) -> (u64, u32) {
+pub(super) fn place(at: &Member) -> (u64, u32) {
     let (relative, radix) = (u64::from(at.relative()), u64::from(at.radix));
     let (mut weight, mut level) = (1, 0);
     let is_below = |weight: u64| match relative {
@@ -26,6 +26,19 @@ fn place(at: &Member) -> (u64, u32) {
         (weight, level) = (weight * radix, level + 1);
     }
     (weight, level)
+}
+
+/// The children of a member at a level, the nearest first, counted from the root, and the weight of the digit that they differ in.
+pub(super) fn each_child(at: &Member, level: u32, mut visit: impl FnMut(u64, u64)) {
+    let weight = u64::from(at.radix).pow(level);
+    let children = (1..u64::from(at.radix)).map(|digit| u64::from(at.relative()) + digit * weight);
+    children.take_while(|&child| child < u64::from(at.size)).for_each(|child| visit(child, weight));
+}
+
+/// The parent of a member that is not the root, counted from the root, given the weight of its last digit that is not zero.
+pub(super) fn parent(at: &Member, weight: u64) -> u32 {
+    let relative = u64::from(at.relative());
+    (relative - relative / weight % u64::from(at.radix) * weight) as u32
 }
 
 impl Tree {
@@ -42,19 +55,14 @@ impl Tree {
 
     /// Messages with the children at a level, the nearest first.
     fn children(&self, at: &Member, level: u32, post: &mut dyn FnMut(Move)) {
-        let weight = u64::from(at.radix).pow(level);
         let way = match (self.up, self.parts) {
             (false, _) => Way::Send,
             (true, true) => Way::Store,
             (true, false) => Way::Combine,
         };
-        for digit in 1..u64::from(at.radix) {
-            let child = u64::from(at.relative()) + digit * weight;
-            if child >= u64::from(at.size) {
-                break;
-            }
+        each_child(at, level, |child, weight| {
             post(Move::one(way, at.absolute(child as u32), self.data(at, child, weight)));
-        }
+        });
     }
 }
 
@@ -72,8 +80,7 @@ impl Phase for Tree {
             return self.children(at, level, post);
         }
         let relative = u64::from(at.relative());
-        let parent = relative - relative / weight % u64::from(at.radix) * weight;
         let way = if self.up { Way::Send } else { Way::Store };
-        post(Move::one(way, at.absolute(parent as u32), self.data(at, relative, weight)));
+        post(Move::one(way, at.absolute(parent(at, weight)), self.data(at, relative, weight)));
     }
 }

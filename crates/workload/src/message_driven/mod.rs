@@ -68,6 +68,10 @@ pub struct DrivenSpec<'a> {
 }
 
 impl Programs for MessageDriven {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.coming.len() as u32
     }
@@ -81,13 +85,11 @@ impl Programs for MessageDriven {
         (2 * self.messages + calculations).saturating_mul(u64::from(self.iterations))
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        for rank in 0..self.ranks() {
-            for entry in self.entries_of(rank) {
-                for sent in self.sent.of(entry) {
-                    for (bytes, count) in sent.sizes().into_iter().filter(|&(_, count)| count > 0) {
-                        visit(Messages { from: rank, to: sent.to, bytes, count: count * u64::from(self.iterations) });
-                    }
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        for entry in self.entries_of(rank) {
+            for sent in self.sent.of(entry) {
+                for (bytes, count) in sent.sizes().into_iter().filter(|&(_, count)| count > 0) {
+                    visit(Messages { from: rank, to: sent.to, bytes, count: count * u64::from(self.iterations) });
                 }
             }
         }

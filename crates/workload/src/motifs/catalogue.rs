@@ -179,7 +179,7 @@ impl CalledBackSpec {
 /// The text of a file of a program.
 fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
     let wrong = |message: String| PatternError::new("file", format!("{}: {message}", file.display()));
-    let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {error}"));
+    let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {}", units::reason(&error)));
     let opened = std::fs::File::open(base.join(file)).map_err(cannot)?;
     let mut text = String::new();
     opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;

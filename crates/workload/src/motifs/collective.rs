@@ -33,6 +33,11 @@ pub struct CollectiveSpec {
     #[schemars(range(min = 2, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
+    /// The most bytes of a message, of `chain`, `binary`, `binomial` and `k-nomial`, which send a broadcast, a reduction or an
+    /// allreduce in segments then, and of `ring`, which sends parts of an allreduce so. Without it, messages are not divided.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Bytes>,
     /// Ranks of a group; all groups carry the operation out at once. Without it, all ranks are one group.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +68,7 @@ impl Default for CollectiveSpec {
             element_size: Bytes(1),
             root: 0,
             radix: None,
+            segment: None,
             group_size: None,
             group_stride: 1,
             iterations: 1,
@@ -90,6 +96,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
         CollectiveError::Root { .. } => "root",
         CollectiveError::Element { .. } => "element_size",
         CollectiveError::Radix { .. } => "radix",
+        CollectiveError::NoSegments { .. } | CollectiveError::Segment { .. } => "segment",
         _ => "algorithm",
     }
 }
@@ -118,6 +125,12 @@ impl CollectiveSpec {
             let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
             return Err(wrong("selection", message));
         }
+        if self.segment == Some(Bytes(0)) {
+            return Err(wrong("segment", "a segment has at least one element; without the key there are none"));
+        }
+        if self.segment.is_some() && self.algorithm == Algorithm::Auto {
+            return Err(wrong("segment", "`auto` chooses segments too; name an algorithm, or a table with segments"));
+        }
         check_reduction(self.reduction_time)?;
         if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
             let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
@@ -128,25 +141,20 @@ impl CollectiveSpec {
 
     /// The call, with an algorithm that is chosen for groups of so many.
     fn call(&self, members: u32, base: &Path) -> Result<Collective, PatternError> {
-        let algorithm = match (self.algorithm, &self.selection) {
-            (Algorithm::Auto, None) => Selection::built_in().choose(self.operation, members, self.size.0),
-            (Algorithm::Auto, Some(file)) => {
-                let selection = Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?;
-                selection.choose(self.operation, members, self.size.0)
-            }
-            (algorithm, _) => algorithm,
+        let selection = match &self.selection {
+            Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
+            None => Selection::built_in(),
         };
-        let default = if algorithm == Algorithm::KNomial { 4 } else { 2 };
-        Ok(Collective {
-            communicator: 0,
-            operation: self.operation,
-            algorithm,
-            bytes: self.size.0,
+        let call = Collective {
             element: self.element_size.0 as u32,
             root: self.root,
-            radix: self.radix.unwrap_or(default),
+            segment: self.segment.map_or(0, |segment| segment.0),
             time_per_byte: self.reduction_time.0,
-        })
+            ..Collective::new(self.operation, self.algorithm, self.size.0)
+        }
+        .chosen_by(&selection, members);
+        let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
+        Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
     }
 }
 
@@ -190,6 +198,10 @@ impl CollectiveProgram {
 }
 
 impl Programs for CollectiveProgram {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -205,12 +217,10 @@ impl Programs for CollectiveProgram {
         2 * self.messages
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        for from in 0..self.ranks {
-            self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
-                visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
-            });
-        }
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
+            visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
+        });
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

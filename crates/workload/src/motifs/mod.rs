@@ -43,6 +43,10 @@ struct MotifPrograms {
 }
 
 impl Programs for MotifPrograms {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -58,19 +62,17 @@ impl Programs for MotifPrograms {
         2 * messages
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         let (rounds, count) = match self.motif.repeats() {
             true => (self.motif.rounds().min(1), u64::from(self.motif.rounds())),
             false => (self.motif.rounds(), 1),
         };
         let mut calls = Vec::new();
-        for rank in 0..self.ranks {
-            for round in 0..rounds {
-                self.motif.round(rank, round, &mut calls);
-                for call in calls.drain(..) {
-                    if let Step::Do(Action::Send { to, bytes, .. }) = call {
-                        visit(Messages { from: rank, to, bytes, count });
-                    }
+        for round in 0..rounds {
+            self.motif.round(rank, round, &mut calls);
+            for call in calls.drain(..) {
+                if let Step::Do(Action::Send { to, bytes, .. }) = call {
+                    visit(Messages { from: rank, to, bytes, count });
                 }
             }
         }

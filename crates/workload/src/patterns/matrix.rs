@@ -131,6 +131,13 @@ impl Pattern for Matrix {
         self.row(src).map(part).collect()
     }
 
+    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
+        let row = self.row(src);
+        let Ok(place) = self.destinations[row.clone()].binary_search(&dst) else { return 0.0 };
+        let before = if place == 0 { 0.0 } else { self.cumulative[row.start + place - 1] };
+        self.cumulative[row.start + place] - before
+    }
+
     fn weight(&self, src: TaskId) -> f64 {
         self.weights[src.index()]
     }

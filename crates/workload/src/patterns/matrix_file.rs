@@ -35,14 +35,14 @@ pub(super) fn read(path: &Path, tasks: u32) -> Result<Vec<Entry>, PatternError> 
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let about = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let about = fs::metadata(path).map_err(|error| format!("cannot be read: {}", units::reason(&error)))?;
     if !about.is_file() {
         return Err("is no file; a matrix is a CSV file".to_owned());
     }
     if about.len() > LARGEST_FILE {
         return Err(format!("is {} MiB; at most {} MiB are read", about.len() >> 20, LARGEST_FILE >> 20));
     }
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {}", units::reason(&error)))?;
     if bytes.contains(&0) {
         return Err("is a binary file; a matrix is a CSV file".to_owned());
     }

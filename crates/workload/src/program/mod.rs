@@ -10,8 +10,12 @@
 
 mod burst;
 pub mod calls;
+mod pattern;
 mod running;
 mod script;
+mod scripted;
+mod scripts;
+mod sizes;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,7 +25,11 @@ pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
-pub use script::{Request, Script, ScriptedRank, Scripts, Seen, Step};
+pub use pattern::pattern_of;
+pub use script::{Request, Script, Seen, Step};
+pub use scripted::ScriptedRank;
+pub use scripts::Scripts;
+pub use sizes::Sizes;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +59,18 @@ pub enum Action {
     },
     /// Enters the library, which handles what has arrived, and ends when it returns.
     Poll,
+    /// Looks for a message that a receive would meet, and leaves it where it is: ends with the first one that has come and that
+    /// nothing has received (MPI's probe).
+    Probe {
+        /// The rank that sends it; none for any.
+        from: Option<u32>,
+        /// The message's tag; none for any.
+        tag: Option<u32>,
+        /// Of which communicator it is.
+        context: Context,
+        /// Whether it waits until there is one; otherwise it ends without one if none has come (MPI's iprobe).
+        waits: bool,
+    },
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
@@ -70,12 +90,28 @@ impl Action {
         Self::Recv { from, bytes, tag, context: Context::WORLD }
     }
 
+    /// Waits for a message from a rank or from any, under a tag or under any, in the communicator of all ranks, and does not receive it.
+    pub const fn probe(from: Option<u32>, tag: Option<u32>) -> Self {
+        Self::Probe { from, tag, context: Context::WORLD, waits: true }
+    }
+
+    /// The same without waiting.
+    pub const fn iprobe(from: Option<u32>, tag: Option<u32>) -> Self {
+        Self::Probe { from, tag, context: Context::WORLD, waits: false }
+    }
+
+    /// Whether it is a send or a receive: what a request can be of.
+    pub const fn is_message(self) -> bool {
+        matches!(self, Self::Send { .. } | Self::Recv { .. })
+    }
+
     /// The same in another communicator; ranks stay those of all.
     #[must_use]
     pub const fn within(self, context: Context) -> Self {
         match self {
             Self::Send { to, bytes, tag, .. } => Self::Send { to, bytes, tag, context },
             Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
+            Self::Probe { from, tag, waits, .. } => Self::Probe { from, tag, context, waits },
             Self::Poll | Self::Calc { .. } => self,
         }
     }
@@ -88,7 +124,7 @@ pub struct Op {
     pub id: u32,
     /// What the first of them does.
     pub action: Action,
-    /// How many there are, at least 1; of calculations 1.
+    /// How many there are, at least 1; of what is no send and no receive 1.
     pub count: u32,
     /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks; below that.
     pub stride: u32,
@@ -110,7 +146,7 @@ pub fn stridden(rank: u32, (stride, number): (u32, u32), ranks: u32) -> u32 {
     }
 }
 
-/// The message that a receive has met.
+/// The message that a receive has met, or a probe has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// The rank that has sent it.
@@ -128,7 +164,7 @@ pub struct Ended {
     pub id: u32,
     /// When, in picoseconds.
     pub at: u64,
-    /// Of a receive, the message.
+    /// Of a receive or a probe, the message.
     pub matched: Option<Matched>,
 }
 
@@ -169,7 +205,7 @@ pub struct Messages {
 /// Why a program cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// A rank that asks again and again whether something has ended, while no time passes.
+    /// A rank that asks again and again whether something has ended or come, while no time passes.
     #[error("it has tested {times} times at one instant: between tests that find nothing, time has to pass")]
     Spins {
         /// How often.
@@ -205,11 +241,20 @@ pub trait Programs: Debug + Send + Sync {
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
     /// The number of operations of all ranks, at most; to tell how far a run is.
     fn operations(&self) -> u64;
-    /// Visits the messages of all ranks, as far as they are known beforehand. Messages of one pair may come in several visits.
-    fn each_message(&self, visit: &mut dyn FnMut(Messages));
+    /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may come in several visits.
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages));
+    /// Visits those of all ranks, in ascending order of the ranks that send them.
+    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
+        (0..self.ranks()).for_each(|rank| self.messages_of(rank, visit));
+    }
     /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
         Vec::new()
+    }
+    /// Whether a rank may probe for messages; `true` if that is not known. Where none does, what has to be known of messages before they
+    /// are received is less.
+    fn may_probe(&self) -> bool {
+        true
     }
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {

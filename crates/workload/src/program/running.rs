@@ -110,7 +110,11 @@ impl Shape<'_> {
                 bytes += data.elements(all) * self.element;
             }
         }
-        if messages.way == Way::Combine { bytes } else { 0 }
+        match messages.way {
+            Way::Send | Way::Store => 0,
+            Way::Combine => bytes,
+            Way::Prefix { times } => bytes.saturating_mul(u64::from(times)),
+        }
     }
 
     fn action(&self, way: Way, peer: u32, data: Data) -> Action {
@@ -118,7 +122,9 @@ impl Shape<'_> {
         let (other, tag, context) = (self.group.rank(peer), self.tag, self.context);
         match way {
             Way::Send => Action::Send { to: other, bytes, tag, context },
-            Way::Store | Way::Combine => Action::Recv { from: Some(other), bytes, tag: Some(tag), context },
+            Way::Store | Way::Combine | Way::Prefix { .. } => {
+                Action::Recv { from: Some(other), bytes, tag: Some(tag), context }
+            }
         }
     }
 }

@@ -45,13 +45,15 @@ pub enum GoalError {
 /// # Errors
 /// What is wrong, with the line; or why the schedule cannot run.
 pub fn read(text: &str) -> Result<Schedule, GoalError> {
-    let mut reader = Reader { builder: None, ranks: 0, rank: None, labels: BTreeMap::new(), later: Vec::new() };
+    let mut reader = Reader::default();
     let mut in_comment = false;
     let mut last = 0;
     for (number, line) in (1..).zip(text.lines()) {
         last = number;
         let line = without_comments(line, &mut in_comment);
-        reader.line(&line).map_err(|message| GoalError::Line { line: number, message })?;
+        reader.number = number;
+        // What is found when a rank ends may be of a line before.
+        reader.line(&line).map_err(|message| GoalError::Line { line: reader.number, message })?;
     }
     let unfinished = |message: &str| GoalError::Line { line: last.max(1), message: message.to_owned() };
     if reader.rank.is_some() {
@@ -83,14 +85,17 @@ fn without_comments(line: &str, inside: &mut bool) -> String {
 }
 
 /// A text that is being read.
+#[derive(Default)]
 struct Reader {
+    /// The number of the line.
+    number: usize,
     builder: Option<ScheduleBuilder>,
     ranks: u32,
     rank: Option<u32>,
     /// The labels of the rank.
     labels: BTreeMap<String, OpId>,
-    /// Requirements of the rank: what waits, for what, and whether for its start only. A label may come after them.
-    later: Vec<(String, String, bool)>,
+    /// Requirements of the rank: the line, what waits, for what, and whether for its start only. A label may come after them.
+    later: Vec<(usize, String, String, bool)>,
 }
 
 impl Reader {
@@ -142,7 +147,7 @@ impl Reader {
     fn in_rank<'a>(&mut self, rank: u32, words: &'a [&'a str]) -> Result<&'a [&'a str], String> {
         match words {
             [op, kind @ ("requires" | "irequires"), before, rest @ ..] => {
-                self.later.push(((*op).to_owned(), (*before).to_owned(), *kind == "irequires"));
+                self.later.push((self.number, (*op).to_owned(), (*before).to_owned(), *kind == "irequires"));
                 Ok(rest)
             }
             [label, ":", rest @ ..] => {
@@ -187,7 +192,9 @@ impl Reader {
     /// The operations of a rank have been read.
     fn end_rank(&mut self) -> Result<(), String> {
         let Some(builder) = &mut self.builder else { return Ok(()) };
-        for (op, before, is_start) in self.later.drain(..) {
+        let line = self.number;
+        for (number, op, before, is_start) in self.later.drain(..) {
+            self.number = number;
             let find = |label: &String| {
                 let known = self.labels.get(label).copied();
                 known.ok_or_else(|| format!("rank {} has no label `{label}`", self.rank.unwrap_or_default()))
@@ -197,6 +204,7 @@ impl Reader {
                 (false, op, before) => builder.requires(op, before),
             }
         }
+        self.number = line;
         self.labels.clear();
         self.rank = None;
         Ok(())

@@ -67,6 +67,11 @@ pub struct Schedule {
     after_start: Vec<u32>,
 }
 
+/// So many of something, in words.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Why a schedule cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
@@ -95,7 +100,7 @@ pub enum ScheduleError {
         index: u32,
     },
     /// A message without a receive, or a receive without a message.
-    #[error("rank {from} sends rank {to} {sent} messages under tag {tag}, which receives {received}")]
+    #[error("rank {from} sends {} to rank {to} under tag {tag}, which has {} for them", counted(*sent, "message"), counted(*received, "receive"))]
     Unmatched {
         /// The rank that sends.
         from: u32,
@@ -107,6 +112,21 @@ pub enum ScheduleError {
         sent: usize,
         /// Receives.
         received: usize,
+    },
+    /// Two ranks that do not call the same collective operations.
+    #[error(
+        "ranks {} and {} do not call the same collective operations: number {number} of communicator {communicator} is {} of rank {}, and {} \
+         of rank {}", ranks[0], ranks[1], calls[0], ranks[0], calls[1], ranks[1]
+    )]
+    Unequal {
+        /// The communicator; 0 is that of all ranks.
+        communicator: u32,
+        /// The operation, counted from 1.
+        number: u32,
+        /// The ranks.
+        ranks: [u32; 2],
+        /// What they call.
+        calls: [String; 2],
     },
     /// A message that is larger than its receive.
     #[error("rank {from} sends rank {to} {sent} bytes under tag {tag}, which receives at most {received}")]
@@ -235,7 +255,12 @@ impl Schedule {
 
     /// All messages: sender's rank, receiver's rank, bytes.
     pub fn messages(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
-        let sends = (0..self.len() as u32).filter(|&op| self.kind(op) == OpKind::Send);
-        sends.map(|op| (self.rank(op), self.peer[op as usize], self.size(op)))
+        (0..self.ranks()).flat_map(|rank| self.messages_from(rank))
+    }
+
+    /// The messages of a rank: sender's rank, receiver's rank, bytes.
+    pub fn messages_from(&self, rank: u32) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        let sends = self.of(rank).filter(|&op| self.kind(op) == OpKind::Send);
+        sends.map(move |op| (rank, self.peer[op as usize], self.size(op)))
     }
 }

@@ -6,6 +6,10 @@ use super::{OpKind, Schedule, ScheduleError};
 use crate::program::{Action, Ended, Messages, Op, ProgramError, Programs, RankProgram};
 
 impl Programs for Schedule {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         Self::ranks(self)
     }
@@ -20,8 +24,8 @@ impl Programs for Schedule {
         self.len() as u64
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        self.messages().for_each(|(from, to, bytes)| visit(Messages { from, to, bytes, count: 1 }));
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        self.messages_from(rank).for_each(|(from, to, bytes)| visit(Messages { from, to, bytes, count: 1 }));
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {

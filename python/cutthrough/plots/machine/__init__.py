@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
+from cutthrough.faults import refuse
 from cutthrough.plots.machine.graph import Graph, Source
 from cutthrough.plots.machine.layouts import Label, Scene, arrange, span
 from cutthrough.plots.scales import HEAT, INK, ink_on, scale_of
@@ -55,7 +56,12 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
         source: The channels of a machine (`channels.Machine`), or with loads (`channels.ChannelLoads`).
         title: What stands above it; without it, the kind of the topology.
         column: The loads that colour it; without it, what was measured, or computed by an analysis.
+
+    Raises:
+        ExperimentError: It is a flat network, which has nothing to draw.
     """
+    if source.about["kind"] == "flat":
+        raise refuse("topology.kind", "a flat network has neither routers nor wires that could be drawn")
     column = column or getattr(source, "quantity", None)
     whole = Graph.of(source, column)
     scene = arrange(whole)

@@ -7,12 +7,13 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Stream};
-use crate::wire::{Cargo, Carried, Flight, Landing, Way, Wire, WireParams};
+use crate::trace::{Carriage, TracedPart};
+use crate::wire::{Cargo, Carried, Flight, Landing, Light, Shape, Way, Wire, WireParams};
 
 impl Executor {
     /// Has messages carried whole from now on. Before the programs begin.
     pub fn use_wire(&mut self, params: WireParams) {
-        self.wire = Some(Wire::new(params, self.placed.nodes()));
+        self.wire = Some(Wire::new(params, self.placed.nodes(), self.placed.executor_of.len()));
     }
 
     /// Moves on to a time in picoseconds, exclusive.
@@ -22,6 +23,19 @@ impl Executor {
             self.tick = at;
             self.act(op, event, at, around);
             self.start_ready(at, around);
+        }
+    }
+
+    /// When something is to happen next, in picoseconds; none before the programs begin.
+    pub fn next_at(&self) -> Option<u64> {
+        self.pending.first()
+    }
+
+    /// Exchanges when the links of its nodes are free for what another executor of the same nodes has left of them: they share the
+    /// links, and take turns.
+    pub fn exchange_links(&mut self, free_at: &mut Vec<u64>) {
+        if let Some(wire) = &mut self.wire {
+            std::mem::swap(&mut wire.free_at, free_at);
         }
     }
 
@@ -36,8 +50,13 @@ impl Executor {
         self.wire.as_ref().map(|wire| &wire.carried)
     }
 
-    /// Hands the data or the request of a send over.
-    pub(super) fn fly(&mut self, place: u32, bytes: (u64, Stream), around: &mut impl HostContext) {
+    /// Hands a part of a send over, its data or its request.
+    pub(super) fn fly(
+        &mut self,
+        (place, part): (u32, TracedPart),
+        bytes: (u64, Stream),
+        around: &mut impl HostContext,
+    ) {
         let sending = self.sends[place];
         let (op, to) = (sending.op, sending.to);
         // What has asked has a place at its receiver.
@@ -53,19 +72,23 @@ impl Executor {
             }),
             placed => Cargo::Data(placed),
         };
-        self.send_flight((op, to), cargo, bytes, around);
+        let at = self.send_flight((op, to), cargo, bytes, around);
+        self.trace_carried(op, part, at);
     }
 
     /// Answers the request of a message, or its data.
-    pub(super) fn fly_back(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn fly_back(&mut self, (place, part): (u32, TracedPart), now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
-        self.send_flight(
-            (op, source),
-            Cargo::Answer(send, place),
-            (u64::from(self.interface.control), Stream::whole(now)),
-            around,
-        );
+        let control = (u64::from(self.interface.control), Stream::whole(now));
+        let at = self.send_flight((op, source), Cargo::Answer(send, place), control, around);
+        self.trace_carried(OpId { rank: source, number }, part, at);
+    }
+
+    /// A part of a message has been handed over that arrives at some times.
+    #[inline]
+    fn trace_carried(&mut self, message: OpId, part: TracedPart, at: Passage) {
+        self.trace_hand_over(message, part, self.tick, Carriage::Link(at.head, at.tail));
     }
 
     /// Gives a credit back for a message.
@@ -75,32 +98,40 @@ impl Executor {
         self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
-    /// Bytes leave for a rank, of an operation of the rank that sends them.
-    fn send_flight(
+    /// Bytes leave for a rank, of an operation of the rank that sends them: when they arrive.
+    pub(super) fn send_flight(
         &mut self,
         (op, to): (OpId, u32),
         cargo: Cargo,
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
-    ) {
+    ) -> Passage {
         let node = self.local_node(op.rank);
         let mut at = stream.passage(0, bytes);
         if self.interfaces.sending {
             at = self.interfaces.send(node, &whole(bytes), at);
         }
-        let Some(wire) = &mut self.wire else { return };
-        let Passage { head, tail } = wire.carry(node, bytes, at);
+        let Some(wire) = &mut self.wire else { return at };
+        let arrival = wire.carry(node, bytes, at);
+        let Passage { head, tail } = arrival;
         let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
         if self.placed.is_here(to) {
-            return self.expect_flight(flight);
+            self.expect_flight(flight);
+        } else {
+            self.progress.packets += 1;
+            around.carry(self.placed.node(to), flight);
         }
-        self.progress.packets += 1;
-        around.carry(self.placed.node(to), flight);
+        arrival
     }
 
     /// Something is on its way to a rank of this executor.
     fn expect_flight(&mut self, Flight { at, op, to, cargo, way }: Flight) {
         let event = match cargo {
+            Cargo::Announced(envelope) if self.is_light(envelope.bytes) => {
+                let Envelope { tag, context, bytes, .. } = envelope;
+                let shape = Shape { tag, context, bytes, span: way.span };
+                return self.expect_light(&Light { at, since: way.since, op, to, shape });
+            }
             Cargo::Announced(envelope) => {
                 Event::Packet(self.arrivals.announce_in_order(self.placed.number(to), envelope))
             }
@@ -132,6 +163,6 @@ impl Executor {
 }
 
 /// A message as one packet.
-fn whole(bytes: u64) -> Fragment {
+pub(super) fn whole(bytes: u64) -> Fragment {
     Fragment { bytes, is_first: true, is_last: true }
 }

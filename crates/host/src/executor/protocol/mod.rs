@@ -5,6 +5,7 @@
 mod credits;
 mod fetching;
 mod flying;
+mod light;
 mod passing;
 mod receiving;
 mod sending;

@@ -5,7 +5,7 @@ use workload::program::Matched;
 use super::super::{Executor, Receiving};
 use crate::context::HostContext;
 use crate::event::OpId;
-use crate::inbound::Envelope;
+use crate::inbound::{Envelope, Inbound};
 use crate::label::Label;
 use crate::matching::Receive;
 use crate::processor::Reaction;
@@ -80,11 +80,14 @@ impl Executor {
             self.arrivals[place].read_at = from;
         }
         let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        let met = self.matching.message(rank, label, place);
+        let met = self.matching.message(rank, label, || place);
         let from = self.search(rank, from, (send, false));
         match met {
             Some(receive) => self.meet((place, receive), (from, now), around),
-            None => self.unexpected.hold(rank, self.buffered(place)),
+            None => {
+                self.unexpected.hold(rank, self.buffered(place));
+                self.probes_find(place, label, (from, now), around);
+            }
         }
     }
 
@@ -120,16 +123,9 @@ impl Executor {
 
     /// A receive ends.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
-        let (place, OpId { number, .. }) = (self.arrivals[message].receive, self.receive_of(message));
-        let receiving = &mut self.receives[place];
-        let Receiving { rank, id, .. } = *receiving;
-        receiving.left -= 1;
-        if receiving.left == 0 {
-            self.receives.remove(place);
-        }
-        let envelope = self.arrivals[message].envelope;
+        let Inbound { envelope, receive, number, .. } = self.arrivals[message];
         let Envelope { source, to, tag, bytes, .. } = envelope;
-        self.end(rank, (number, id), now, Some(Matched { source, tag, bytes }));
+        self.end_receive((receive, number), Matched { source, tag, bytes }, now);
         if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
@@ -137,10 +133,28 @@ impl Executor {
         self.forget(message);
     }
 
+    /// A receive ends, which may be one of a burst, with a message.
+    pub(super) fn end_receive(&mut self, (place, number): Receive, matched: Matched, now: u64) {
+        let receiving = &mut self.receives[place];
+        let Receiving { op, rank, id, .. } = *receiving;
+        receiving.left -= 1;
+        if receiving.left == 0 {
+            self.receives.remove(place);
+        }
+        self.end(rank, (op.number.wrapping_add(number), id), now, Some(matched));
+    }
+
+    /// A receive as an operation, which may be one of a burst.
+    #[inline]
+    pub(super) fn op_of(&self, (place, number): Receive) -> OpId {
+        let OpId { rank, number: first } = self.receives[place].op;
+        OpId { rank, number: first.wrapping_add(number) }
+    }
+
     /// The receive that a message has met, as an operation.
     pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
-        let OpId { rank, number } = self.receives[self.arrivals[message].receive].op;
-        OpId { rank, number: number.wrapping_add(self.arrivals[message].number) }
+        let Inbound { receive, number, .. } = self.arrivals[message];
+        self.op_of((receive, number))
     }
 
     /// A message is done with.

@@ -8,7 +8,7 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::report::Released;
-use crate::trace::{Purpose, TracedPart};
+use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
@@ -53,23 +53,52 @@ impl Executor {
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         if self.wire.is_some() {
-            self.trace_hand_over(self.arrivals[place].send(), part, now, None);
-            return self.fly_back(place, now, around);
+            return self.fly_back((place, part), now, around);
         }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
-        self.trace_hand_over(self.arrivals[place].send(), part, now, Some((flow_id, sent_from)));
+        self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
         self.queue(to, answer, (u64::from(self.interface.control), Stream::whole(now)), around);
     }
 
     /// The data of a send are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        if self.light {
+            let sending = self.sends[place];
+            if self.goes_light(&sending) && sending.written_at <= now {
+                self.sends.remove(place);
+                return self.send_light(&sending, now, around);
+            }
+        }
         if self.is_copied_in(place) {
             self.send_within(place, now, around);
         } else if self.sends[place].asks || self.may_go(place) {
             self.put_data(place, now, around);
         }
+    }
+
+    /// The data of a send of a burst are ready to be handed over, which needs no more than that.
+    pub(in super::super) fn send_one(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
+        if self.goes_light(&sending) {
+            return self.send_light(&sending, now, around);
+        }
+        let place = self.sends.insert(sending);
+        self.send_data(place, now, around);
+    }
+
+    /// Whether the message of a send is light.
+    #[inline]
+    fn goes_light(&self, &Sending { op, to, bytes, .. }: &Sending) -> bool {
+        self.is_light(bytes) && !self.is_within(op.rank, to)
+    }
+
+    /// Hands a light message over, whose send ends.
+    fn send_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
+        let &Sending { op, rank, id, to, tag, context, bytes, .. } = sending;
+        self.end(rank, (op.number, id), now, None);
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE };
+        self.fly_eager(envelope, now, around);
     }
 
     /// Hands the data of a send over, which ends, unless its processor still writes them.
@@ -82,7 +111,7 @@ impl Executor {
         }
         if self.is_within(source, to) {
             let envelope = Envelope { source, number, to, tag, context, bytes, place };
-            self.trace_hand_over(op, TracedPart::Data, now, None);
+            self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
             if !asks {
@@ -113,12 +142,12 @@ impl Executor {
         }
     }
 
-    /// Announces the message of a send.
+    /// Announces the message of a send. One that is carried whole announces itself.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        if self.wire.is_some() {
+        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        if self.wire.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
         let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
@@ -137,12 +166,11 @@ impl Executor {
             () => Stream::whole(now),
         };
         if self.wire.is_some() {
-            self.trace_hand_over(op, traced, now, None);
-            return self.fly(place, (bytes, stream), around);
+            return self.fly((place, traced), (bytes, stream), around);
         }
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.trace_hand_over(op, traced, now, Some((message.flow_id, mark)));
+        self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
         self.queue(op.rank, message, (bytes, stream), around);
     }
 

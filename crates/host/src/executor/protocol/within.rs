@@ -15,7 +15,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::processor::Reaction;
-use crate::trace::{Purpose, TracedPart};
+use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
     /// How long a copy of so many bytes takes alone.
@@ -39,7 +39,7 @@ impl Executor {
     pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         let Sending { op, bytes, .. } = self.sends[place];
-        self.trace_hand_over(op, TracedPart::Data, now, None);
+        self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
         self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
 
@@ -48,7 +48,7 @@ impl Executor {
         self.announce(place, around);
         self.sends[place].fetched = true;
         let Sending { op, placed, .. } = self.sends[place];
-        self.trace_hand_over(op, TracedPart::Data, now, None);
+        self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
@@ -95,7 +95,7 @@ impl Executor {
         self.react(rank, Reaction::Complete(message), (now, now), around);
         if self.asks(source, to, bytes) {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
-            self.trace_hand_over(send, TracedPart::Notice, now, None);
+            self.trace_hand_over(send, TracedPart::Notice, now, Carriage::Memory);
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);
         }
     }

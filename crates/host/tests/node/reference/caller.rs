@@ -8,11 +8,15 @@ pub const CALCULATION: u32 = u32::MAX;
 /// What it knows a test by.
 const TEST: u32 = u32::MAX - 1;
 
+/// What it knows a probe by.
+const PROBE: u32 = u32::MAX - 2;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     ForNothing,
     ForCalculation,
     ForTest,
+    ForProbe,
     For(u32),
     ForAll,
     ForAny,
@@ -54,6 +58,10 @@ impl Caller {
                     starts.push((CALCULATION, calc));
                     self.waits = Waits::ForCalculation;
                 }
+                Step::Do(probe @ Action::Probe { .. }) => {
+                    starts.push((PROBE, probe));
+                    self.waits = Waits::ForProbe;
+                }
                 Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, &mut starts),
                 Step::Burst(burst) => self.request(burst, &mut starts),
                 Step::Wait(request) => self.waits = Waits::For(request),
@@ -78,6 +86,10 @@ impl Caller {
         if id == CALCULATION {
             self.waits = Waits::ForNothing;
             self.see(None);
+        } else if id == PROBE {
+            self.waits = Waits::ForNothing;
+            self.see(None);
+            self.seen.matched = matched;
         } else if id == TEST {
             self.waits = Waits::ForNothing;
             self.see(self.ended.first().copied());
@@ -102,7 +114,7 @@ impl Caller {
                 Action::Recv { from, bytes, tag, context } => {
                     Action::Recv { from: from.map(other), bytes, tag, context }
                 }
-                other @ (Action::Calc { .. } | Action::Poll) => other,
+                other @ (Action::Calc { .. } | Action::Poll | Action::Probe { .. }) => other,
             };
             starts.push((id, action));
         }

@@ -19,6 +19,10 @@ pub enum Call {
     WaitAny,
     /// Waits for any, and answers its sender if it is a receive.
     Reply,
+    /// Probes, and receives what it finds if that is asked for.
+    Probe(Action, bool),
+    /// Receives what the probe before has found.
+    Receive(Context),
     /// Tests, and calculates for a time if nothing has ended; three times at most.
     Poll(u64),
 }
@@ -79,6 +83,18 @@ impl RandomRank {
                 }
                 self.replies.then_some(Step::WaitAny)
             }
+            Call::Probe(probe, receives) => {
+                if receives {
+                    let Action::Probe { context, .. } = probe else { return None };
+                    self.calls.push_front(Call::Receive(context));
+                }
+                Some(Step::Do(probe))
+            }
+            Call::Receive(context) => {
+                let found = seen.matched?;
+                self.waited.push(false);
+                Some(Step::Do(Action::recv(Some(found.source), found.bytes, Some(found.tag)).within(context)))
+            }
             Call::Poll(time) => self.poll(time, seen),
         }
     }
@@ -124,15 +140,31 @@ pub struct Case {
     pub parts: u32,
 }
 
-/// A message: sender and receiver, tag and context, bytes, the room of its receive, and whether that takes any source and any tag.
-type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool));
+/// What a rank calls to receive a message.
+#[derive(Clone, Copy, Debug)]
+enum Receiver {
+    Receives,
+    /// It probes for the message before, waiting or not.
+    Probes(bool),
+    /// It receives what a probe has found, that waits or not.
+    ReceivesFound(bool),
+}
+
+/// A message: sender and receiver, tag and context, bytes, the room of its receive, whether that takes any source and any tag, and how
+/// it is received.
+type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool), Receiver);
 
 fn message(ranks: u32) -> impl Strategy<Value = Drawn> {
     let bytes = prop::sample::select(vec![0, 1, 99, 100, 101, 499, 500, 501, 502, 1300]);
     let room = prop_oneof![9 => Just(2000_u64), 1 => Just(500)];
     let wild = (prop::bool::weighted(0.25), prop::bool::weighted(0.25));
     let context = prop_oneof![3 => Just(Context::WORLD), 1 => Just(Context::from_bits(7))];
-    (0..ranks, 0..ranks, (0_u32..2, context), bytes, room, wild)
+    let receiver = prop_oneof![
+        6 => Just(Receiver::Receives),
+        1 => any::<bool>().prop_map(Receiver::Probes),
+        1 => any::<bool>().prop_map(Receiver::ReceivesFound),
+    ];
+    (0..ranks, 0..ranks, (0_u32..2, context), bytes, room, wild, receiver)
 }
 
 fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
@@ -163,11 +195,17 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
     let waits = prop::collection::vec(any::<bool>(), ranks as usize);
     (messages, others, waits).prop_map(move |(messages, others, waits)| {
         let mut keyed: Vec<Vec<(u32, Call)>> = vec![Vec::new(); ranks as usize];
-        for ((from, to, (tag, context), bytes, room, (any_source, any_tag)), (sent, received)) in messages {
+        for ((from, to, (tag, context), bytes, room, (any_source, any_tag), receiver), (sent, received)) in messages {
             keyed[from as usize].push((sent, Call::Step(Step::Do(Action::send(to, bytes, tag).within(context)))));
             let (source, tag) = ((!any_source).then_some(from), (!any_tag).then_some(tag));
             let receive = Action::recv(source, room, tag).within(context);
-            keyed[to as usize].push((received, Call::Step(Step::Do(receive))));
+            let probe = |waits| Action::Probe { from: source, tag, context, waits };
+            let calls = match receiver {
+                Receiver::Receives => vec![Call::Step(Step::Do(receive))],
+                Receiver::Probes(waits) => vec![Call::Probe(probe(waits), false), Call::Step(Step::Do(receive))],
+                Receiver::ReceivesFound(waits) => vec![Call::Probe(probe(waits), true)],
+            };
+            keyed[to as usize].extend(calls.into_iter().map(|call| (received, call)));
         }
         others.into_iter().for_each(|(rank, key, call)| keyed[rank as usize].push((key, call)));
         let of_rank = |(mut keyed, waits): (Vec<(u32, Call)>, bool)| {

@@ -1,7 +1,7 @@
 //! The executor against a naive one, on random programs.
 
 mod caller;
-mod case;
+pub mod case;
 mod machine;
 mod memory;
 mod naive;

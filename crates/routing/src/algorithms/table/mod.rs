@@ -216,7 +216,7 @@ fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<P
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let explain = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {error}"),
+        _ => format!("cannot be read: {}", units::reason(&error)),
     };
     // Checked before it is opened: opening a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(explain)?.is_file() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released, WireParams};
+use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::collectives::Fastest;
@@ -89,15 +89,6 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
-    /// The links of a flat network.
-    fn wire(&self) -> WireParams {
-        let plan = &self.setting.network.plan;
-        WireParams {
-            delay: plan.link_delay(ChannelClass::INJECTION),
-            bandwidth: plan.bandwidth(ChannelClass::INJECTION),
-        }
-    }
-
     /// Measures the messages that have arrived: from when their data were released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
@@ -162,16 +153,22 @@ impl RanksCourse {
     }
 }
 
-/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links.
+/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links. On a flat
+/// network there is the link of one node only.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
-    let ends = [ChannelClass::INJECTION, ChannelClass::EJECTION];
-    let delay = ends.map(|end| plan.link_delay(end)).iter().sum::<u64>() + plan.router_delay();
-    let packet = ends.map(|end| plan.serialization(end, ranks.packet)).into_iter().min().unwrap_or(0);
+    let ends: &[ChannelClass] = match network.is_flat() {
+        true => &[ChannelClass::INJECTION],
+        false => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
+    };
+    let routers = if network.is_flat() { 0 } else { plan.router_delay() };
+    let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
+    let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
     Fastest {
         latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet),
+        limits_receivers: !network.is_flat(),
     }
 }
 
@@ -184,7 +181,7 @@ impl Course for RanksCourse {
         let mut executor =
             Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
         if network.is_flat() {
-            executor.use_wire(self.wire());
+            executor.use_wire(network.wire());
         }
         if self.ranks.processors.differ() {
             executor = executor.with_nodes(|node| self.ranks.processors.node(node));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host::MemoryParams;
-use workload::program::Programs;
+use workload::program::{Programs, Sizes};
 use workload::{PlacedPattern, Placement};
 
 use super::measured::Measured;
@@ -14,6 +14,8 @@ use crate::experiment::NicSpec;
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     pub programs: Arc<dyn Programs>,
+    /// How many messages of each size they send, as far as that is known beforehand.
+    pub sizes: Arc<Sizes>,
     pub measured: Measured,
     pub placement: Arc<Placement>,
     pub pattern: Arc<PlacedPattern>,

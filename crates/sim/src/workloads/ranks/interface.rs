@@ -7,7 +7,6 @@ use host::{
     ProtocolParams, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
-use workload::program::Messages;
 
 use super::described::Ranks;
 use crate::experiment::{
@@ -117,13 +116,12 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
     let Some(parts) = nic.parts() else { return times };
     let spared = u64::from(spares_first(parts));
     let mut charged = BTreeSet::new();
-    ranks.programs.each_message(&mut |Messages { bytes, .. }: Messages| {
-        let bytes = bytes.max(1);
+    for bytes in ranks.sizes.iter().map(|(bytes, _)| bytes.max(1)) {
         charged.extend([bytes - spared, bytes.min(packet) - spared]);
         if bytes > packet {
             charged.extend([packet, bytes % packet]);
         }
-    });
+    }
     charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use units::{NodeId, Time};
-use workload::program::{Messages, Programs};
+use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
 use super::closed;
@@ -25,9 +25,6 @@ pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
-
-/// Delays of a flat network from one poll to the next: several of all messages of a program's step.
-const POLL_DELAYS: u64 = 64;
 
 impl Workload for Ranks {
     fn weight(&self, node: NodeId) -> f64 {
@@ -48,11 +45,8 @@ impl Workload for Ranks {
 
     fn rests(&self) -> Vec<u64> {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
-        let mut rests = BTreeSet::new();
         // A message of no bytes is a packet of one.
-        self.programs.each_message(&mut |messages: Messages| {
-            rests.insert(rest(messages.bytes.max(1)));
-        });
+        let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
         // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
         rests.extend(self.programs.is_called_back().then_some(1));
         let host = self.nic.host();
@@ -65,19 +59,13 @@ impl Workload for Ranks {
     }
 
     fn batch(&self, network: &Network, _measure: &MeasureSpec) -> u64 {
-        if network.is_flat() {
-            return POLL_DELAYS * network.longest_path();
-        }
         closed::poll_interval(network, self.packets())
     }
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
         let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
-        let mut packets = 0_u64;
-        self.programs.each_message(&mut |messages: Messages| {
-            packets = packets.saturating_add(of(messages.bytes).saturating_mul(messages.count));
-        });
-        Extent::Packets(packets)
+        let packets = self.sizes.iter().map(|(bytes, count)| of(bytes).saturating_mul(count));
+        Extent::Packets(packets.fold(0, u64::saturating_add))
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

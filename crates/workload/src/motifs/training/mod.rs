@@ -47,6 +47,10 @@ impl Training {
 }
 
 impl Programs for Training {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
     fn ranks(&self) -> u32 {
         self.plan.ranks
     }
@@ -59,8 +63,8 @@ impl Programs for Training {
         self.messages.saturating_mul(2)
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        (0..self.plan.ranks).for_each(|rank| self.plan.each_message(rank, visit));
+    fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+        self.plan.each_message(rank, visit);
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

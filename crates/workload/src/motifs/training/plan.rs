@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::spec::TrainingSpec;
 use crate::PatternError;
-use crate::collectives::{Algorithm, Collective, Fastest, Operation, Selection, bound};
+use crate::collectives::{Collective, Fastest, Operation, Selection, bound};
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::program::{Measure, Messages};
 
@@ -195,11 +195,7 @@ impl Plan {
 
     /// A call with the algorithm that is chosen for a group of so many.
     fn chosen(&self, call: Collective, members: u32) -> Collective {
-        let algorithm = match call.algorithm {
-            Algorithm::Auto => self.selection.choose(call.operation, members, call.bytes),
-            given => given,
-        };
-        Collective { algorithm, ..call }
+        call.chosen_by(&self.selection, members)
     }
 
     /// The calls that combine a bucket.

@@ -3,13 +3,13 @@
 use units::{Bytes, Time};
 
 use crate::collectives::{Algorithm, Collective, Operation};
-use crate::program::{Action, Burst, Step};
+use crate::program::{Action, Burst, Context, Step};
 
 /// The room of a receive that takes a message of any size, in bytes.
 pub const ANY_SIZE: u64 = u64::MAX;
 
 /// What a line may begin with, besides collective operations.
-const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, start, or a collective operation";
+const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, probe, iprobe, start, or a collective operation";
 
 /// The call that the words of a line are.
 ///
@@ -38,6 +38,9 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
         ["waitany"] => Ok(Step::WaitAny),
         ["test"] => Ok(Step::Test),
         ["poll"] => Ok(Step::Do(Action::Poll)),
+        ["probe", "from", rest @ ..] => probe(rest, true),
+        ["iprobe", "from", rest @ ..] => probe(rest, false),
+        [word @ ("probe" | "iprobe"), ..] => Err(format!("`{word}`: `from RANK` is missing")),
         ["start", rest @ ..] => Ok(Step::StartCollective(collective(rest)?)),
         [word, ..] if operation_of(word).is_some() => Ok(Step::Collective(collective(words)?)),
         _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
@@ -69,6 +72,16 @@ fn tag<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
     }
 }
 
+/// A probe, behind `from`.
+fn probe(words: Words<'_>, waits: bool) -> Result<Step, String> {
+    let (from, rest) = rank(words)?;
+    let (tag, rest) = tag(rest)?;
+    match rest {
+        [] => Ok(Step::Do(Action::Probe { from, tag, context: Context::WORLD, waits })),
+        _ => Err(format!("`{}`: nothing may stand here", rest.join(" "))),
+    }
+}
+
 /// One operation, or several of them.
 fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
     let (count, stride) = match words {
@@ -81,12 +94,15 @@ fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
     Ok(Step::Burst(Burst { first, count, stride }))
 }
 
+/// What may follow the size of a collective operation.
+const KEYS: [&str; 5] = ["in", "by", "root", "segment", "per-byte"];
+
 /// A collective operation.
 fn collective(words: Words<'_>) -> Result<Collective, String> {
     let [word, rest @ ..] = words else { return Err("the name of a collective operation is missing".to_owned()) };
     let all = || Operation::ALL.map(Operation::name).join(", ");
     let operation = operation_of(word).ok_or_else(|| format!("there is no `{word}`: {} are allowed", all()))?;
-    let end = rest.iter().position(|word| ["in", "by", "root", "per-byte"].contains(word)).unwrap_or(rest.len());
+    let end = rest.iter().position(|word| KEYS.contains(word)).unwrap_or(rest.len());
     let bytes = if operation == Operation::Barrier && end == 0 { 0 } else { quantity::<Bytes>(&rest[..end])?.0 };
     let mut call = Collective::new(operation, Algorithm::Linear, bytes);
     let mut algorithm = None;
@@ -95,22 +111,25 @@ fn collective(words: Words<'_>) -> Result<Collective, String> {
         rest = others;
         match *key {
             "in" => call.communicator = number(value, "the number of a communicator")?,
-            "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| format!("there is no algorithm `{value}`"))?),
+            "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| no_algorithm(value))?),
             "root" => call.root = number(value, "the number of a member")?,
             // A quantity may be one word or two.
-            "per-byte" => {
-                let unit = others.first().filter(|word| !["in", "by", "root", "per-byte"].contains(word));
-                let time: Vec<&str> = std::iter::once(*value).chain(unit.copied()).collect();
-                call.time_per_byte = quantity::<Time>(&time)?.0;
+            "segment" | "per-byte" => {
+                let unit = others.first().filter(|word| !KEYS.contains(word));
+                let words: Vec<&str> = std::iter::once(*value).chain(unit.copied()).collect();
+                match *key {
+                    "segment" => call.segment = quantity::<Bytes>(&words)?.0,
+                    _ => call.time_per_byte = quantity::<Time>(&words)?.0,
+                }
                 rest = &others[usize::from(unit.is_some())..];
             }
-            _ => return Err(format!("`{key}` may not stand here: `in`, `by`, `root` and `per-byte` may")),
+            _ => return Err(format!("`{key}` may not stand here: `in`, `by`, `root`, `segment` and `per-byte` may")),
         }
     }
     if let [word] = rest {
         return Err(format!("`{word}` has no value"));
     }
-    call.algorithm = algorithm.ok_or_else(|| "`by ALGORITHM` is missing".to_owned())?;
+    call.algorithm = algorithm.ok_or_else(|| format!("`by ALGORITHM` is missing: {} are allowed", algorithms()))?;
     Ok(call)
 }
 
@@ -120,6 +139,19 @@ fn operation_of(word: &str) -> Option<Operation> {
 
 fn algorithm_of(word: &str) -> Option<Algorithm> {
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
+}
+
+/// The names of all algorithms.
+fn algorithms() -> String {
+    Algorithm::ALL.map(Algorithm::name).join(", ")
+}
+
+/// An algorithm that does not exist, and the one whose name is nearest.
+fn no_algorithm(word: &str) -> String {
+    let likeness = |name: &str| strsim::jaro_winkler(name, word);
+    let nearest = Algorithm::ALL.map(Algorithm::name).into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest.filter(|name| likeness(name) > 0.8).map(|name| format!("; did you mean `{name}`?"));
+    format!("there is no algorithm `{word}`: {} are allowed{}", algorithms(), hint.unwrap_or_default())
 }
 
 /// A number that a word is; `what` is what errors call it.
@@ -154,6 +186,9 @@ fn of_action(action: Action) -> String {
     match action {
         Action::Calc { time } => format!("calc {time} ps"),
         Action::Poll => "poll".to_owned(),
+        Action::Probe { from, tag, waits, .. } => {
+            format!("{} from {} tag {}", if waits { "probe" } else { "iprobe" }, any(from), any(tag))
+        }
         Action::Send { to, bytes, tag, .. } => format!("isend {bytes} B to {to} tag {tag}"),
         Action::Recv { from, bytes: ANY_SIZE, tag, .. } => format!("irecv from {} tag {}", any(from), any(tag)),
         Action::Recv { from, bytes, tag, .. } => format!("irecv {bytes} B from {} tag {}", any(from), any(tag)),
@@ -161,7 +196,7 @@ fn of_action(action: Action) -> String {
 }
 
 fn of_collective(call: Collective) -> String {
-    let Collective { communicator, operation, algorithm, bytes, root, time_per_byte, .. } = call;
+    let Collective { communicator, operation, algorithm, bytes, root, segment, time_per_byte, .. } = call;
     let mut line = operation.name().to_owned();
     if operation != Operation::Barrier {
         line += &format!(" {bytes} B");
@@ -172,6 +207,9 @@ fn of_collective(call: Collective) -> String {
     line += &format!(" by {}", algorithm.name());
     if operation.has_root() {
         line += &format!(" root {root}");
+    }
+    if segment > 0 {
+        line += &format!(" segment {segment} B");
     }
     if time_per_byte > 0 {
         line += &format!(" per-byte {time_per_byte} ps");

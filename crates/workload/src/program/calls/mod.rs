@@ -125,10 +125,10 @@ impl CallsBuilder {
         match step {
             Step::Do(action) => {
                 check_action(action, ranks)?;
-                *made += u32::from(!matches!(action, Action::Calc { .. } | Action::Poll));
+                *made += u32::from(action.is_message());
             }
             Step::Burst(Burst { first, count, .. }) => {
-                if count == 0 || matches!(first, Action::Calc { .. } | Action::Poll) {
+                if count == 0 || !first.is_message() {
                     return Err(CallError::EmptyBurst);
                 }
                 check_action(first, ranks)?;
@@ -190,8 +190,12 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
         Action::Calc { time } if time > LONGEST => Err(CallError::TooLong(Time(time))),
         Action::Send { bytes, .. } if bytes > LARGEST => Err(CallError::TooLarge(Bytes(bytes))),
         Action::Recv { bytes, .. } if bytes > LARGEST && bytes != ANY_SIZE => Err(CallError::TooLarge(Bytes(bytes))),
-        Action::Send { to: rank, .. } | Action::Recv { from: Some(rank), .. } => check_rank(rank, ranks),
-        Action::Calc { .. } | Action::Poll | Action::Recv { from: None, .. } => Ok(()),
+        Action::Send { to: rank, .. }
+        | Action::Recv { from: Some(rank), .. }
+        | Action::Probe { from: Some(rank), .. } => check_rank(rank, ranks),
+        Action::Calc { .. } | Action::Poll | Action::Recv { from: None, .. } | Action::Probe { from: None, .. } => {
+            Ok(())
+        }
     }
 }
 
@@ -283,6 +287,10 @@ fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
 }
 
 impl Programs for Calls {
+    fn may_probe(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Do(Action::Probe { .. })))
+    }
+
     fn ranks(&self) -> u32 {
         self.first.len() as u32 - 1
     }
@@ -296,14 +304,12 @@ impl Programs for Calls {
         self.operations
     }
 
-    fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
-        for from in 0..self.ranks() {
-            self.each_operation(from, &mut |action, count| {
-                if let Action::Send { to, bytes, .. } = action {
-                    visit(Messages { from, to, bytes, count });
-                }
-            });
-        }
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        self.each_operation(from, &mut |action, count| {
+            if let Action::Send { to, bytes, .. } = action {
+                visit(Messages { from, to, bytes, count });
+            }
+        });
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {

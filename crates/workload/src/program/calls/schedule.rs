@@ -54,7 +54,7 @@ impl Calls {
     /// room for the message that it meets, or for the largest that it may. Collective operations are the messages that they are made of.
     ///
     /// # Errors
-    /// A rank that waits for any of its requests or tests, collective operations beside receives of any tag, and what cannot be built.
+    /// A rank that waits for any of its requests, tests or probes, collective operations beside receives of any tag, and what cannot be built.
     pub fn schedule(&self) -> Result<Schedule, NoSchedule> {
         let ranks = self.ranks();
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
@@ -83,7 +83,28 @@ impl Calls {
             let mut writer = Writer::new(self, rank, &mut builder, &mut room);
             self.of(rank).iter().try_for_each(|step| writer.step(step))?;
         }
-        Ok(builder.build()?)
+        Ok(builder.build().map_err(|error| self.explained(error))?)
+    }
+
+    /// Of messages of a collective operation that do not meet, what their ranks call.
+    fn explained(&self, error: ScheduleError) -> ScheduleError {
+        let (from, to, tag) = match &error {
+            ScheduleError::Unmatched { from, to, tag, .. } | ScheduleError::Sizes { from, to, tag, .. } => {
+                (*from, *to, *tag)
+            }
+            _ => return error,
+        };
+        let collective = |step: &&Step| matches!(step, Step::Collective(_) | Step::StartCollective(_));
+        if tag < COLLECTIVE || [from, to].iter().any(|&rank| self.of(rank).iter().any(|step| has_tag(step, tag))) {
+            return error;
+        }
+        let (communicator, number) = ((tag & !COLLECTIVE) >> COUNT, tag & ((1 << COUNT) - 1));
+        let call = |rank: u32| {
+            let own =
+                self.of(rank).iter().filter(collective).filter(|step| communicator_of(step) == Some(communicator));
+            own.map(line_of).nth(number as usize).map_or_else(|| "none".to_owned(), |call| format!("`{call}`"))
+        };
+        ScheduleError::Unequal { communicator, number: number + 1, ranks: [from, to], calls: [from, to].map(call) }
     }
 
     /// Refuses receives and tags that would meet the messages of collective operations.
@@ -100,6 +121,24 @@ impl Calls {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a call is a message under a tag.
+fn has_tag(step: &Step, wanted: u32) -> bool {
+    let (Step::Do(first) | Step::Burst(Burst { first, .. })) = step else { return false };
+    match first {
+        Action::Send { tag, .. } => *tag == wanted,
+        Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
+        Action::Calc { .. } | Action::Poll => false,
+    }
+}
+
+/// The communicator of a collective operation.
+fn communicator_of(step: &Step) -> Option<u32> {
+    match step {
+        Step::Collective(call) | Step::StartCollective(call) => Some(call.communicator),
+        _ => None,
     }
 }
 
@@ -147,6 +186,7 @@ impl<'a> Writer<'a> {
             }
             // It takes no time where overheads are latency, as those of schedules are.
             Step::Do(Action::Poll) => {}
+            Step::Do(Action::Probe { .. }) => return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) }),
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
                 each_action(step, self.calls.ranks(), &mut |action| {
@@ -213,7 +253,7 @@ impl<'a> Writer<'a> {
                 self.builder.recv_any(self.rank, from, room, tag)
             }
             Action::Calc { time } => self.builder.calc(self.rank, time),
-            Action::Poll => self.builder.calc(self.rank, 0),
+            Action::Poll | Action::Probe { .. } => self.builder.calc(self.rank, 0),
         }
     }
 

@@ -15,12 +15,13 @@
 //!
 //! A line is a call, in the order in which its rank makes them: `calc TIME`; `isend SIZE to RANK tag NUMBER`; `irecv from RANK
 //! tag NUMBER`, with a size for the most that it takes, and with `any` for a rank or a tag; `wait REQUEST`, a send, receive
-//! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`; `poll`, a test that finds nothing. `tag 0` may be left out. `times N` makes N
+//! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`; `poll`, a test that finds nothing;
+//! `probe from RANK tag NUMBER`, which waits for such a message and does not receive it, and `iprobe`, which does not wait. `tag 0` may be left out. `times N` makes N
 //! operations of a send or receive, and `stride S` adds S to the rank at the other end from one to the next, modulo
 //! the number of ranks. `#` begins a comment.
 //!
 //! A collective operation is `allreduce SIZE by ALGORITHM`, with `in N` for a communicator other than that of all ranks, `root R`
-//! for the member that is its root, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
+//! for the member that is its root, `segment SIZE` for the segments of one that has some, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
 //! goes on at once. `communicator N of RANK RANK ...`, before the first rank, says who is a member of one, numbered from 1 on.
 
 use std::fmt::Write as _;

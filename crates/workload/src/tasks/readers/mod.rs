@@ -62,7 +62,8 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
                        or is a matrix, .mat, .txt and .npy are matrices";
         return Err(GraphError::new(message).in_file(name));
     };
-    let explain = |error: std::io::Error| GraphError::new(format!("it cannot be read: {error}")).in_file(name);
+    let explain =
+        |error: std::io::Error| GraphError::new(format!("it cannot be read: {}", units::reason(&error))).in_file(name);
     let mut bytes = Vec::new();
     std::fs::File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
     if bytes.len() as u64 > MAX_BYTES {

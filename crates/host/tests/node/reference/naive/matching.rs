@@ -16,7 +16,11 @@ impl Naive {
     }
 
     pub(super) fn takes(&self, receive: usize, message: usize) -> bool {
-        let Action::Recv { from, tag, context, .. } = self.operations[receive].action else { return false };
+        let (Action::Recv { from, tag, context, .. } | Action::Probe { from, tag, context, .. }) =
+            self.operations[receive].action
+        else {
+            return false;
+        };
         let message = &self.messages[message];
         context == message.context
             && from.is_none_or(|from| from == message.from)
@@ -38,6 +42,11 @@ impl Naive {
                 let eager = self.unexpected[rank].iter().map(|&place| &self.messages[place]).filter(|own| !own.asks);
                 self.amounts[0] = self.amounts[0].max(eager.map(|own| own.bytes).sum());
                 self.searches[1].longest = self.searches[1].longest.max(self.unexpected[rank].len() as u32);
+                let waiting = std::mem::take(&mut self.probing[rank]);
+                let (find, wait) = waiting.into_iter().partition(|&probe| self.takes(probe, message));
+                self.probing[rank] = wait;
+                let find: Vec<usize> = find;
+                find.into_iter().for_each(|probe| self.finds(probe, message));
             }
         }
     }
@@ -57,6 +66,23 @@ impl Naive {
                 self.searches[0].longest = self.searches[0].longest.max(self.posted[rank].len() as u32);
             }
         }
+    }
+
+    /// A rank probes: it finds the first message that a receive would meet, or waits, or goes on.
+    pub(super) fn probe(&mut self, probe: usize, waits: bool) {
+        let rank = self.operations[probe].rank as usize;
+        let found = self.unexpected[rank].iter().position(|&message| self.takes(probe, message));
+        count(&mut self.searches[1], found, self.unexpected[rank].len());
+        match found {
+            Some(place) => self.finds(probe, self.unexpected[rank][place]),
+            None if waits => self.probing[rank].push(probe),
+            None => self.end(probe, None),
+        }
+    }
+
+    /// A probe has found a message, and ends when the request of that has been read, if it has one.
+    fn finds(&mut self, probe: usize, message: usize) {
+        self.at(self.messages[message].read_at.max(self.now), probe, What::ProbeEnds(probe, message));
     }
 
     pub(super) fn meet(&mut self, message: usize, receive: usize) {

@@ -52,6 +52,8 @@ struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     CalculationEnds(usize),
+    /// A probe ends that has found a message.
+    ProbeEnds(usize, usize),
     ReceiveEnds(usize),
     /// A message, its request, the answer to it or its data are handed over.
     Send(usize),
@@ -96,6 +98,8 @@ pub struct Naive {
     /// By rank, receives that wait, and messages that nobody has expected.
     posted: Vec<Vec<usize>>,
     unexpected: Vec<Vec<usize>>,
+    /// By rank, probes that wait.
+    probing: Vec<Vec<usize>>,
     /// Times, the operations that they are ordered by, and what happens.
     events: Vec<(u64, u32, u32, What)>,
     /// Operations that start now.
@@ -129,6 +133,7 @@ impl Naive {
             messages: Vec::new(),
             posted: vec![Vec::new(); ranks],
             unexpected: vec![Vec::new(); ranks],
+            probing: vec![Vec::new(); ranks],
             events: Vec::new(),
             ready: VecDeque::new(),
             stalled: Vec::new(),
@@ -193,6 +198,13 @@ impl Naive {
             };
             Some((rank, Wait::Message { from, tag, context }))
         });
+        let probes = self.probing.iter().flatten().filter_map(|&place| {
+            let Operation { rank, action: Action::Probe { from, tag, context, .. }, .. } = self.operations[place]
+            else {
+                return None;
+            };
+            Some((rank, Wait::Probe { from, tag, context }))
+        });
         let asks = |message: &&Message| message.asks && !self.operations[message.send].has_ended;
         let asking = self.messages.iter().filter(asks);
         let answers = asking.map(|&Message { from, to, tag, context, .. }| (from, Wait::Answer { to, tag, context }));
@@ -202,7 +214,7 @@ impl Naive {
             };
             Some((rank, Wait::Credit { to, tag, context }))
         });
-        let mut all: Vec<_> = receives.chain(answers).chain(stalled).collect();
+        let mut all: Vec<_> = receives.chain(probes).chain(answers).chain(stalled).collect();
         all.sort_unstable();
         all
     }
@@ -252,6 +264,7 @@ impl Naive {
                 self.at(self.now + self.nic.send_overhead, op, what);
             }
             Action::Recv { .. } => self.post(op),
+            Action::Probe { waits, .. } => self.probe(op, waits),
             Action::Poll => self.end(op, None),
         }
     }
@@ -263,6 +276,10 @@ impl Naive {
     fn happen(&mut self, what: What) {
         match what {
             What::CalculationEnds(op) => self.end(op, None),
+            What::ProbeEnds(op, message) => {
+                let Message { from: source, tag, bytes, .. } = self.messages[message];
+                self.end(op, Some(Matched { source, tag, bytes }));
+            }
             What::ReceiveEnds(message) => self.receive_ends(message),
             What::Request(op) | What::Send(op) => self.send(op),
             What::Answer(message) | What::Notice(message) => {

@@ -1,0 +1,144 @@
+//! Eager messages on a network that carries them whole, where nothing of a protocol, of credits or of a trace has to be known of
+//! them one by one: what is on its way, what passes interfaces and what the processors of receivers still have to receive is held as
+//! progressions ([`crate::progressions`]), so that a burst needs the memory of a message.
+//!
+//! All of it happens at the times, and in the order, of messages that are held one by one; a test holds both ways together.
+
+use workload::program::Matched;
+
+use super::super::Executor;
+use super::flying::whole;
+use crate::completing::Completing;
+use crate::context::HostContext;
+use crate::event::{Event, OpId};
+use crate::inbound::Envelope;
+use crate::label::Label;
+use crate::matching::Receive;
+use crate::nic::Passage;
+use crate::progressions::Taken;
+use crate::report::HostError;
+use crate::trace::Purpose;
+use crate::wire::{Cargo, Light, Shape};
+
+impl Executor {
+    /// Whether a message of so many bytes can go as light.
+    #[inline]
+    pub(in super::super) fn is_light(&self, bytes: u64) -> bool {
+        self.light && !self.waits_for_receiver(bytes)
+    }
+
+    /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
+    pub(in super::super) fn has_light(&self) -> bool {
+        !self.may_probe && self.wire.is_some() && self.credits.is_none() && self.trace.is_none() && self.notes.is_none()
+    }
+
+    /// An eager message is handed over now to a rank of another node.
+    pub(super) fn fly_eager(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
+        let Envelope { source, number, to, bytes, .. } = envelope;
+        let carried = bytes.max(1);
+        let stream = self.interfaces.fetch(self.local_node(source), carried, now);
+        self.send_flight((OpId { rank: source, number }, to), Cargo::Announced(envelope), (carried, stream), around);
+    }
+
+    /// A light message is on its way to a rank of this executor.
+    #[inline]
+    pub(super) fn expect_light(&mut self, light: &Light) {
+        let node = self.placed.node(light.op.rank) as usize;
+        let Some(wire) = &mut self.wire else { return };
+        if let Some(place) = wire.flying.push(node, light.shape, light.numbers()) {
+            self.pending.push_arrival(light.at, light.op, Event::Lands(place));
+        }
+    }
+
+    /// The first message of a progression arrives.
+    pub(in super::super) fn lands(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(wire) = &mut self.wire else { return };
+        let Taken { shape, numbers, next } = wire.flying.take(place);
+        if let Some(place) = next {
+            let (shape, numbers) = wire.flying.first(place);
+            let Light { at, op, .. } = Light::of(*shape, *numbers);
+            self.pending.push_arrival(at, op, Event::Lands(place));
+        }
+        let light = Light::of(shape, numbers);
+        let carried = light.shape.bytes.max(1);
+        wire.carried.arrive(carried, now - light.since);
+        if !self.interfaces.receiving {
+            return self.light_comes(&light, now, around);
+        }
+        let at = Passage { head: now.saturating_sub(light.shape.span), tail: now };
+        let node = self.local_node(light.to);
+        let passed = self.interfaces.receive(node, &whole(carried), at).tail;
+        if passed <= now {
+            return self.light_comes(&light, now, around);
+        }
+        let light = Light { at: passed, ..light };
+        let Some(wire) = &mut self.wire else { return };
+        if let Some(place) = wire.passing.push(node, light.shape, light.numbers()) {
+            self.pending.push(passed, light.op, Event::Passes(place));
+        }
+    }
+
+    /// The first message of a progression has passed the interface of its receiver.
+    pub(in super::super) fn passes(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(wire) = &mut self.wire else { return };
+        let Taken { shape, numbers, next } = wire.passing.take(place);
+        if let Some(place) = next {
+            let (shape, numbers) = wire.passing.first(place);
+            let Light { at, op, .. } = Light::of(*shape, *numbers);
+            self.pending.push(at, op, Event::Passes(place));
+        }
+        self.light_comes(&Light::of(shape, numbers), now, around);
+    }
+
+    /// A light message has come to its rank.
+    fn light_comes(&mut self, light: &Light, now: u64, around: &mut impl HostContext) {
+        let &Light { op, to, shape: Shape { tag, context, bytes, .. }, .. } = light;
+        let rank = self.placed.number(to);
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: u32::MAX };
+        if self.processors.defers(rank) {
+            // The library learns of it later: until then it is a message like any other.
+            let message = self.arrivals.add_whole(rank, envelope);
+            return self.come_in_turn(message, now, around);
+        }
+        let label = Label { source: op.rank, tag: Some(tag), context };
+        let arrivals = &mut self.arrivals;
+        let met = self.matching.message(rank, label, || arrivals.add_whole(rank, envelope));
+        let from = self.search(rank, now, (op, false));
+        match met {
+            Some(receive) => self.complete(&envelope, (rank, receive), (from, now)),
+            None => self.unexpected.hold(rank, bytes),
+        }
+    }
+
+    /// The data of an eager message that has met its receive are there, from a time on, which may be later than now: they are received.
+    fn complete(&mut self, envelope: &Envelope, (rank, met): (u32, Receive), (from, now): (u64, u64)) {
+        let &Envelope { source, tag, context, bytes, .. } = envelope;
+        let (op, received) = (self.op_of(met), self.receives[met.0].bytes);
+        if bytes > received {
+            let sent = bytes;
+            self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
+        }
+        let at = self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes));
+        if at <= now {
+            return self.end_receive(met, Matched { source, tag, bytes }, now);
+        }
+        let completing = Completing { receive: met.0, tag, bytes };
+        let numbers = [at, OpId { rank: source, number: met.1 }.packed()];
+        if let Some(place) = self.completing.push(rank as usize, completing, numbers) {
+            self.pending.push(at, op, Event::Completes(place));
+        }
+    }
+
+    /// The first receive of a progression ends.
+    pub(in super::super) fn completes(&mut self, place: u32, now: u64) {
+        let Taken { shape, numbers: [_, packed], next } = self.completing.take(place);
+        if let Some(place) = next {
+            let (&Completing { receive, .. }, &[at, packed]) = self.completing.first(place);
+            let op = self.op_of((receive, OpId::of_packed(packed).number));
+            self.pending.push(at, op, Event::Completes(place));
+        }
+        let Completing { receive, tag, bytes } = shape;
+        let OpId { rank: source, number } = OpId::of_packed(packed);
+        self.end_receive((receive, number), Matched { source, tag, bytes }, now);
+    }
+}

@@ -1,0 +1,181 @@
+//! Queues of what happens at times of its own, in which neighbours mostly differ by constant steps, as the messages of a burst do: what
+//! stands in a queue is held as arithmetic progressions, so that a burst needs the memory of one entry, however long it is.
+//!
+//! An entry is a shape, which all entries of a progression have in common, and some numbers, the first of which is its time. A queue is
+//! in the order of its times, and only its first entry has an event: who takes an entry out is told of the next. An entry that is not
+//! later than all of its queue stands alone, with an event of its own, so that any times are allowed, and none is forgotten.
+
+use crate::slab::Slab;
+
+/// No progression, and no queue.
+const NONE: u32 = u32::MAX;
+
+/// Entries of one shape.
+#[derive(Clone, Copy, Debug)]
+struct Progression<S, const N: usize> {
+    shape: S,
+    /// The numbers of the first entry, and how far, modulo 2^64, those of each are from those of the one before.
+    first: [u64; N],
+    step: [u64; N],
+    len: u32,
+    /// Its queue, if it stands in one, and the progression behind it.
+    queue: u32,
+    behind: u32,
+}
+
+impl<S, const N: usize> Progression<S, N> {
+    /// The numbers of the n-th entry.
+    #[inline]
+    fn numbers(&self, number: u32) -> [u64; N] {
+        std::array::from_fn(|lane| self.first[lane].wrapping_add(self.step[lane].wrapping_mul(u64::from(number))))
+    }
+}
+
+/// Queues of entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Progressions<S, const N: usize> {
+    /// By queue, its last progression.
+    tails: Vec<u32>,
+    all: Slab<Progression<S, N>>,
+}
+
+/// An entry that has been taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken<S, const N: usize> {
+    pub shape: S,
+    pub numbers: [u64; N],
+    /// The progression that the next entry of its queue is the first of, if there is one.
+    pub next: Option<u32>,
+}
+
+impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
+    /// So many empty queues.
+    pub fn new(queues: usize) -> Self {
+        Self { tails: vec![NONE; queues], all: Slab::default() }
+    }
+
+    /// Adds an entry to a queue. Returns the progression that it is the first of if it needs an event: as the first of its queue, or
+    /// since it stands alone.
+    #[inline]
+    pub fn push(&mut self, queue: usize, shape: S, numbers: [u64; N]) -> Option<u32> {
+        let tail = self.tails[queue];
+        let alone = Progression { shape, first: numbers, step: [0; N], len: 1, queue: NONE, behind: NONE };
+        let in_queue = Progression { queue: queue as u32, ..alone };
+        if tail == NONE {
+            let place = self.all.insert(in_queue);
+            self.tails[queue] = place;
+            return Some(place);
+        }
+        let last = &mut self.all[tail];
+        let before = last.numbers(last.len - 1);
+        if numbers[0] <= before[0] {
+            return Some(self.all.insert(alone));
+        }
+        let step = std::array::from_fn(|lane| numbers[lane].wrapping_sub(before[lane]));
+        if last.shape == shape && (last.len == 1 || last.step == step) && last.len < u32::MAX {
+            (last.step, last.len) = (step, last.len + 1);
+            return None;
+        }
+        let place = self.all.insert(in_queue);
+        self.all[tail].behind = place;
+        self.tails[queue] = place;
+        None
+    }
+
+    /// The first entry of a progression.
+    #[inline]
+    pub fn first(&self, place: u32) -> (&S, &[u64; N]) {
+        let Progression { shape, first, .. } = &self.all[place];
+        (shape, first)
+    }
+
+    /// Takes out the first entry of a progression that `push` or `take` has named.
+    #[inline]
+    pub fn take(&mut self, place: u32) -> Taken<S, N> {
+        let own = &mut self.all[place];
+        let (shape, numbers) = (own.shape, own.first);
+        if own.len > 1 {
+            (own.first, own.len) = (own.numbers(1), own.len - 1);
+            return Taken { shape, numbers, next: Some(place) };
+        }
+        let Progression { queue, behind, .. } = *own;
+        self.all.remove(place);
+        if queue != NONE && behind == NONE {
+            self.tails[queue as usize] = NONE;
+        }
+        Taken { shape, numbers, next: Some(behind).filter(|&behind| behind != NONE) }
+    }
+
+    /// Progressions that there are, and the most that there have been.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The most progressions that there have been.
+    pub fn places(&self) -> usize {
+        self.all.places()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn entries_come_out_as_they_went_in(
+            steps in prop::collection::vec((0_usize..3, 0_u8..2, 0_u64..4, any::<bool>(), 0_u64..3), 1..200),
+        ) {
+            // Would catch an entry that is lost, repeated or changed on its way through a progression, one that comes later than its event,
+            // and one without an event.
+            let (mut queues, mut naive, mut events) = (Progressions::new(3), Vec::new(), BTreeMap::new());
+            let mut last = [0_u64; 3];
+            let check = |queues: &Progressions<u8, 2>, place: u32, events: &mut BTreeMap<(u64, u32), ()>| {
+                events.insert((queues.first(place).1[0], place), ());
+            };
+            for (queue, shape, after, takes, other) in steps {
+                last[queue] = (last[queue] + after).saturating_sub(1);
+                let entry = [last[queue], other.wrapping_sub(1)];
+                naive.push((entry, shape));
+                if let Some(place) = queues.push(queue, shape, entry) {
+                    check(&queues, place, &mut events);
+                }
+                if takes && let Some(((at, place), ())) = events.pop_first() {
+                    let Taken { shape, numbers, next } = queues.take(place);
+                    prop_assert_eq!(at, numbers[0]);
+                    let own = naive.iter().position(|&own| own == (numbers, shape));
+                    prop_assert!(own.is_some());
+                    naive.swap_remove(own.unwrap());
+                    prop_assert!(naive.iter().all(|own| own.0[0] >= at));
+                    next.into_iter().for_each(|next| check(&queues, next, &mut events));
+                }
+            }
+            while let Some(((at, place), ())) = events.pop_first() {
+                let Taken { shape, numbers, next } = queues.take(place);
+                prop_assert_eq!(at, numbers[0]);
+                let own = naive.iter().position(|&own| own == (numbers, shape)).unwrap();
+                naive.swap_remove(own);
+                next.into_iter().for_each(|next| check(&queues, next, &mut events));
+            }
+            prop_assert!(naive.is_empty() && queues.len() == 0);
+        }
+    }
+
+    #[test]
+    fn a_burst_is_one_progression() {
+        // Would catch a memory that grows with the length of a burst, also where the numbers fall.
+        let mut queues = Progressions::new(1);
+        for number in 0..1000_u64 {
+            queues.push(0, (), [7 * number, 5_u64.wrapping_sub(number)]);
+        }
+        assert_eq!((queues.len(), queues.places()), (1, 1));
+        for number in 0..1000_u64 {
+            assert_eq!(queues.take(0).numbers, [7 * number, 5_u64.wrapping_sub(number)]);
+        }
+        assert_eq!(queues.len(), 0);
+    }
+}

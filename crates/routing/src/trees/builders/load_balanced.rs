@@ -1,0 +1,37 @@
+//! Trees on any topology that keep away from one another: `leastLoadedParent` without the fat-tree. Of the roots that are as near to all
+//! members (or `extra_depth` farther) it is the one with the fewest trees through it, and of the steps up, those to switches of the tree
+//! apart, the one whose wire, and then whose switch, the fewest trees use.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+
+use super::super::orders::Order;
+use super::super::orders::kind::OrderKind;
+use super::Builder;
+use super::growth::Growth;
+
+/// Any topology: of what is as deep, what the fewest trees use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadBalancedSpec {
+    /// What keeps trees from waiting for one another in a cycle; without it the one that suits the topology.
+    pub order: Option<OrderKind>,
+    /// Channels by which the farthest member may be farther from the root than need be, so that more switches can be roots.
+    pub extra_depth: u32,
+}
+
+impl LoadBalancedSpec {
+    /// The builder on a topology, by an order that is made for it.
+    pub(in super::super) fn build(self, topology: &Arc<dyn Topology>, order: Box<dyn Order>) -> impl Builder + 'static {
+        Growth {
+            kind: "load-balanced",
+            topology: Arc::clone(topology),
+            order,
+            balanced: true,
+            extra_depth: self.extra_depth,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The classes of virtual channels of trees.
+
+use topology::{ChannelClass, Topology};
+use units::VcClass;
+
+use super::drafts::{Direction, Draft};
+use super::error::TreeError;
+use super::spec::TreeClasses;
+use crate::Routing;
+
+/// The most classes of virtual channels.
+const MOST_CLASSES: u32 = 64;
+
+/// How classes of virtual channels are numbered.
+pub(super) struct Numbering<'a> {
+    pub classes: TreeClasses,
+    /// Whether the classes toward the root serve from it too.
+    pub folds: bool,
+    /// By class of channels, the classes toward the root at least.
+    pub levels: Vec<u8>,
+    pub routing: &'a dyn Routing,
+}
+
+/// The classes of virtual channels, by class of channels.
+pub(super) struct Classes {
+    /// The first of the trees.
+    first: Vec<u8>,
+    /// What is added from the root.
+    down: Vec<u8>,
+    single: bool,
+    /// Beyond the routing's.
+    pub beyond: Vec<u8>,
+    /// The routing's and the trees'.
+    pub all: Vec<u8>,
+}
+
+impl Classes {
+    /// Counts the classes that some exits need.
+    pub fn count(topology: &dyn Topology, numbering: &Numbering<'_>, drafts: &[Draft]) -> Result<Self, TreeError> {
+        let mut levels: Vec<u32> = numbering.levels.iter().map(|&levels| u32::from(levels)).collect();
+        for draft in drafts {
+            if let Direction::Up(_, level) | Direction::Down(_, level) = draft.to {
+                let class = usize::from(topology.class(draft.router, draft.port).0);
+                levels[class] = levels[class].max(u32::from(level) + 1);
+            }
+        }
+        let single = numbering.classes == TreeClasses::Single;
+        let names = topology.class_names();
+        let mut counted = Self { first: Vec::new(), down: Vec::new(), single, beyond: Vec::new(), all: Vec::new() };
+        for (class, name) in names.iter().enumerate() {
+            let routing = numbering.routing.classes_on(ChannelClass(class as u8));
+            // Nodes are at the ends of trees: their links need no classes.
+            let toward = if class <= usize::from(ChannelClass::EJECTION.0) { 0 } else { levels[class] };
+            let both = match (single, numbering.folds) {
+                (true, _) => toward.min(1),
+                (false, true) => toward,
+                (false, false) => 2 * toward,
+            };
+            let first = if numbering.classes == TreeClasses::Own { u32::from(routing) } else { 0 };
+            let all = if both == 0 { u32::from(routing) } else { u32::from(routing).max(first + both) };
+            if all > MOST_CLASSES {
+                return Err(TreeError::TooManyClasses { class: (*name).into(), needed: all, most: MOST_CLASSES });
+            }
+            counted.first.push(first as u8);
+            counted.down.push(if numbering.folds { 0 } else { toward as u8 });
+            counted.beyond.push(all as u8 - routing);
+            counted.all.push(all as u8);
+        }
+        Ok(counted)
+    }
+
+    /// The class of an exit.
+    pub fn of(&self, topology: &dyn Topology, draft: &Draft) -> VcClass {
+        let class = usize::from(topology.class(draft.router, draft.port).0);
+        VcClass(match draft.to {
+            Direction::Member => 0,
+            _ if self.single => 0,
+            Direction::Up(_, level) => self.first[class] + level,
+            Direction::Down(_, level) => self.first[class] + self.down[class] + level,
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! The exits of a tree before they have numbers.
+
+use topology::Topology;
+use units::{NodeId, PortId, RouterId};
+
+use super::tree::Tree;
+
+/// A tree that has been made.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub tree: Tree,
+    pub group: u32,
+    /// The only member that sends, if the tree is directed.
+    pub sender: Option<NodeId>,
+}
+
+/// Where a way out leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Up, to a switch; the level of the step.
+    Up(RouterId, u8),
+    /// Down.
+    Down(RouterId, u8),
+    Member,
+}
+
+/// An exit in the making.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draft {
+    pub router: RouterId,
+    pub tree: u32,
+    pub port: PortId,
+    pub to: Direction,
+}
+
+impl Draft {
+    /// Adds the exits of a tree.
+    pub fn add_all(topology: &dyn Topology, (tree, made): (u32, &Made), members: &[NodeId], drafts: &mut Vec<Self>) {
+        let path = made.sender.map(|sender| path_up(topology, &made.tree, sender));
+        let on_path = |router: RouterId| path.as_ref().is_some_and(|path| path.contains(&router));
+        for step in &made.tree.steps {
+            let (above, down) = step.above(topology);
+            // Packets of a directed tree go up only from its sender, and down everywhere else.
+            if path.is_none() || on_path(step.router) {
+                drafts.push(Draft { router: step.router, tree, port: step.port, to: Direction::Up(above, step.level) });
+            }
+            if !on_path(step.router) {
+                drafts.push(Draft { router: above, tree, port: down, to: Direction::Down(step.router, step.level) });
+            }
+        }
+        for &node in members.iter().filter(|&&node| made.sender != Some(node)) {
+            let (router, port) = topology.attachment(node);
+            drafts.push(Draft { router, tree, port, to: Direction::Member });
+        }
+    }
+}
+
+/// The switches from a node's up to the root.
+fn path_up(topology: &dyn Topology, tree: &Tree, node: NodeId) -> Vec<RouterId> {
+    let mut path = vec![topology.attachment(node).0];
+    while let Some(step) = tree.steps.iter().find(|step| Some(&step.router) == path.last()) {
+        path.push(step.above(topology).0);
+    }
+    path
+}

@@ -1,0 +1,123 @@
+//! Makes the trees of groups, one after the other, each knowing what those before it carry.
+
+use std::sync::Arc;
+
+use topology::{ChannelClass, Topology};
+use units::NodeId;
+
+use super::builders::Builder;
+use super::classes::Numbering;
+use super::drafts::Made;
+use super::error::TreeError;
+use super::load::TreeLoad;
+use super::spec::TreesSpec;
+use super::tables::Trees;
+use super::tree::{Request, Tree};
+use crate::Routing;
+use crate::deadlock::router_name;
+
+impl TreesSpec {
+    /// The tables of the trees of some groups, in the order in which the groups are given: trees that are made later keep away from those
+    /// before, if the builder does. Trees are numbered group by group; of a group with `directed`, member by member.
+    ///
+    /// # Errors
+    /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the machine does not
+    /// have, if there are fewer edge-disjoint trees than `count`, if a table has fewer entries than trees pass through its switch, or
+    /// if there would be too many classes of virtual channels.
+    pub fn build(
+        &self,
+        topology: &Arc<dyn Topology>,
+        routing: &dyn Routing,
+        groups: &[Vec<NodeId>],
+    ) -> Result<Trees, TreeError> {
+        if self.count == 0 {
+            return Err(TreeError::NoTrees);
+        }
+        let builder = self.build.bind(topology, self.count)?;
+        let mut maker = Maker {
+            topology: &**topology,
+            builder: &*builder,
+            spec: self,
+            load: TreeLoad::new(&**topology),
+            made: Vec::new(),
+        };
+        let mut sorted = Vec::with_capacity(groups.len());
+        for (group, members) in (0..).zip(groups) {
+            let members = check(&**topology, group, members)?;
+            maker.make_all(group, &members)?;
+            sorted.push(members);
+        }
+        let numbering = Numbering {
+            classes: self.classes_for(&**topology, builder.folds(), routing.kind()),
+            // Packets of these trees go only one way over a channel, or the same order serves both ways.
+            folds: builder.folds() || (self.directed && builder.any_root()),
+            levels: (0..topology.class_names().len())
+                .map(|class| builder.levels_on(ChannelClass(class as u8)))
+                .collect(),
+            routing,
+        };
+        Trees::new(&**topology, &numbering, sorted, &maker.made)
+    }
+}
+
+/// The members in ascending order.
+fn check(topology: &dyn Topology, group: u32, members: &[NodeId]) -> Result<Vec<NodeId>, TreeError> {
+    let mut sorted = members.to_vec();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(TreeError::Repeated { group, node: pair[0] });
+    }
+    let nodes = topology.nodes();
+    match sorted.last() {
+        None => Err(TreeError::NoMembers { group }),
+        Some(&node) if node.0 >= nodes => Err(TreeError::NoSuchNode { group, node, nodes }),
+        Some(_) => Ok(sorted),
+    }
+}
+
+struct Maker<'a> {
+    topology: &'a dyn Topology,
+    builder: &'a dyn Builder,
+    spec: &'a TreesSpec,
+    load: TreeLoad,
+    made: Vec<Made>,
+}
+
+impl Maker<'_> {
+    /// The trees of a group; directed ones are of one sender each.
+    fn make_all(&mut self, group: u32, members: &[NodeId]) -> Result<(), TreeError> {
+        if !self.spec.directed {
+            return self.make(group, members, None);
+        }
+        members.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
+    }
+
+    /// Trees of a group that are edge-disjoint to one another.
+    fn make(&mut self, group: u32, members: &[NodeId], sender: Option<NodeId>) -> Result<(), TreeError> {
+        for number in 0..self.spec.count {
+            let Some(tree) = self.builder.build(&Request { members, sender, number }, &self.load) else {
+                return Err(match number {
+                    0 => TreeError::Apart { group },
+                    found => TreeError::TooFew { group, kind: self.builder.kind(), wanted: self.spec.count, found },
+                });
+            };
+            self.load.add(self.topology, &tree);
+            self.check_tables(group, &tree)?;
+            self.made.push(Made { tree, group, sender });
+        }
+        self.load.release();
+        Ok(())
+    }
+
+    /// Refuses a tree that does not fit into the tables of its switches.
+    fn check_tables(&self, group: u32, tree: &Tree) -> Result<(), TreeError> {
+        let Some(limit) = self.spec.table_entries else { return Ok(()) };
+        let mut switches = std::iter::once(tree.root).chain(tree.steps.iter().map(|step| step.router));
+        match switches.find(|&switch| self.load.through(switch) > limit) {
+            Some(router) => {
+                Err(TreeError::TableFull { router, name: router_name(self.topology, router), group, limit })
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Tori and meshes: toward the root in dimension order, from it the same way back. The classes toward the root are those of
+//! `dimension-order` routing, two on a torus (datelines), one on a mesh; paths are shortest ones, and there is one for each switch and
+//! root.
+
+use topology::families::torus::Torus;
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{NodeId, PortId, RouterId, VcClass};
+
+use super::{Order, Way};
+use crate::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
+use crate::algorithms::tables::UNREACHED;
+use crate::trees::load::TreeLoad;
+use crate::trees::tree::Step;
+use crate::{Hop, RouteState, Routing, RoutingError};
+
+/// Paths in dimension order.
+#[derive(Debug)]
+pub(in crate::trees) struct DimensionOrder {
+    torus: Torus,
+    routing: Box<dyn Routing>,
+}
+
+impl DimensionOrder {
+    /// The order on a torus or mesh.
+    pub fn new(torus: &Torus) -> Result<Self, RoutingError> {
+        let routing = DimensionOrderSpec { order: None, ties: RingTies::Positive }.build(torus)?;
+        Ok(Self { torus: torus.clone(), routing: Box::new(routing) })
+    }
+
+    /// The next step toward a root that is another switch, unless its wire is taken.
+    fn step(&self, load: &TreeLoad, at: RouterId, root: RouterId) -> Option<(RouterId, Step)> {
+        // Packets for any node of the root go there alike.
+        let dst = NodeId(root.0 * u32::from(self.torus.nodes_per_router()));
+        let mut hop = Hop { dst, state: RouteState::default(), in_port: PortId(0), vc_class: VcClass(0) };
+        let route = self.routing.route(at, &mut hop);
+        match self.torus.endpoint(at, route.first) {
+            Endpoint::Router(next, _) if !load.is_taken(at, route.first) => {
+                Some((next, Step { router: at, port: route.first, level: route.vc_class.0 }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The channels from a switch to a root.
+    fn hops(&self, load: &TreeLoad, from: RouterId, root: RouterId) -> u32 {
+        let (mut at, mut hops) = (from, 0);
+        while at != root {
+            let Some((next, _)) = self.step(load, at, root) else { return UNREACHED };
+            (at, hops) = (next, hops + 1);
+        }
+        hops
+    }
+}
+
+impl Order for DimensionOrder {
+    fn levels_on(&self, class: ChannelClass) -> u8 {
+        if class <= ChannelClass::EJECTION { 0 } else { self.routing.classes() }
+    }
+
+    fn reach(&self, load: &TreeLoad, from: RouterId) -> Vec<u32> {
+        (0..self.torus.routers()).map(|root| self.hops(load, from, RouterId(root))).collect()
+    }
+
+    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _balanced: bool) -> Way {
+        let hops = (0..self.torus.routers()).map(|from| self.hops(load, RouterId(from), root));
+        Way { root, hops: hops.collect(), gates: Vec::new() }
+    }
+
+    fn steps(&self, load: &TreeLoad, way: &Way, at: RouterId) -> Vec<(RouterId, Step)> {
+        self.step(load, at, way.root).into_iter().collect()
+    }
+}

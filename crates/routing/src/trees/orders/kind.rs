@@ -1,0 +1,90 @@
+//! The orders, as the experiment file will name them.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::dragonfly::Dragonfly;
+use topology::families::torus::Torus;
+
+use super::Order;
+use super::dimension_order::DimensionOrder;
+use super::hops::Hops;
+use super::local_global::LocalGlobal;
+use super::up_down::UpDown;
+use crate::trees::error::{TreeError, quoted};
+
+/// What keeps trees of different roots from waiting for one another in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderKind {
+    /// Any topology: one order of all switches, up toward the root; one class of virtual channels, paths not always shortest.
+    UpDown,
+    /// Tori and meshes: dimension order toward the root; four classes on a torus, two on a mesh.
+    DimensionOrder,
+    /// Dragonflies: over at most one global channel toward the root; four classes on local channels, two on global ones.
+    LocalGlobal,
+    /// Any topology: shortest paths, twice as many classes as the deepest tree has channels from a member to the root.
+    Hops,
+}
+
+impl OrderKind {
+    /// Every order.
+    pub const ALL: [Self; 4] = [Self::UpDown, Self::DimensionOrder, Self::LocalGlobal, Self::Hops];
+
+    /// The order that suits a topology and a number of edge-disjoint trees: those of single paths leave no wires for a second tree.
+    pub fn default_for(topology: &dyn Topology, count: u32) -> Self {
+        match topology.kind() {
+            "torus" | "mesh" if count == 1 => Self::DimensionOrder,
+            "dragonfly" if count == 1 => Self::LocalGlobal,
+            _ => Self::UpDown,
+        }
+    }
+
+    /// The order's name as the experiment file writes it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::UpDown => "up-down",
+            Self::DimensionOrder => "dimension-order",
+            Self::LocalGlobal => "local-global",
+            Self::Hops => "hops",
+        }
+    }
+
+    /// The kinds of topology that the order is made for; none if it fits all.
+    pub fn families(self) -> &'static [&'static str] {
+        match self {
+            Self::DimensionOrder => &["torus", "mesh"],
+            Self::LocalGlobal => &["dragonfly"],
+            Self::UpDown | Self::Hops => &[],
+        }
+    }
+
+    /// Binds the order to a topology.
+    pub(in crate::trees) fn bind(self, topology: &Arc<dyn Topology>) -> Result<Box<dyn Order>, TreeError> {
+        let misfit = || self.misfit(&**topology);
+        Ok(match self {
+            Self::UpDown => Box::new(UpDown::new(topology)),
+            Self::Hops => Box::new(Hops(Arc::clone(topology))),
+            Self::DimensionOrder => {
+                let torus = topology.as_any().downcast_ref::<Torus>().ok_or_else(misfit)?;
+                Box::new(DimensionOrder::new(torus).map_err(|_| misfit())?)
+            }
+            Self::LocalGlobal => {
+                let dragonfly = topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(misfit)?;
+                Box::new(LocalGlobal(dragonfly.clone()))
+            }
+        })
+    }
+
+    fn misfit(self, topology: &dyn Topology) -> TreeError {
+        let fits = |order: &Self| order.families().is_empty() || order.families().contains(&topology.kind());
+        TreeError::OrderMisfit {
+            order: self.kind(),
+            wanted: self.families().first().copied().unwrap_or("any"),
+            topology: topology.kind(),
+            fitting: quoted(Self::ALL.into_iter().filter(fits).map(Self::kind)),
+        }
+    }
+}

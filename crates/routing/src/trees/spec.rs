@@ -1,0 +1,142 @@
+//! The trees of groups, as the experiment file will name them.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use topology::families::fat_tree::FatTree;
+
+use super::builders::Builder;
+use super::builders::fixed_up_port::FixedUpPortSpec;
+use super::builders::least_loaded_parent::LeastLoadedParentSpec;
+use super::builders::load_balanced::LoadBalancedSpec;
+use super::builders::minimal_depth::MinimalDepthSpec;
+use super::error::{TreeError, quoted};
+use super::orders::kind::OrderKind;
+
+/// How a tree is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum TreeSpec {
+    /// Fat-trees: up to a common ancestor by one fixed port.
+    FixedUpPort(FixedUpPortSpec),
+    /// Fat-trees: up to a common ancestor by the parents with the fewest trees through them.
+    LeastLoadedParent(LeastLoadedParentSpec),
+    /// Any topology: as few channels as possible from the farthest member to the root.
+    MinimalDepth(MinimalDepthSpec),
+    /// Any topology: of what is as deep, what the fewest trees use.
+    LoadBalanced(LoadBalancedSpec),
+}
+
+/// The classes of virtual channels of trees, beside those of the routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreeClasses {
+    /// Classes of their own, behind the routing's.
+    Own,
+    /// The same classes as the routing, from 0 on: for paths that go by the routing's own order.
+    Shared,
+    /// Class 0 for everything, toward the root and from it: trees that may deadlock, for comparison.
+    Single,
+}
+
+/// The trees of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TreesSpec {
+    /// How a tree is made.
+    pub build: TreeSpec,
+    /// Edge-disjoint trees of a group, over which large messages are striped.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub count: u32,
+    /// Whether every member has a tree of its own, on which it alone sends, instead of one tree on which all do.
+    #[serde(default)]
+    pub directed: bool,
+    /// The classes of virtual channels; without it `shared` on a fat-tree with one of its up-down routings, and else `own`.
+    pub classes: Option<TreeClasses>,
+    /// Entries of a switch's table: as many trees may pass through it. Without it, as many as there are.
+    pub table_entries: Option<u32>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl TreesSpec {
+    /// One undirected tree a group, classes by default, tables without a limit.
+    pub fn new(build: TreeSpec) -> Self {
+        Self { build, count: 1, directed: false, classes: None, table_entries: None }
+    }
+
+    /// Whether classes of virtual channels are the routing's own if nothing is said: where both go up and down the same levels.
+    pub(super) fn classes_for(&self, topology: &dyn Topology, folds: bool, routing: &str) -> TreeClasses {
+        let same_levels = topology.kind() == "fat-tree"
+            && folds
+            && ["adaptive-up-down", "random-up-down", "d-mod-k"].contains(&routing);
+        self.classes.unwrap_or(if same_levels { TreeClasses::Shared } else { TreeClasses::Own })
+    }
+}
+
+impl TreeSpec {
+    /// Every builder, with the defaults of its keys.
+    pub fn all() -> [Self; 4] {
+        [
+            Self::FixedUpPort(FixedUpPortSpec::default()),
+            Self::LeastLoadedParent(LeastLoadedParentSpec::default()),
+            Self::MinimalDepth(MinimalDepthSpec::default()),
+            Self::LoadBalanced(LoadBalancedSpec::default()),
+        ]
+    }
+
+    /// The builder of a topology that is not told otherwise: the paper's on fat-trees, trees that keep away from one another elsewhere.
+    pub fn default_for(topology: &dyn Topology) -> Self {
+        match topology.kind() {
+            "fat-tree" => Self::LeastLoadedParent(LeastLoadedParentSpec::default()),
+            _ => Self::LoadBalanced(LoadBalancedSpec::default()),
+        }
+    }
+
+    /// The builder's name as the experiment file writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::FixedUpPort(_) => "fixed-up-port",
+            Self::LeastLoadedParent(_) => "least-loaded-parent",
+            Self::MinimalDepth(_) => "minimal-depth",
+            Self::LoadBalanced(_) => "load-balanced",
+        }
+    }
+
+    /// The kinds of topology that the builder is made for; none if it fits all.
+    pub fn families(&self) -> &'static [&'static str] {
+        match self {
+            Self::FixedUpPort(_) | Self::LeastLoadedParent(_) => &["fat-tree"],
+            Self::MinimalDepth(_) | Self::LoadBalanced(_) => &[],
+        }
+    }
+
+    /// Binds the builder to a topology, for so many edge-disjoint trees a group.
+    pub(super) fn bind(&self, topology: &Arc<dyn Topology>, count: u32) -> Result<Box<dyn Builder>, TreeError> {
+        let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(&**topology));
+        let order = |order: Option<OrderKind>| {
+            order.unwrap_or_else(|| OrderKind::default_for(&**topology, count)).bind(topology)
+        };
+        Ok(match self {
+            Self::FixedUpPort(spec) => Box::new(spec.build(tree()?)?),
+            Self::LeastLoadedParent(spec) => Box::new(spec.build(tree()?)),
+            Self::MinimalDepth(spec) => Box::new(spec.build(topology, order(spec.order)?)),
+            Self::LoadBalanced(spec) => Box::new(spec.build(topology, order(spec.order)?)),
+        })
+    }
+
+    fn misfit(&self, topology: &dyn Topology) -> TreeError {
+        let fits = |spec: &Self| spec.families().is_empty() || spec.families().contains(&topology.kind());
+        TreeError::Misfit {
+            kind: self.kind(),
+            wanted: self.families()[0],
+            topology: topology.kind(),
+            fitting: quoted(Self::all().iter().filter(|spec| fits(spec)).map(Self::kind)),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The tables of switches.
+
+use std::ops::Range;
+
+use topology::{ChannelClass, Topology};
+use units::{NodeId, PortId, RouterId, VcClass};
+
+use super::classes::{Classes, Numbering};
+use super::drafts::{Direction, Draft, Made};
+use super::error::TreeError;
+
+/// A port of a tree at a switch, as a way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The entry of the tree at the far end; `Exit::NODE` if that is a member.
+    pub next: u32,
+    /// The port.
+    pub port: PortId,
+    /// The class of virtual channels on which packets of the tree leave by it.
+    pub vc_class: VcClass,
+}
+
+impl Exit {
+    /// The value of `next` that says that a member is at the far end.
+    pub const NODE: u32 = u32::MAX;
+}
+
+/// A tree at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The switch.
+    pub router: RouterId,
+    /// The number of the tree, its collective address.
+    pub tree: u32,
+    first_exit: u32,
+    first_word: u32,
+    exits: u16,
+    /// Which exit leads up.
+    up: u16,
+}
+
+/// No exit leads up.
+const NO_UP: u16 = u16::MAX;
+
+/// What the tables of a switch take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableMemory {
+    /// Entries: trees through the switch.
+    pub entries: u32,
+    /// Their bits: one for each port of the switch, and in an undirected tree as many as number its ports and "none", for the way up.
+    pub bits: u64,
+}
+
+/// The tables of all switches. Entries are numbered switch by switch and, in each, by tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trees {
+    entries: Vec<Entry>,
+    exits: Vec<Exit>,
+    /// The bit vectors of ports.
+    words: Vec<u64>,
+    /// By router, its first entry, and one more.
+    first: Vec<u32>,
+    /// By group, its first tree, and one more.
+    groups: Vec<u32>,
+    /// By group, its members in ascending order.
+    members: Vec<Vec<NodeId>>,
+    about: Vec<About>,
+    /// By class of channels, the classes of virtual channels beyond the routing's, and the classes of both together.
+    beyond: Vec<u8>,
+    all: Vec<u8>,
+}
+
+/// What is known of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct About {
+    group: u32,
+    root: u32,
+    depth: u32,
+    sender: Option<NodeId>,
+}
+
+impl Trees {
+    /// The tables of trees that have been made, group by group; members are in ascending order.
+    pub(super) fn new(
+        topology: &dyn Topology,
+        numbering: &Numbering<'_>,
+        members: Vec<Vec<NodeId>>,
+        made: &[Made],
+    ) -> Result<Self, TreeError> {
+        let mut drafts = Vec::new();
+        let mut places: Vec<(RouterId, u32)> = Vec::new();
+        for (tree, made) in (0..).zip(made) {
+            Draft::add_all(topology, (tree, made), &members[made.group as usize], &mut drafts);
+            places.push((made.tree.root, tree));
+            places.extend(made.tree.steps.iter().map(|step| (step.router, tree)));
+        }
+        places.sort_unstable();
+        drafts.sort_unstable_by_key(|draft| (draft.router, draft.tree, draft.port));
+        let words: u64 = places.iter().map(|&(router, _)| u64::from(topology.ports(router).div_ceil(64))).sum();
+        let size = drafts.len().max(places.len()) as u64;
+        if size.max(words) >= u64::from(Exit::NODE) {
+            return Err(TreeError::TooLarge { exits: size.max(words), most: u64::from(Exit::NODE) - 1 });
+        }
+        let classes = Classes::count(topology, numbering, &drafts)?;
+        let mut tables = Self {
+            entries: Vec::with_capacity(places.len()),
+            exits: Vec::with_capacity(drafts.len()),
+            words: Vec::with_capacity(words as usize),
+            first: Vec::with_capacity(topology.routers() as usize + 1),
+            groups: (0..=members.len())
+                .map(|group| made.partition_point(|made| (made.group as usize) < group) as u32)
+                .collect(),
+            members,
+            about: Vec::with_capacity(made.len()),
+            beyond: classes.beyond.clone(),
+            all: classes.all.clone(),
+        };
+        tables
+            .first
+            .extend((0..=topology.routers()).map(|router| places.partition_point(|place| place.0.0 < router) as u32));
+        let mut left = &drafts[..];
+        for &place in &places {
+            let count = left.partition_point(|draft| (draft.router, draft.tree) <= place);
+            let (own, others) = left.split_at(count);
+            left = others;
+            let directed = made[place.1 as usize].sender.is_some();
+            tables.add_entry((topology, &classes), &places, (place, own), directed);
+        }
+        for (tree, made) in (0..).zip(made) {
+            let root = places.partition_point(|&place| place < (made.tree.root, tree)) as u32;
+            tables.about.push(About { group: made.group, root, depth: made.tree.depth, sender: made.sender });
+        }
+        Ok(tables)
+    }
+
+    /// Adds the entry of a tree at a switch, whose exits these are.
+    fn add_entry(
+        &mut self,
+        (topology, classes): (&dyn Topology, &Classes),
+        places: &[(RouterId, u32)],
+        ((router, tree), drafts): ((RouterId, u32), &[Draft]),
+        directed: bool,
+    ) {
+        let (first_exit, first_word) = (self.exits.len() as u32, self.words.len());
+        self.words.resize(first_word + usize::from(topology.ports(router).div_ceil(64)), 0);
+        let entry_at = |far: RouterId| places.partition_point(|&place| place < (far, tree)) as u32;
+        for draft in drafts {
+            let next = match draft.to {
+                Direction::Up(far, _) | Direction::Down(far, _) => entry_at(far),
+                Direction::Member => Exit::NODE,
+            };
+            let port = draft.port.index();
+            self.words[first_word + port / 64] |= 1 << (port % 64);
+            self.exits.push(Exit { next, port: draft.port, vc_class: classes.of(topology, draft) });
+        }
+        // Nothing is combined on a directed tree.
+        let leads_up = |draft: &Draft| !directed && matches!(draft.to, Direction::Up(..));
+        let up = drafts.iter().position(leads_up);
+        self.entries.push(Entry {
+            router,
+            tree,
+            first_exit,
+            first_word: first_word as u32,
+            exits: drafts.len() as u16,
+            up: up.map_or(NO_UP, |up| up as u16),
+        });
+    }
+
+    /// The number of trees.
+    pub fn len(&self) -> u32 {
+        self.about.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.about.is_empty()
+    }
+
+    /// The number of groups.
+    pub fn groups(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// The trees of a group: edge-disjoint ones, or, of a directed group, those of each member in ascending order.
+    pub fn trees_of(&self, group: u32) -> Range<u32> {
+        self.groups[group as usize]..self.groups[group as usize + 1]
+    }
+
+    /// The group of a tree.
+    pub fn group_of(&self, tree: u32) -> u32 {
+        self.about[tree as usize].group
+    }
+
+    /// The members of a tree, in ascending order.
+    pub fn members(&self, tree: u32) -> &[NodeId] {
+        &self.members[self.group_of(tree) as usize]
+    }
+
+    /// The only member that sends on a tree, if it is directed.
+    pub fn sender(&self, tree: u32) -> Option<NodeId> {
+        self.about[tree as usize].sender
+    }
+
+    /// The entry of a tree's root, its top switch.
+    pub fn root(&self, tree: u32) -> u32 {
+        self.about[tree as usize].root
+    }
+
+    /// Channels from the farthest member's switch to the root.
+    pub fn depth(&self, tree: u32) -> u32 {
+        self.about[tree as usize].depth
+    }
+
+    /// The number of entries of all switches.
+    pub fn entries(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// The entry of a tree at a switch, if the tree passes through it: what a packet from a node is looked up by. Further on,
+    /// `Exit::next` has it.
+    pub fn entry_at(&self, router: RouterId, tree: u32) -> Option<u32> {
+        let own = self.entries_of(router);
+        let place = self.entries[own.start as usize..own.end as usize].partition_point(|entry| entry.tree < tree);
+        let entry = own.start + place as u32;
+        (entry < own.end && self.entries[entry as usize].tree == tree).then_some(entry)
+    }
+
+    /// The entries of a switch, in the order of trees.
+    pub fn entries_of(&self, router: RouterId) -> Range<u32> {
+        self.first[router.index()]..self.first[router.index() + 1]
+    }
+
+    /// An entry.
+    #[inline]
+    pub fn entry(&self, entry: u32) -> &Entry {
+        &self.entries[entry as usize]
+    }
+
+    /// The exits of an entry, in the order of ports.
+    #[inline]
+    pub fn exits(&self, entry: u32) -> &[Exit] {
+        let Entry { first_exit, exits, .. } = self.entries[entry as usize];
+        &self.exits[first_exit as usize..][..usize::from(exits)]
+    }
+
+    /// The exit toward the root; none at the root, and on directed trees.
+    #[inline]
+    pub fn up(&self, entry: u32) -> Option<&Exit> {
+        match self.entries[entry as usize].up {
+            NO_UP => None,
+            up => self.exits(entry).get(usize::from(up)),
+        }
+    }
+
+    /// Whether a port is in the bit vector of an entry.
+    #[inline]
+    pub fn has_port(&self, entry: u32, port: PortId) -> bool {
+        let word = self.entries[entry as usize].first_word as usize + port.index() / 64;
+        self.words[word] >> (port.index() % 64) & 1 != 0
+    }
+
+    /// The exits by which a packet goes on that came by a port: all but the arrival's.
+    #[inline]
+    pub fn exits_but(&self, entry: u32, arrival: PortId) -> impl Iterator<Item = &Exit> {
+        self.exits(entry).iter().filter(move |exit| exit.port != arrival)
+    }
+
+    /// The classes of virtual channels that trees need on a class of channels beyond the routing's.
+    pub fn classes_on(&self, class: ChannelClass) -> u8 {
+        self.beyond[usize::from(class.0)]
+    }
+
+    /// The classes of virtual channels of the routing and the trees together: the most of any class of channels.
+    pub fn classes(&self) -> u8 {
+        self.all.iter().copied().max().unwrap_or(1)
+    }
+
+    /// What the table of a switch takes.
+    pub fn memory(&self, topology: &dyn Topology, router: RouterId) -> TableMemory {
+        let ports = u64::from(topology.ports(router));
+        let way_up = u64::from((ports + 1).next_power_of_two().ilog2());
+        let own = self.entries_of(router);
+        let bits = |entry| ports + if self.sender(self.entry(entry).tree).is_some() { 0 } else { way_up };
+        TableMemory { entries: own.len() as u32, bits: own.map(bits).sum() }
+    }
+
+    /// The switch whose table takes the most, the first of several; none if there are no trees.
+    pub fn fullest(&self, topology: &dyn Topology) -> Option<(RouterId, TableMemory)> {
+        let used = (0..topology.routers()).map(RouterId).map(|router| (self.memory(topology, router), router));
+        let most = used.max_by_key(|&(memory, router)| (memory, std::cmp::Reverse(router)))?;
+        (most.0.entries > 0).then_some((most.1, most.0))
+    }
+
+    /// The bytes that the tables take in a simulation.
+    pub fn bytes(&self) -> u64 {
+        let nodes: usize = self.members.iter().map(Vec::len).sum();
+        (size_of_val(&self.entries[..])
+            + size_of_val(&self.exits[..])
+            + size_of_val(&self.words[..])
+            + size_of_val(&self.about[..])
+            + 4 * (self.first.len() + self.groups.len() + nodes)) as u64
+    }
+}

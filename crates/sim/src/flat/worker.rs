@@ -1,0 +1,151 @@
+//! The nodes that one thread moves on, job by job.
+//!
+//! Jobs meet at the links of nodes alone, which serve them in the order of time. Where no two jobs have a node in common, each goes on by
+//! itself. Otherwise the job with the earliest event goes on until another one has an earlier: of equal times the first in the file.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use host::{Envelope, Flight, HostContext};
+
+use super::volumes::Volumes;
+use crate::traffic::{JobTraffic, NodeTraffic, Span};
+
+/// What has been sent to partitions, by partition and then by job.
+pub(super) type Mail = [Mutex<Vec<Flight>>];
+
+/// A job of a worker.
+pub(super) struct Own {
+    /// From when until when it sends, in picoseconds.
+    pub span: Span,
+    has_begun: bool,
+    /// By partition, what is on its way there.
+    outbox: Vec<Vec<Flight>>,
+    /// What it sends if it is one of volumes.
+    pub volumes: Volumes,
+}
+
+impl Own {
+    /// A job that has not begun, of a machine of so many partitions.
+    pub fn new(span: Span, parts: usize, volumes: Volumes) -> Self {
+        Self { span, has_begun: false, outbox: (0..parts).map(|_| Vec::new()).collect(), volumes }
+    }
+}
+
+/// The nodes of one thread.
+pub(super) struct Worker {
+    pub part: usize,
+    pub traffic: NodeTraffic,
+    pub jobs: Vec<Own>,
+    pub nodes: Vec<u32>,
+    /// When the link of each node is free, in picoseconds.
+    pub links: Vec<u64>,
+    pub partition_of: Arc<[u16]>,
+    /// Whether jobs share nodes.
+    pub in_turn: bool,
+    /// What is about to be taken in, kept for its memory.
+    pub inbox: Vec<Flight>,
+}
+
+/// What an executor asks for that is another partition's matter.
+struct Sending<'a> {
+    outbox: &'a mut [Vec<Flight>],
+    partition_of: &'a [u16],
+}
+
+impl HostContext for Sending<'_> {
+    /// Nothing is polled: messages leave as they are handed over.
+    fn wake(&mut self, _node: u32) {}
+
+    /// The executor is asked to go on in any case.
+    fn alarm(&mut self, _at: u64) {}
+
+    /// A message announces itself.
+    fn announce(&mut self, _node: u32, _envelope: Envelope) {}
+
+    #[inline]
+    fn carry(&mut self, node: u32, flight: Flight) {
+        self.outbox[usize::from(self.partition_of[node as usize])].push(flight);
+    }
+}
+
+impl Worker {
+    /// Moves on to a time, exclusive.
+    pub fn run_until(&mut self, end: u64, mail: &Mail) {
+        let count = self.jobs.len();
+        for job in 0..count {
+            std::mem::swap(&mut *lock(&mail[self.part * count + job]), &mut self.inbox);
+            if let Some(executor) = self.traffic.executor_mut(job) {
+                self.inbox.drain(..).for_each(|flight| executor.take_in(flight));
+            }
+        }
+        match self.in_turn {
+            true => self.run_in_turn(end),
+            false => (0..count).for_each(|job| self.run_job(job, end)),
+        }
+        for (job, own) in self.jobs.iter_mut().enumerate() {
+            for (part, outgoing) in own.outbox.iter_mut().enumerate().filter(|(_, outgoing)| !outgoing.is_empty()) {
+                lock(&mail[part * count + job]).append(outgoing);
+            }
+        }
+    }
+
+    /// Moves jobs on that share links.
+    fn run_in_turn(&mut self, end: u64) {
+        let count = self.jobs.len();
+        let earliest = |worker: &Self| (0..count).filter_map(|job| Some((worker.next_at(job)?, job))).min();
+        while let Some((_, job)) = earliest(self).filter(|&(at, _)| at < end) {
+            let others = (0..count).filter(|&other| other != job);
+            let limit = others.filter_map(|other| Some(self.next_at(other)?.saturating_add(u64::from(other > job))));
+            let limit = limit.min().unwrap_or(end);
+            self.run_job(job, limit.min(end));
+        }
+    }
+
+    /// When a job does something next, if it does.
+    fn next_at(&self, job: usize) -> Option<u64> {
+        let own = &self.jobs[job];
+        let next = match self.traffic.of_job(job)? {
+            JobTraffic::Scheduled(_) if !own.has_begun => Some(own.span.start),
+            JobTraffic::Scheduled(ranks) => ranks.executor().next_at(),
+            JobTraffic::Volume(_) => own.volumes.next_at(),
+            JobTraffic::Open(_) => None,
+        };
+        next.filter(|&at| at < own.span.end)
+    }
+
+    /// Moves a job on to a time, exclusive.
+    fn run_job(&mut self, job: usize, end: u64) {
+        let Self { traffic, jobs, links, partition_of, .. } = self;
+        let own = &mut jobs[job];
+        let end = end.min(own.span.end);
+        match traffic.of_job_mut(job) {
+            Some(JobTraffic::Scheduled(ranks)) => {
+                let executor = ranks.executor_mut();
+                let mut around = Sending { outbox: &mut own.outbox, partition_of };
+                executor.exchange_links(links);
+                if !own.has_begun && own.span.start < end {
+                    own.has_begun = true;
+                    executor.begin(own.span.start, &mut around);
+                }
+                executor.run_until(end, &mut around);
+                executor.exchange_links(links);
+            }
+            Some(JobTraffic::Volume(traffic)) => own.volumes.run_until(end, traffic, links),
+            Some(JobTraffic::Open(_)) | None => {}
+        }
+    }
+
+    /// Learns which volumes jobs send next.
+    pub fn refresh(&mut self) {
+        for (job, own) in self.jobs.iter_mut().enumerate() {
+            if let Some(JobTraffic::Volume(traffic)) = self.traffic.of_job(job) {
+                own.volumes.begin(traffic);
+            }
+        }
+    }
+}
+
+/// A mailbox. Where its owner has died, the run is lost anyway.
+fn lock(mail: &Mutex<Vec<Flight>>) -> MutexGuard<'_, Vec<Flight>> {
+    mail.lock().unwrap_or_else(PoisonError::into_inner)
+}

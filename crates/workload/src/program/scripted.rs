@@ -1,0 +1,297 @@
+//! A rank that runs a script: which of its requests have ended, and what its script waits for.
+
+use std::collections::VecDeque;
+
+use super::burst::Burst;
+use super::running::Running;
+use super::script::{Request, Script, Seen, Step};
+use super::{Action, Ended, Interval, Matched, Op, ProgramError, RankProgram};
+use crate::collectives::{Collective, CollectiveError};
+use crate::communicator::Communicator;
+
+/// The operation numbers of a calculation or a poll, of a test and of a probe, which are no requests.
+const CALCULATION: u32 = u32::MAX;
+const TEST: u32 = u32::MAX - 1;
+const PROBE: u32 = u32::MAX - 2;
+
+/// The most tests and probes of a rank at one instant that find nothing.
+const MOST_TESTS: u32 = 1 << 16;
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blocked {
+    /// Nothing: it has not begun, or goes on.
+    No,
+    /// A call that is no request, and that goes on when it has ended: a calculation, a poll, a test or a probe.
+    Call,
+    On(Request),
+    OnAll,
+    OnAny,
+    /// It has called `Step::End`.
+    Over,
+}
+
+/// A rank that runs a script.
+#[derive(Debug)]
+pub struct ScriptedRank<S> {
+    script: S,
+    rank: u32,
+    ranks: u32,
+    blocked: Blocked,
+    seen: Seen,
+    /// By request from `first` on, the operations that have not ended.
+    left: VecDeque<u32>,
+    /// The first request that `left` has.
+    first: Request,
+    /// Operations of all requests that have not ended.
+    open: u64,
+    /// Requests that have ended and have not been waited for, in the order in which they ended.
+    done: VecDeque<(Request, Option<Matched>)>,
+    /// Tests and probes at this instant that have found nothing.
+    tests: u32,
+    /// Communicators that it has named, and how many operations it has begun in each.
+    communicators: Vec<(u32, Communicator, u32)>,
+    /// Collective operations that have not ended.
+    running: Vec<(Request, Running)>,
+}
+
+impl<S: Script> ScriptedRank<S> {
+    /// A rank, of so many, that has not begun.
+    pub fn new(script: S, rank: u32, ranks: u32) -> Self {
+        Self {
+            script,
+            rank,
+            ranks,
+            blocked: Blocked::No,
+            seen: Seen::default(),
+            left: VecDeque::new(),
+            first: 0,
+            open: 0,
+            done: VecDeque::new(),
+            tests: 0,
+            communicators: Vec::new(),
+            running: Vec::new(),
+        }
+    }
+
+    /// Calls until the rank waits; not again after an error.
+    fn go_on(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        let gone = self.call(starts);
+        if gone.is_err() {
+            self.blocked = Blocked::Over;
+        }
+        gone
+    }
+
+    fn call(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        while self.blocked == Blocked::No {
+            match self.script.next(&self.seen) {
+                Step::Do(action @ (Action::Calc { .. } | Action::Poll)) => self.block(CALCULATION, action, starts),
+                Step::Do(action @ Action::Probe { .. }) => self.block(PROBE, action, starts),
+                Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
+                Step::Burst(burst) => self.request(burst, starts)?,
+                Step::StartCollective(call) => drop(self.begin_collective(call, starts)?),
+                Step::Collective(call) => {
+                    let request = self.begin_collective(call, starts)?;
+                    self.wait(Blocked::On(request));
+                }
+                Step::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
+                Step::Wait(request) => {
+                    return Err(ProgramError::NoSuchRequest { request, made: self.made() });
+                }
+                Step::WaitAll => self.wait(Blocked::OnAll),
+                Step::WaitAny if self.done.is_empty() && self.open == 0 => return Err(ProgramError::NothingToWaitFor),
+                Step::WaitAny => self.wait(Blocked::OnAny),
+                Step::Test => self.block(TEST, Action::Poll, starts),
+                Step::End => self.blocked = Blocked::Over,
+                Step::Fail => return Err(ProgramError::Failed),
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls what is no request, and waits for its end.
+    fn block(&mut self, id: u32, action: Action, starts: &mut Vec<Op>) {
+        starts.push(Op::one(id, action));
+        self.blocked = Blocked::Call;
+    }
+
+    /// Requests made so far.
+    fn made(&self) -> Request {
+        self.first + self.left.len() as u32
+    }
+
+    /// Makes a request.
+    fn request(&mut self, burst: Burst, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        if burst.count == 0 || !burst.first.is_message() {
+            return Err(ProgramError::EmptyBurst);
+        }
+        post(self.made(), burst, self.ranks, starts);
+        self.left.push_back(burst.count);
+        self.open += u64::from(burst.count);
+        Ok(())
+    }
+
+    /// Begins a collective operation, which is a request.
+    fn begin_collective(&mut self, call: Collective, starts: &mut Vec<Op>) -> Result<Request, ProgramError> {
+        let (rank, ranks, script) = (self.rank, self.ranks, &self.script);
+        let number = call.communicator;
+        let known = self.communicators.iter().position(|known| known.0 == number);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let world = || (number == 0).then(|| Communicator::world(rank, ranks));
+                let own = script.communicator(number).or_else(world);
+                let own = own.ok_or(CollectiveError::Communicator { communicator: number })?;
+                self.communicators.push((number, own, 0));
+                self.communicators.len() - 1
+            }
+        };
+        let (_, communicator, begun) = &mut self.communicators[place];
+        let running = Running::new(call, communicator.clone(), *begun)?;
+        *begun = begun.wrapping_add(1);
+        let request = self.made();
+        self.running.push((request, running));
+        self.left.push_back(0);
+        self.continue_collective(self.running.len() - 1, starts);
+        Ok(request)
+    }
+
+    /// Goes on with a collective operation that nothing is outstanding of.
+    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) {
+        let (request, running) = &mut self.running[place];
+        let id = *request;
+        let mut posted = 0;
+        running.go_on(&mut |burst| {
+            posted += burst.count;
+            post(id, burst, self.ranks, starts);
+        });
+        self.open += u64::from(posted);
+        self.left[(id - self.first) as usize] = posted;
+        if posted == 0 {
+            self.running.swap_remove(place);
+            self.request_ended(id, None);
+        }
+    }
+
+    /// Waits, unless what it waits for has ended.
+    fn wait(&mut self, blocked: Blocked) {
+        self.blocked = blocked;
+        self.wake();
+    }
+
+    /// Goes on if what it waits for has ended.
+    fn wake(&mut self) {
+        let place = match self.blocked {
+            Blocked::On(request) if self.has_ended(request) => self.done.iter().position(|done| done.0 == request),
+            Blocked::OnAll if self.open == 0 => {
+                self.done.clear();
+                None
+            }
+            Blocked::OnAny if !self.done.is_empty() => Some(0),
+            _ => return,
+        };
+        self.blocked = Blocked::No;
+        self.see(place);
+    }
+
+    /// Takes out a request that has ended.
+    fn see(&mut self, place: Option<usize>) {
+        let done = place.and_then(|place| self.done.remove(place));
+        self.seen.request = done.map(|done| done.0);
+        self.seen.matched = done.and_then(|done| done.1);
+    }
+
+    /// A call that is no request has ended; what a probe has found is given.
+    fn call_ended(&mut self, id: u32, matched: Option<Matched>) -> Result<(), ProgramError> {
+        self.blocked = Blocked::No;
+        let has_found = match id {
+            TEST => !self.done.is_empty(),
+            PROBE => matched.is_some(),
+            _ => {
+                self.see(None);
+                return Ok(());
+            }
+        };
+        self.tests = if has_found { 0 } else { self.tests + 1 };
+        if self.tests > MOST_TESTS {
+            self.blocked = Blocked::Over;
+            return Err(ProgramError::Spins { times: self.tests });
+        }
+        self.see((id == TEST && has_found).then_some(0));
+        self.seen.matched = self.seen.matched.or(matched);
+        Ok(())
+    }
+
+    /// Whether a request that has been made has ended.
+    fn has_ended(&self, request: Request) -> bool {
+        request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
+    }
+
+    /// An operation of a request has ended.
+    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) {
+        let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
+            debug_assert!(false, "an operation of a request that has ended");
+            return;
+        };
+        *left -= 1;
+        self.open -= 1;
+        if *left > 0 {
+            return;
+        }
+        match self.running.iter().position(|running| running.0 == request) {
+            Some(place) => self.continue_collective(place, starts),
+            None => self.request_ended(request, matched),
+        }
+    }
+
+    /// A request has ended, of which nothing is outstanding.
+    fn request_ended(&mut self, request: Request, matched: Option<Matched>) {
+        self.done.push_back((request, matched));
+        while self.left.front() == Some(&0) {
+            self.left.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+/// Starts the operations of a burst.
+fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
+    let Burst { first, count, stride } = burst;
+    let stride = stride % ranks.max(1);
+    let normal = |rank: u32| if stride == 0 { rank } else { rank % ranks.max(1) };
+    let (action, stride) = match first {
+        Action::Send { to, bytes, tag, context } => (Action::Send { to: normal(to), bytes, tag, context }, stride),
+        Action::Recv { from: Some(from), bytes, tag, context } => {
+            (Action::Recv { from: Some(normal(from)), bytes, tag, context }, stride)
+        }
+        // From any rank, or none: there is nothing to stride over.
+        _ => (first, 0),
+    };
+    starts.push(Op { id, action, count, stride });
+}
+
+impl<S: Script> RankProgram for ScriptedRank<S> {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        self.seen.now = now;
+        self.go_on(starts)
+    }
+
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+        if ended.at > self.seen.now {
+            self.tests = 0;
+        }
+        self.seen.now = ended.at;
+        if ended.id >= PROBE {
+            self.call_ended(ended.id, ended.matched)?;
+        } else {
+            self.operation_ended(ended.id, ended.matched, starts);
+            self.wake();
+        }
+        self.go_on(starts)
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        self.script.intervals()
+    }
+}
