@@ -19,6 +19,8 @@ pub enum RouterSpec {
     VirtualOutputQueued(VirtualOutputQueuedSpec),
     /// Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
     InputOutputQueued(InputOutputQueuedSpec),
+    /// Input-crosspoint-queued: queues at the inputs, then a small buffer at each crosspoint; inputs and outputs arbitrate alone.
+    InputCrosspointQueued(InputCrosspointQueuedSpec),
     /// Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
     SharedBuffer(SharedBufferSpec),
 }
@@ -56,6 +58,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::VirtualOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::InputOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::InputCrosspointQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::SharedBuffer(spec) => (&mut spec.buffer, &mut spec.delay),
         };
         let mut written = Vec::new();
@@ -81,6 +84,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => common!(spec),
             Self::VirtualOutputQueued(spec) => common!(spec),
             Self::InputOutputQueued(spec) => common!(spec),
+            Self::InputCrosspointQueued(spec) => common!(spec),
             Self::SharedBuffer(spec) => common!(spec),
         }
     }
@@ -89,6 +93,7 @@ impl RouterSpec {
     pub fn inner_buffer(&self) -> Option<(&'static str, Option<Capacity>)> {
         match self {
             Self::InputOutputQueued(spec) => Some(("router.output_buffer", Some(spec.output_buffer))),
+            Self::InputCrosspointQueued(spec) => Some(("router.crosspoint_buffer", Some(spec.crosspoint_buffer))),
             Self::SharedBuffer(spec) => Some(("router.memory", spec.memory)),
             _ => None,
         }
@@ -99,7 +104,10 @@ impl RouterSpec {
         match self {
             Self::InputQueued(spec) => Some(spec.multicast),
             Self::InputOutputQueued(spec) => Some(spec.multicast),
-            Self::OutputQueued(_) | Self::VirtualOutputQueued(_) | Self::SharedBuffer(_) => None,
+            Self::OutputQueued(_)
+            | Self::VirtualOutputQueued(_)
+            | Self::InputCrosspointQueued(_)
+            | Self::SharedBuffer(_) => None,
         }
     }
 
@@ -118,6 +126,7 @@ impl RouterSpec {
             Self::InputQueued(_) => "input-queued",
             Self::VirtualOutputQueued(_) => "virtual-output-queued",
             Self::InputOutputQueued(_) => "input-output-queued",
+            Self::InputCrosspointQueued(_) => "input-crosspoint-queued",
             Self::SharedBuffer(_) => "shared-buffer",
         }
     }
@@ -243,6 +252,56 @@ impl Default for InputOutputQueuedSpec {
             multicast: FifoMulticast::default(),
         }
     }
+}
+
+/// Input-crosspoint-queued router: queues at the inputs, small buffers at the crosspoints (Kumar, Kalé, Stunkel, section 5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputCrosspointQueuedSpec {
+    /// Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class of channels. Without
+    /// it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Depths>,
+    /// Depth of one crosspoint buffer, for each virtual channel.
+    pub crosspoint_buffer: Capacity,
+    /// Where the packets of an input wait.
+    pub queueing: InputQueueing,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head in the input's queue, ready to cross; without it, 200 ns if injection
+    /// channels have 100 Gb/s or more, else 90 ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// When a packet that leaves its input frees its buffer there: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of the packets of an input goes to its crosspoint, and which of those that wait for an output leaves, first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for InputCrosspointQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: None,
+            crosspoint_buffer: Capacity::Packets(2),
+            queueing: InputQueueing::default(),
+            vcs: None,
+            delay: None,
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// Where the packets of an input wait, for each virtual channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputQueueing {
+    /// In a queue for each output.
+    #[default]
+    VirtualOutput,
+    /// In one FIFO, whose head blocks those behind (HOL blocking) while its crosspoint is full.
+    Fifo,
 }
 
 /// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.

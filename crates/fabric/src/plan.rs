@@ -282,7 +282,7 @@ impl Plan {
         self.depths[usize::from(class.0)]
     }
 
-    /// Depth in bytes of the buffer behind the inputs: of an output's, or of the shared memory; 0 if there is none.
+    /// Depth in bytes of the buffer behind the inputs: of a crosspoint, an output, or the shared memory; 0 if there is none.
     pub fn inner_buffer_bytes(&self) -> u32 {
         self.inner_depth
     }

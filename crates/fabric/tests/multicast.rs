@@ -200,7 +200,7 @@ fn check(topology: &str, router: &str, routing: &str, rates: [&str; 2]) {
     }
 }
 
-const ROUTERS: [&str; 23] = [
+const ROUTERS: [&str; 26] = [
     "kind = \"output-queued\"",
     "kind = \"output-queued\"\nbuffer = \"1 packets\"\ncredit_return = \"tail\"",
     "kind = \"output-queued\"\nbuffer = \"300 B\"\ncredits = \"row-counter\"\nvcs = 8",
@@ -222,6 +222,9 @@ const ROUTERS: [&str; 23] = [
     "kind = \"virtual-output-queued\"\nvcs = 8\niterations = 2",
     "kind = \"virtual-output-queued\"\nbuffer = \"1 packets\"\nmulticast = \"queue\"",
     "kind = \"virtual-output-queued\"\nvcs = 8\ncredit_return = \"tail\"\nmulticast = \"queue\"",
+    "kind = \"input-crosspoint-queued\"\nbuffer = \"1 packets\"\ncrosspoint_buffer = \"1 packets\"",
+    "kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"\nvcs = 8\ncredit_return = \"tail\"",
+    "kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"\nbuffer = \"300 B\"\narbitration = \"random\"",
     "kind = \"shared-buffer\"\nbuffer = \"300 B\"\nmemory = \"1500 B\"",
     "kind = \"shared-buffer\"\nmemory = \"20 packets\"\nalpha = 4.0\ncredit_return = \"tail\"",
 ];
