@@ -5,6 +5,7 @@ use crate::fabric::Fabric;
 use crate::footprint::NetworkSize;
 use crate::partition_map::PartitionMap;
 use crate::routers::Routers;
+use crate::routers::input_crosspoint::InputCrosspointQueued;
 use crate::routers::output_queued::OutputQueued;
 use crate::routers::shared_buffer::SharedBuffer;
 use crate::routers::switched::Switched;
@@ -26,6 +27,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => user.with(|fabric| Switched::input_queued(fabric, spec)),
             Self::VirtualOutputQueued(spec) => user.with(|fabric| VirtualOutputQueued::new(fabric, spec)),
             Self::InputOutputQueued(spec) => user.with(|fabric| Switched::input_output_queued(fabric, spec)),
+            Self::InputCrosspointQueued(spec) => user.with(|fabric| InputCrosspointQueued::new(fabric, spec)),
             Self::SharedBuffer(spec) => user.with(|fabric| SharedBuffer::new(fabric, spec)),
         }
     }
@@ -37,8 +39,9 @@ impl NetworkSize {
         let queues = match router {
             RouterSpec::OutputQueued(_) => OutputQueued::bytes(self),
             RouterSpec::InputQueued(spec) => Switched::input_queued_bytes(self, spec),
-            RouterSpec::VirtualOutputQueued(_) => VirtualOutputQueued::bytes(self),
+            RouterSpec::VirtualOutputQueued(spec) => VirtualOutputQueued::bytes(self, spec),
             RouterSpec::InputOutputQueued(spec) => Switched::input_output_queued_bytes(self, spec),
+            RouterSpec::InputCrosspointQueued(spec) => InputCrosspointQueued::bytes(self, spec),
             RouterSpec::SharedBuffer(_) => SharedBuffer::bytes(self),
         };
         Fabric::bytes(self, router) + PartitionMap::bytes(self) + queues

@@ -19,6 +19,8 @@ pub enum RouterSpec {
     VirtualOutputQueued(VirtualOutputQueuedSpec),
     /// Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
     InputOutputQueued(InputOutputQueuedSpec),
+    /// Input-crosspoint-queued: queues at the inputs, then a small buffer at each crosspoint; inputs and outputs arbitrate alone.
+    InputCrosspointQueued(InputCrosspointQueuedSpec),
     /// Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
     SharedBuffer(SharedBufferSpec),
 }
@@ -56,6 +58,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::VirtualOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::InputOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
+            Self::InputCrosspointQueued(spec) => (&mut spec.buffer, &mut spec.delay),
             Self::SharedBuffer(spec) => (&mut spec.buffer, &mut spec.delay),
         };
         let mut written = Vec::new();
@@ -81,6 +84,7 @@ impl RouterSpec {
             Self::InputQueued(spec) => common!(spec),
             Self::VirtualOutputQueued(spec) => common!(spec),
             Self::InputOutputQueued(spec) => common!(spec),
+            Self::InputCrosspointQueued(spec) => common!(spec),
             Self::SharedBuffer(spec) => common!(spec),
         }
     }
@@ -89,8 +93,21 @@ impl RouterSpec {
     pub fn inner_buffer(&self) -> Option<(&'static str, Option<Capacity>)> {
         match self {
             Self::InputOutputQueued(spec) => Some(("router.output_buffer", Some(spec.output_buffer))),
+            Self::InputCrosspointQueued(spec) => Some(("router.crosspoint_buffer", Some(spec.crosspoint_buffer))),
             Self::SharedBuffer(spec) => Some(("router.memory", spec.memory)),
             _ => None,
+        }
+    }
+
+    /// How packets for several outputs at the heads of FIFOs get them, if the architecture has FIFOs.
+    pub fn fifo_multicast(&self) -> Option<FifoMulticast> {
+        match self {
+            Self::InputQueued(spec) => Some(spec.multicast),
+            Self::InputOutputQueued(spec) => Some(spec.multicast),
+            Self::OutputQueued(_)
+            | Self::VirtualOutputQueued(_)
+            | Self::InputCrosspointQueued(_)
+            | Self::SharedBuffer(_) => None,
         }
     }
 
@@ -109,6 +126,7 @@ impl RouterSpec {
             Self::InputQueued(_) => "input-queued",
             Self::VirtualOutputQueued(_) => "virtual-output-queued",
             Self::InputOutputQueued(_) => "input-output-queued",
+            Self::InputCrosspointQueued(_) => "input-crosspoint-queued",
             Self::SharedBuffer(_) => "shared-buffer",
         }
     }
@@ -162,6 +180,9 @@ pub struct InputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
+    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
+    #[serde(skip_serializing_if = "FifoMulticast::is_default")]
+    pub multicast: FifoMulticast,
 }
 
 /// Virtual-output-queued router with iSLIP matching (McKeown 1999).
@@ -184,6 +205,9 @@ pub struct VirtualOutputQueuedSpec {
     /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
     #[schemars(range(min = 1, max = 64))]
     pub iterations: Option<u8>,
+    /// Where packets for several outputs wait; without it, "copies".
+    #[serde(skip_serializing_if = "MulticastQueueing::is_default")]
+    pub multicast: MulticastQueueing,
 }
 
 /// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
@@ -210,6 +234,9 @@ pub struct InputOutputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Which of the packets that wait for an output goes first.
     pub arbitration: Arbitration,
+    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
+    #[serde(skip_serializing_if = "FifoMulticast::is_default")]
+    pub multicast: FifoMulticast,
 }
 
 impl Default for InputOutputQueuedSpec {
@@ -222,8 +249,59 @@ impl Default for InputOutputQueuedSpec {
             speedup: 1,
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
+            multicast: FifoMulticast::default(),
         }
     }
+}
+
+/// Input-crosspoint-queued router: queues at the inputs, small buffers at the crosspoints (Kumar, Kalé, Stunkel, section 5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputCrosspointQueuedSpec {
+    /// Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class of channels. Without
+    /// it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Depths>,
+    /// Depth of one crosspoint buffer, for each virtual channel.
+    pub crosspoint_buffer: Capacity,
+    /// Where the packets of an input wait.
+    pub queueing: InputQueueing,
+    /// Virtual channels of a link; without it, as many as the routing needs.
+    #[schemars(range(min = 1, max = 64))]
+    pub vcs: Option<u8>,
+    /// From a packet's head at the input to its head in the input's queue, ready to cross; without it, 200 ns if injection
+    /// channels have 100 Gb/s or more, else 90 ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// When a packet that leaves its input frees its buffer there: as its head or as its tail goes.
+    pub credit_return: CreditReturn,
+    /// Which of the packets of an input goes to its crosspoint, and which of those that wait for an output leaves, first.
+    pub arbitration: Arbitration,
+}
+
+impl Default for InputCrosspointQueuedSpec {
+    fn default() -> Self {
+        Self {
+            buffer: None,
+            crosspoint_buffer: Capacity::Packets(2),
+            queueing: InputQueueing::default(),
+            vcs: None,
+            delay: None,
+            credit_return: CreditReturn::default(),
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+/// Where the packets of an input wait, for each virtual channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputQueueing {
+    /// In a queue for each output.
+    #[default]
+    VirtualOutput,
+    /// In one FIFO, whose head blocks those behind (HOL blocking) while its crosspoint is full.
+    Fifo,
 }
 
 /// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.
@@ -304,4 +382,75 @@ pub enum Arbitration {
     OldestFirst,
     /// Any, uniformly.
     Random,
+}
+
+/// How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FifoMulticast {
+    /// Whether it may leave by some of its outputs before the others.
+    pub fanout: FanoutSplitting,
+    /// Which of the heads that ask for an output gets it.
+    pub policy: MulticastPolicy,
+}
+
+impl FifoMulticast {
+    /// Whether it is what a router has without the key.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Whether a packet for several outputs may leave by some of them before the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FanoutSplitting {
+    /// Every output that is free, has room beyond it and picks the head takes its copy in the same instant; the rest asks again when
+    /// the input is free.
+    #[default]
+    Splitting,
+    /// It leaves when all its outputs are free and have room beyond them at once. Inputs are served one after the other, in the order of
+    /// the policy.
+    NoSplitting,
+}
+
+/// Which of the heads that ask for an output gets it, where some are for several outputs. Packets for one output count as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MulticastPolicy {
+    /// Each output picks for itself, by the router's `arbitration`.
+    #[default]
+    Arbitration,
+    /// What cannot leave now is left to as few inputs as possible. It may starve an input. With `fanout = "splitting"` only.
+    ConcentratingResidue,
+    /// As blocks fall in Tetris: outputs serve heads in the order in which these came to the front, and of those that came at once the
+    /// one first that will have left first. With `fanout = "splitting"` only.
+    Tatra,
+    /// The head with the largest weight: its time at the front, in times of the largest packet, less the copies that it has left.
+    Wba,
+}
+
+/// Where packets for several outputs wait in virtual-output-queued routers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MulticastQueueing {
+    /// A copy in the queue of each output, which crosses by itself.
+    #[default]
+    Copies,
+    /// In a queue of their own beside those of the outputs: the head leaves by all outputs that are free and have room beyond them
+    /// at once (fanout splitting), before the matching or after it in turn.
+    Queue,
+    /// In a queue for each set of outputs, of which there are 2^K - 1 in a router of K ports, at most 8; packets for one output too. The
+    /// matching is the one of the largest weight (instead of iSLIP, so that `iterations` is refused): the ideal to measure others by.
+    QueuePerSet,
+}
+
+/// The most ports of a router with a queue for each set of outputs.
+pub const MOST_PORTS_WITH_SETS: u16 = 8;
+
+impl MulticastQueueing {
+    /// Whether it is what a router has without the key.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }

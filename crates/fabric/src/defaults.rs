@@ -86,7 +86,10 @@ impl RouterSpec {
     fn least_packets(&self) -> u64 {
         match self {
             Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
-            Self::InputQueued(_) | Self::VirtualOutputQueued(_) | Self::InputOutputQueued(_) => 16,
+            Self::InputQueued(_)
+            | Self::VirtualOutputQueued(_)
+            | Self::InputOutputQueued(_)
+            | Self::InputCrosspointQueued(_) => 16,
         }
     }
 }

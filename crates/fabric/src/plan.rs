@@ -6,7 +6,10 @@ use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
-use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
+use crate::catalogue::{
+    CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, MOST_PORTS_WITH_SETS, MulticastPolicy, MulticastQueueing,
+    RouterSpec,
+};
 use crate::defaults::{Surroundings, max_ports};
 use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
@@ -106,6 +109,8 @@ pub struct Plan {
     pub(crate) groups: Option<GroupsSpec>,
     /// The class of the channels between a router and its combine units: after the topology's. Without units nothing is of it.
     pub(crate) internal: ChannelClass,
+    /// Whether packets are sent that are for several nodes.
+    pub(crate) multicasts: bool,
     pub(crate) tick: Time,
     /// See `Plan::units_per_tick`.
     units_per_tick: u64,
@@ -164,6 +169,7 @@ impl Plan {
                            several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
             return Err(FabricError::new("router.credits", message));
         }
+        check_policy(&spec.router)?;
         let units = spec.groups.as_ref().and_then(|groups| groups.units);
         units.map_or(Ok(()), |units| check_units(&units))?;
         let entries = spec.groups.as_ref().map_or(0, |groups| groups.trees.entries());
@@ -172,6 +178,7 @@ impl Plan {
             return Err(FabricError::new("in_switch.trees", message));
         }
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
+        check_sets(&spec.router, max_ports)?;
         let names = spec.topology.class_names();
         let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
         let sizes = spec.router.sizes(&around);
@@ -203,6 +210,7 @@ impl Plan {
             credit_return: spec.router.common().credit_return,
             receive_buffer,
             internal: ChannelClass(spec.links.len() as u8),
+            multicasts: spec.multicasts || spec.groups.is_some(),
             groups: spec.groups,
             tick,
             units_per_tick: if spec.continuous { tick.0 } else { 1 },
@@ -311,7 +319,7 @@ impl Plan {
         self.depths[usize::from(class.0)]
     }
 
-    /// Depth in bytes of the buffer behind the inputs: of an output's, or of the shared memory; 0 if there is none.
+    /// Depth in bytes of the buffer behind the inputs: of a crosspoint, an output, or the shared memory; 0 if there is none.
     pub fn inner_buffer_bytes(&self) -> u32 {
         self.inner_depth
     }
@@ -383,6 +391,43 @@ impl Plan {
             topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
         }
     }
+}
+
+/// Refuses policies that leave a residue where packets leave whole.
+fn check_policy(router: &RouterSpec) -> Result<(), FabricError> {
+    let Some(FifoMulticast { fanout: FanoutSplitting::NoSplitting, policy }) = router.fifo_multicast() else {
+        return Ok(());
+    };
+    let name = match policy {
+        MulticastPolicy::Arbitration | MulticastPolicy::Wba => return Ok(()),
+        MulticastPolicy::ConcentratingResidue => "concentrating-residue",
+        MulticastPolicy::Tatra => "tatra",
+    };
+    let message = format!(
+        "\"{name}\" decides where copies are left behind, and with `fanout = \"no-splitting\"` none are; \"arbitration\" and \"wba\" \
+         are allowed with it"
+    );
+    Err(FabricError::new("router.multicast.policy", message))
+}
+
+/// Refuses a queue for each set of outputs where there are too many, and keys of a matching that it does without.
+fn check_sets(router: &RouterSpec, ports: u16) -> Result<(), FabricError> {
+    let RouterSpec::VirtualOutputQueued(spec) = router else { return Ok(()) };
+    if spec.multicast != MulticastQueueing::QueuePerSet {
+        return Ok(());
+    }
+    if ports > MOST_PORTS_WITH_SETS {
+        let message = format!(
+            "\"queue-per-set\" has 2^K - 1 queues an input, and a router has {ports} ports: at most {MOST_PORTS_WITH_SETS} are allowed with it; \"queue\" \
+             and \"copies\" allow any number"
+        );
+        return Err(FabricError::new("router.multicast", message));
+    }
+    if spec.iterations.is_some() {
+        let message = "`multicast = \"queue-per-set\"` matches by weights instead of iSLIP, which has no iterations; leave it out";
+        return Err(FabricError::new("router.iterations", message));
+    }
+    Ok(())
 }
 
 fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, FabricError> {

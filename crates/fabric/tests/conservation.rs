@@ -145,6 +145,14 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
         r#"kind = "input-output-queued"
            output_buffer = "300 B"
            credit_return = "tail""#,
+        r#"kind = "input-crosspoint-queued"
+           crosspoint_buffer = "300 B"
+           vcs = 4"#,
+        r#"kind = "input-crosspoint-queued"
+           buffer = "300 B"
+           queueing = "fifo"
+           credit_return = "tail"
+           arbitration = "oldest-first""#,
         r#"kind = "shared-buffer"
            buffer = "300 B"
            memory = "2000 B"
@@ -178,6 +186,8 @@ fn adaptive_tori_never_deadlock_with_the_least_buffers() {
         "kind = \"virtual-output-queued\"",
         "kind = \"input-output-queued\"",
         "kind = \"input-output-queued\"\noutput_buffer = \"300 B\"\nspeedup = 2",
+        "kind = \"input-crosspoint-queued\"\ncrosspoint_buffer = \"1 packets\"",
+        "kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"\ncrosspoint_buffer = \"300 B\"",
         "kind = \"shared-buffer\"\nmemory = \"3 packets\"",
     ];
     for keys in routers {

@@ -151,10 +151,12 @@ fn a_flow_stays_in_order_under_deterministic_routing() {
         ("dragonfly:h=2", None),
     ];
     let rules = ["round-robin", "oldest-first", "random"];
-    let arbitrated = ["output-queued", "input-queued", "input-output-queued", "shared-buffer"];
+    let arbitrated =
+        ["output-queued", "input-queued", "input-output-queued", "input-crosspoint-queued", "shared-buffer"];
     let of = |kind| rules.map(|rule| format!("kind = \"{kind}\"\narbitration = \"{rule}\""));
     let mut routers: Vec<String> = arbitrated.into_iter().flat_map(of).collect();
     routers.push("kind = \"virtual-output-queued\"".into());
+    routers.push("kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"".into());
     routers.push("kind = \"output-queued\"\ncredits = \"per-crosspoint\"".into());
     routers.push("kind = \"input-output-queued\"\nspeedup = 3\ncredit_return = \"tail\"".into());
     for ((topology, routing), router) in topologies.iter().flat_map(|of| routers.iter().map(move |keys| (of, keys))) {

@@ -214,7 +214,7 @@ pub struct Check {
     pub buffer_bytes: u32,
     /// The same by class of channels; ejection has none, since nodes take packets without credit.
     pub buffer_bytes_by_class: BTreeMap<String, u32>,
-    /// Depth of the buffer behind the inputs: of an output's, or of the shared memory; null if there is none.
+    /// Depth of the buffer behind the inputs: of a crosspoint, an output, or the shared memory; null if there is none.
     pub inner_buffer_bytes: Option<u32>,
     /// Buffers of a router, the largest.
     pub router_memory_bytes: u64,

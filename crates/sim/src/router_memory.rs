@@ -40,19 +40,22 @@ fn connected(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = 
 fn of_router(system: &System, router: RouterId) -> u64 {
     let (topology, plan) = (&*system.network.topology, &system.network.plan);
     let outputs = |port: PortId| u64::from(plan.vcs_on(topology.class(router, port)).max(1));
-    let inputs = |port: PortId| {
-        let class = match topology.endpoint(router, port) {
-            Endpoint::Router(from, port) => topology.class(from, port),
-            _ => ChannelClass::INJECTION,
-        };
-        u64::from(plan.vcs_on(class)) * u64::from(plan.buffer_bytes(class))
+    let class_into = |port: PortId| match topology.endpoint(router, port) {
+        Endpoint::Router(from, port) => topology.class(from, port),
+        _ => ChannelClass::INJECTION,
     };
+    let vcs_into = |port: PortId| u64::from(plan.vcs_on(class_into(port)));
+    let inputs = |port: PortId| vcs_into(port) * u64::from(plan.buffer_bytes(class_into(port)));
     let queues = connected(topology, router).map(inputs).sum::<u64>();
     let inner = u64::from(plan.inner_buffer_bytes());
     match &system.spec.router {
         RouterSpec::OutputQueued(_) => queues * connected(topology, router).count() as u64,
         RouterSpec::InputQueued(_) | RouterSpec::VirtualOutputQueued(_) => queues,
         RouterSpec::InputOutputQueued(_) => queues + connected(topology, router).map(outputs).sum::<u64>() * inner,
+        RouterSpec::InputCrosspointQueued(_) => {
+            let rows = connected(topology, router).map(vcs_into).sum::<u64>();
+            queues + rows * connected(topology, router).count() as u64 * inner
+        }
         RouterSpec::SharedBuffer(_) => queues + inner,
     }
 }

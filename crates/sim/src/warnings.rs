@@ -2,7 +2,7 @@
 //! too short, time series of a single interval, sources that starve.
 
 use fabric::MOST_TRANSMISSIONS;
-use fabric::catalogue::{Arbitration, RouterSpec};
+use fabric::catalogue::{Arbitration, InputQueueing, RouterSpec};
 use host::MOST_TRACED;
 use topology::ChannelClass;
 use units::{Bytes, Time};
@@ -94,9 +94,16 @@ fn head_of_line(system: &System) -> Option<Warning> {
         RouterSpec::InputOutputQueued(spec) => spec.speedup <= 1,
         _ => false,
     };
+    let fills =
+        matches!(&system.spec.router, RouterSpec::InputCrosspointQueued(spec) if spec.queueing == InputQueueing::Fifo);
     let (plan, classes) = (&system.network.plan, system.network.topology.class_names().len() as u8);
     let single = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
     let single = single.into_iter().any(|class| plan.lanes_on(class) <= 1);
+    if fills && single {
+        let message = "inputs are FIFOs, with one virtual channel for each class of packets: a head blocks what is behind it while its \
+                       crosspoint is full; set `router.queueing` = \"virtual-output\", or `router.crosspoint_buffer` deeper";
+        return Some(Warning { kind: "head-of-line", key: "router.queueing", message: message.to_owned() });
+    }
     (blocks && single).then(|| Warning {
         kind: "head-of-line",
         key: "router.vcs",
@@ -211,6 +218,7 @@ fn starving(system: &System) -> Result<Option<Warning>, SystemError> {
         RouterSpec::OutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
         RouterSpec::InputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
         RouterSpec::InputOutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
+        RouterSpec::InputCrosspointQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
         // Queues in the order of arrival serve inputs by what each has in its reserved buffer: all full ones alike.
         RouterSpec::SharedBuffer(_) | RouterSpec::VirtualOutputQueued(_) => false,
     };

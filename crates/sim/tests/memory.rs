@@ -85,6 +85,12 @@ fn the_estimate_of_memory_is_that_of_a_run() {
         ("{ kind = \"single-switch\", ports = 500 }", "kind = \"virtual-output-queued\", vcs = 4", "0.9"),
         ("{ kind = \"fat-tree\", k = 16, n = 3 }", "kind = \"output-queued\", credits = \"per-crosspoint\"", "0.8"),
         (torus, "kind = \"virtual-output-queued\"", "0.9"),
+        (torus, "kind = \"input-crosspoint-queued\"", "0.9"),
+        (
+            "{ kind = \"single-switch\", ports = 500 }",
+            "kind = \"input-crosspoint-queued\", queueing = \"fifo\", vcs = 4",
+            "0.9",
+        ),
         (torus, "kind = \"input-queued\"", "0.9"),
         (torus, "kind = \"input-output-queued\", vcs = 8", "0.9"),
         ("{ kind = \"dragonfly\", h = 4 }", "kind = \"output-queued\"", "0.8"),

@@ -10,13 +10,15 @@ use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Link, Network, R
 use topology::{Topology, TopologySpec};
 use units::NodeId;
 
-const ROUTERS: [Architecture; 8] = [
+const ROUTERS: [Architecture; 10] = [
     Architecture::OutputQueued(Credits::RowMinimum, Arbitration::RoundRobin),
     Architecture::OutputQueued(Credits::RowCounter, Arbitration::OldestFirst),
     Architecture::OutputQueued(Credits::PerCrosspoint, Arbitration::RoundRobin),
     Architecture::InputQueued(Arbitration::RoundRobin),
     Architecture::VirtualOutputQueued(None),
     Architecture::InputOutputQueued { arbitration: Arbitration::RoundRobin, speedup: 2, output_buffer: 256 },
+    Architecture::InputCrosspointQueued { arbitration: Arbitration::RoundRobin, fifo: false, crosspoint: 256 },
+    Architecture::InputCrosspointQueued { arbitration: Arbitration::OldestFirst, fifo: true, crosspoint: 512 },
     Architecture::SharedBuffer { arbitration: Arbitration::RoundRobin, memory: 256, alpha: 1.0 },
     NEVER_ADMITS,
 ];

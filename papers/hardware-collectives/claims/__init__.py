@@ -1,4 +1,4 @@
-"""Sections 3 and 4 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 15, 17, 18 (multicast), 16."""
+"""Sections 3 to 5 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 18 (collectives), and rivals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from cutthrough.reproduce import Claim, Expect, Planned
 
+from .buffers import buffer_claims, buffers_plan, draw_buffers
 from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
+from .rivals import draw_rivals, rival_claims, rivals_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +61,8 @@ def plan(quick: bool) -> dict[str, Planned]:
     """The curves of the figures, and full load."""
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
     curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
-    return curves | _full_load(quick) | _multicasts(quick) | reductions_plan()
+    planned = curves | _full_load(quick) | _multicasts(quick)
+    return planned | reductions_plan() | rivals_plan(quick) | buffers_plan(quick)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
@@ -70,6 +73,8 @@ def sensitivity_plan(quick: bool) -> dict[str, Planned]:
         | _full_load(quick)
         | _multicasts(True)
         | reductions_plan()
+        | rivals_plan(True)
+        | buffers_plan(True)
     )
 
 
@@ -90,9 +95,11 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *_orders(full),
         *_response_times(results["ports32-buffer4"]),
         *_switch_claims(results),
+        *rival_claims(results),
         *_tree_claims(results),
         *reduction_claims(results),
         *_md_claims(results),
+        *buffer_claims(results),
     ]
 
 
@@ -388,7 +395,7 @@ def _md_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 18 of the paper."""
+    """Figures 5 to 18 of the paper, what rivals of 13 and 14 carry, and what input buffers do."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -399,7 +406,11 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
     names = {13: "switch", 14: "two senders", 15: "tree", 17: "md 8 ports", 18: "md 32 ports"}
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     with style.context(STYLE):
-        return drawn | {"figure-16": draw_reductions(results)}
+        return drawn | {
+            "figure-16": draw_reductions(results),
+            "rivals": draw_rivals(results),
+            "input-buffers": draw_buffers(results),
+        }
 
 
 def _by_pattern(found: Results, quantity: str, load: float = 1.0) -> dict[str, float]:

@@ -20,6 +20,7 @@ __all__ = [
     "CONNECTIONS",
     "DMA",
     "FANOUT",
+    "FIFOMULTICAST",
     "LINK",
     "LINKCLASS",
     "MATCHING",
@@ -35,6 +36,7 @@ __all__ = [
     "Connections",
     "Dma",
     "Fanout",
+    "FifoMulticast",
     "Link",
     "LinkClass",
     "Matching",
@@ -91,6 +93,22 @@ LINK = Choice(None, {"": Link})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class FifoMulticast(Section):
+    """How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+
+    Attributes:
+        fanout: Whether it may leave by some of its outputs before the others (default `splitting`).
+        policy: Which of the heads that ask for an output gets it (default `arbitration`).
+    """
+
+    fanout: Literal["splitting", "no-splitting"] | None = None
+    policy: Literal["arbitration", "concentrating-residue", "tatra", "wba"] | None = None
+
+
+#: What reads a table.
+FIFOMULTICAST = Choice(None, {"": FifoMulticast})
+
+
 class Rails(Section):
     """The rails of a node: its channels into the planes of the network, each with an interface of its own.
 

@@ -9,13 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section
+from cutthrough.sections.plain import FIFOMULTICAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Depth, Time
+    from cutthrough.sections.plain import FifoMulticast
 
-__all__ = ["CHOICE", "InputOutputQueued", "InputQueued", "Kind", "OutputQueued", "SharedBuffer", "VirtualOutputQueued"]
+__all__ = [
+    "CHOICE",
+    "InputCrosspointQueued",
+    "InputOutputQueued",
+    "InputQueued",
+    "Kind",
+    "OutputQueued",
+    "SharedBuffer",
+    "VirtualOutputQueued",
+]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -59,15 +70,19 @@ class InputQueued(Section):
         credit_return: When a packet that leaves frees its buffer: as its head or as its tail goes (default
             `head`).
         arbitration: Which of the packets that wait for an output goes first (default `round-robin`).
+        multicast: How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as
+            it is free, by `arbitration`.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-queued")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
 
     buffer: Depth | Mapping[str, Depth] | None = None
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
     arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    multicast: FifoMulticast | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -85,6 +100,7 @@ class VirtualOutputQueued(Section):
             `head`).
         iterations: Rounds of request, grant and accept in each matching; without it, as many as find a maximal
             matching (from 1 to 64).
+        multicast: Where packets for several outputs wait; without it, "copies".
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "virtual-output-queued")
@@ -94,6 +110,7 @@ class VirtualOutputQueued(Section):
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
     iterations: int | None = None
+    multicast: Literal["copies", "queue", "queue-per-set"] | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -112,15 +129,50 @@ class InputOutputQueued(Section):
         credit_return: When a packet that leaves frees its buffer: as its head or as its tail goes (default
             `head`).
         arbitration: Which of the packets that wait for an output goes first (default `round-robin`).
+        multicast: How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as
+            it is free, by `arbitration`.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-output-queued")
+    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
 
     buffer: Depth | Mapping[str, Depth] | None = None
     output_buffer: Depth | None = None
     vcs: int | None = None
     delay: Time | None = None
     speedup: int | None = None
+    credit_return: Literal["head", "tail"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    multicast: FifoMulticast | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class InputCrosspointQueued(Section):
+    """Input-crosspoint-queued: queues at the inputs, then a small buffer at each crosspoint; inputs and outputs
+    arbitrate alone.
+
+    Attributes:
+        buffer: Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class
+            of channels. Without it, and for classes that the table leaves out, it is the credit round trip of the
+            class, and at least 16 packets.
+        crosspoint_buffer: Depth of one crosspoint buffer, for each virtual channel (default `2 packets`).
+        queueing: Where the packets of an input wait (default `virtual-output`).
+        vcs: Virtual channels of a link; without it, as many as the routing needs (from 1 to 64).
+        delay: From a packet's head at the input to its head in the input's queue, ready to cross; without it, 200
+            ns if injection channels have 100 Gb/s or more, else 90 ns.
+        credit_return: When a packet that leaves its input frees its buffer there: as its head or as its tail goes
+            (default `head`).
+        arbitration: Which of the packets of an input goes to its crosspoint, and which of those that wait for an
+            output leaves, first (default `round-robin`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-crosspoint-queued")
+
+    buffer: Depth | Mapping[str, Depth] | None = None
+    crosspoint_buffer: Depth | None = None
+    queueing: Literal["virtual-output", "fifo"] | None = None
+    vcs: int | None = None
+    delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
     arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
 
@@ -158,7 +210,9 @@ class SharedBuffer(Section):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = OutputQueued | InputQueued | VirtualOutputQueued | InputOutputQueued | SharedBuffer
+Kind: TypeAlias = (
+    OutputQueued | InputQueued | VirtualOutputQueued | InputOutputQueued | InputCrosspointQueued | SharedBuffer
+)
 
 #: What reads a table.
 CHOICE = Choice(
@@ -168,6 +222,7 @@ CHOICE = Choice(
         "input-queued": InputQueued,
         "virtual-output-queued": VirtualOutputQueued,
         "input-output-queued": InputOutputQueued,
+        "input-crosspoint-queued": InputCrosspointQueued,
         "shared-buffer": SharedBuffer,
     },
 )

@@ -48,6 +48,12 @@ impl Copies {
         self.shares[share as usize] = Share { left, free_at: 0 };
     }
 
+    /// The number of the space that a packet shares, or `NONE`.
+    #[inline]
+    fn share_of(&self, packet: u32) -> u32 {
+        self.share_of.get(packet as usize).copied().unwrap_or(NONE)
+    }
+
     /// A packet leaves its space, which falls free at a time for its part. Returns when the space falls free as a whole, if the
     /// packet was the last one there.
     #[inline(never)]
@@ -78,6 +84,16 @@ impl Fabric {
             self.tag(copy, tag);
         }
         copy
+    }
+
+    /// The first packet of a queue, and those behind it that share its space: what is left of the copies of one packet, which are
+    /// queued one behind the other. Of an empty queue `NONE`.
+    pub(crate) fn run(&self, head: u32) -> impl Iterator<Item = u32> + '_ {
+        let share = self.copies.share_of(head);
+        std::iter::successors(Some(head), move |&packet| {
+            let next = if share == NONE { NONE } else { self.pool[packet].next };
+            (next != NONE && self.copies.share_of(next) == share).then_some(next)
+        })
     }
 
     /// Has the copies of a packet share the space of the input that the packet came by: it falls free with the last of them.

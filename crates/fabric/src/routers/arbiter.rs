@@ -118,6 +118,19 @@ impl<S: Copy + Default> Requests<S> {
         before != *word
     }
 
+    /// Those who ask for an output.
+    fn mask(&self, output: usize) -> Mask<'_> {
+        match self.words {
+            1 | 2 => &self.lines[output].near[..self.words],
+            words => &self.wide[output * words..(output + 1) * words],
+        }
+    }
+
+    /// Those who ask for an output, in ascending order.
+    pub fn candidates(&self, output: usize) -> impl Iterator<Item = usize> + '_ {
+        in_turn(self.mask(output), 0)
+    }
+
     /// Whether a candidate asks for an output.
     pub fn has(&self, output: usize, candidate: usize) -> bool {
         let word = match self.words {
@@ -238,14 +251,10 @@ impl<S: Copy + Default> Requests<S> {
         Turn { rule, router, output }: Turn,
         heads: &impl Candidates,
     ) -> Option<(usize, u8)> {
-        let Line { near, last, .. } = &self.lines[output];
-        let mask = match self.words {
-            1 | 2 => &near[..self.words],
-            words => &self.wide[output * words..(output + 1) * words],
-        };
+        let mask = self.mask(output);
         match rule {
             Arbitration::RoundRobin => {
-                let from = (*last as usize + 1) % (self.words * 64);
+                let from = (self.lines[output].last as usize + 1) % (self.words * 64);
                 in_turn(mask, from).find_map(|candidate| Some((candidate, heads.ready(fabric, candidate)?)))
             }
             Arbitration::OldestFirst => oldest(fabric, mask, heads),

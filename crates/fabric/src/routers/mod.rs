@@ -1,6 +1,7 @@
 //! The router architectures, one file each, composed from shared stages.
 
 pub mod arbiter;
+pub mod input_crosspoint;
 pub mod output_queued;
 pub mod shared_buffer;
 pub mod switched;
@@ -17,6 +18,10 @@ pub use crate::fabric::Space;
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
+    /// Whether the routers do without what plain networks do not have (`Fabric::is_plain`).
+    fn is_plain(&self) -> bool {
+        true
+    }
     /// A packet is through the pipeline, and its output is decided: queue it.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// The copies of a packet for several nodes are through the pipeline, two at least, each for an output of its own or a class of

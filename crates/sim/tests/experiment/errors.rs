@@ -50,7 +50,7 @@ error: unknown kind `outputqueue` in [router]
 13 | kind = "outputqueue"
    |        ^^^^^^^^^^^^^
    |
-   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued, shared-buffer
+   = allowed: output-queued, input-queued, virtual-output-queued, input-output-queued, input-crosspoint-queued, shared-buffer
    = help: did you mean `output-queued`?"#,
     );
 }

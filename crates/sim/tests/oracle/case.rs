@@ -8,8 +8,14 @@ use fabric::Grain;
 use crate::draw::Random;
 
 /// Every architecture.
-pub const ROUTERS: [&str; 5] =
-    ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued", "shared-buffer"];
+pub const ROUTERS: [&str; 6] = [
+    "output-queued",
+    "input-queued",
+    "virtual-output-queued",
+    "input-output-queued",
+    "input-crosspoint-queued",
+    "shared-buffer",
+];
 
 /// What tasks send in a phase: rows of bytes, or the neighbours of a grid.
 #[derive(Clone, Debug)]
@@ -186,6 +192,10 @@ fn router(random: &mut Random, units: &Units, packet: u64, classes: &[&str]) -> 
     }
     if kind == "input-output-queued" {
         keys += &format!(", output_buffer = {}, speedup = {}", depth(random, packet, 4), random.within(1, 4));
+    }
+    if kind == "input-crosspoint-queued" {
+        let queueing = random.pick(&["virtual-output", "fifo"]);
+        keys += &format!(", crosspoint_buffer = {}, queueing = \"{queueing}\"", depth(random, packet, 3));
     }
     if kind == "shared-buffer" {
         // From a memory that admits nothing to one that admits everything.

@@ -1,6 +1,6 @@
 //! One experiment in both simulators.
 
-use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, RouterSpec};
+use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, InputQueueing, RouterSpec};
 use sim::{Experiment, PointResult, RunOptions, System, run};
 use testkit::oracle::{
     Arbitration, Architecture, Credits, Flow, Link, Network, Outcome, ReceiveBuffer, has_one_path, simulate,
@@ -179,6 +179,11 @@ fn architecture(router: &RouterSpec, inner: u64) -> Architecture {
             arbitration: arbitration(spec.arbitration),
             speedup: u64::from(spec.speedup),
             output_buffer: inner,
+        },
+        RouterSpec::InputCrosspointQueued(spec) => Architecture::InputCrosspointQueued {
+            arbitration: arbitration(spec.arbitration),
+            fifo: spec.queueing == InputQueueing::Fifo,
+            crosspoint: inner,
         },
         RouterSpec::SharedBuffer(spec) => {
             Architecture::SharedBuffer { arbitration: arbitration(spec.arbitration), memory: inner, alpha: spec.alpha }

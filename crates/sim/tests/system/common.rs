@@ -10,8 +10,14 @@ use topology::{ChannelClass, TopologySpec};
 use units::{Bytes, Capacity, NodeId, Time};
 
 /// Every architecture of routers, as the experiment file names it.
-pub const ROUTERS: [&str; 5] =
-    ["output-queued", "input-queued", "virtual-output-queued", "input-output-queued", "shared-buffer"];
+pub const ROUTERS: [&str; 6] = [
+    "output-queued",
+    "input-queued",
+    "virtual-output-queued",
+    "input-output-queued",
+    "shared-buffer",
+    "input-crosspoint-queued",
+];
 
 /// The folder that the paths in these tests' experiments start from.
 fn base() -> PathBuf {
@@ -60,6 +66,7 @@ fn fix(spec: &mut ExperimentSpec) {
         RouterSpec::InputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
         RouterSpec::VirtualOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
         RouterSpec::InputOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
+        RouterSpec::InputCrosspointQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
         RouterSpec::SharedBuffer(spec) => {
             spec.memory.get_or_insert(Capacity::Packets(1024));
             (&mut spec.buffer, 4, &mut spec.delay)

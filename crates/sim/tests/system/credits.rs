@@ -34,6 +34,8 @@ fn routers() -> Vec<String> {
         r#"kind = "input-output-queued""#,
         r#"kind = "input-output-queued", speedup = 3"#,
         r#"kind = "shared-buffer""#,
+        r#"kind = "input-crosspoint-queued", crosspoint_buffer = "1 packets""#,
+        r#"kind = "input-crosspoint-queued", queueing = "fifo""#,
     ];
     let all: Vec<String> = crosspoints.into_iter().chain(others.map(str::to_owned)).collect();
     let depths = ["1 packets", "2 packets", "3500 B", "5 packets"];

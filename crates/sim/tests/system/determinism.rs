@@ -29,6 +29,12 @@ const VARIED: &[(&str, &str)] = &[
     ("virtual-output-queued", r#", vcs = 8, iterations = 2, credit_return = "tail""#),
     ("input-output-queued", r#", speedup = 2, arbitration = "random", output_buffer = "1 packets", vcs = 8"#),
     ("shared-buffer", r#", buffer = "1 packets", memory = "12 packets", alpha = 0.5, vcs = 8, arbitration = "random""#),
+    ("input-queued", r#", multicast = { policy = "concentrating-residue" }"#),
+    ("input-output-queued", r#", vcs = 8, arbitration = "random", multicast = { policy = "tatra" }"#),
+    ("input-queued", r#", multicast = { fanout = "no-splitting", policy = "wba" }"#),
+    ("virtual-output-queued", r#", multicast = "queue-per-set""#),
+    ("input-crosspoint-queued", r#", vcs = 8, buffer = "700 B", queueing = "fifo", arbitration = "random""#),
+    ("input-crosspoint-queued", r#", crosspoint_buffer = "1 packets", arbitration = "oldest-first""#),
 ];
 
 /// Workloads, with the key that is theirs to test.
@@ -111,7 +117,7 @@ fn cases() -> Vec<(String, String)> {
 /// Messages and time series are measured: of messages of several packets, in order and out of order, and of single packets.
 fn measured() -> Vec<(String, String)> {
     let keys = "measure = { messages = true, series = \"1500 ns\", ";
-    let routers = ROUTERS.iter().zip(TOPOLOGIES.iter().skip(1)).zip(WORKLOADS.iter().skip(2).chain(&WORKLOADS[..2]));
+    let routers = ROUTERS.iter().zip(TOPOLOGIES.iter().skip(1)).zip(WORKLOADS.iter().cycle().skip(2));
     let measured = routers.map(|((router, &(name, topology)), &(load, workload))| {
         let rest = format!(
             "router = {{ kind = \"{router}\" }}\n workload = {{ kind = \"traffic\", {workload}, pattern = \"tornado\" }}"
@@ -133,7 +139,7 @@ fn tabled() -> Vec<(String, String)> {
         );
         case([name, "table", router, load], topology, &rest)
     };
-    ROUTERS.into_iter().zip(WORKLOADS).map(of).collect()
+    ROUTERS.into_iter().zip(WORKLOADS.iter().cycle()).map(of).collect()
 }
 
 /// Windows that hold some of the packets back, with acknowledgements of both kinds, beside receive buffers.
@@ -162,7 +168,8 @@ fn adaptive_tori() -> Vec<(String, String)> {
     let mut cases = Vec::new();
     for &(name, topology) in &TOPOLOGIES[4..=5] {
         let keys = ["", ", buffer = \"1 packets\"", ", vcs = 8"];
-        for (router, (keys, (load, workload))) in ROUTERS.iter().zip(keys.iter().cycle().zip(WORKLOADS)) {
+        for (router, (keys, (load, workload))) in ROUTERS.iter().zip(keys.iter().cycle().zip(WORKLOADS.iter().cycle()))
+        {
             let rest = format!(
                 "router = {{ kind = \"{router}\"{keys} }}\n routing = {{ kind = \"minimal-adaptive\" }}\n
                  workload = {{ kind = \"traffic\", {workload} }}"

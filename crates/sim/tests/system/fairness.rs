@@ -31,7 +31,7 @@ fn check(router: &str, expected: [f64; 4], within: f64) {
     assert!(near, "{router}: {found:?} instead of {expected:?}");
 }
 
-const ARBITRATED: [&str; 3] = ["output-queued", "input-queued", "input-output-queued"];
+const ARBITRATED: [&str; 4] = ["output-queued", "input-queued", "input-output-queued", "input-crosspoint-queued"];
 /// Each router halves what is left between its own node and those behind it.
 const LOCALLY_FAIR: [f64; 4] = [0.125, 0.125, 0.25, 0.5];
 

@@ -21,6 +21,7 @@ mod jobs;
 mod message_driven;
 mod messages;
 mod multicast;
+mod multicast_switch;
 mod pacer;
 mod planes;
 mod product;

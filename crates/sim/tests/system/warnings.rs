@@ -109,7 +109,9 @@ fn fifos_that_block_are_named_and_others_are_not() {
         assert!(warns(topology, r#"kind = "input-output-queued""#), "{topology}");
         assert!(!warns(topology, r#"kind = "input-output-queued", speedup = 2"#), "{topology}");
         assert!(!warns(topology, r#"kind = "input-queued", vcs = 4"#), "{topology}");
-        for kind in ["output-queued", "virtual-output-queued", "shared-buffer"] {
+        assert!(warns(topology, r#"kind = "input-crosspoint-queued", queueing = "fifo""#), "{topology}");
+        assert!(!warns(topology, r#"kind = "input-crosspoint-queued", queueing = "fifo", vcs = 4"#), "{topology}");
+        for kind in ["output-queued", "virtual-output-queued", "input-crosspoint-queued", "shared-buffer"] {
             assert!(!warns(topology, &format!("kind = \"{kind}\"")), "{topology} {kind}");
         }
     }

@@ -17,6 +17,8 @@ pub(super) enum Event {
     OutputFreed { router: usize, out: u16, vc: u8, bytes: u64 },
     /// Memory that an output's queue for a class has of a router is free again.
     MemoryFreed { router: usize, queue: (u16, u8), bytes: u64 },
+    /// Room in a crosspoint (input, virtual channel, output) behind an input's queues is free again.
+    CrosspointFreed { router: usize, place: (u16, u8, u16), bytes: u64 },
     /// A router arbitrates.
     Router(usize),
     /// A node sends.
@@ -58,6 +60,10 @@ impl Events {
 
     pub fn free_memory(&mut self, at: u64, router: usize, queue: (u16, u8), bytes: u64) {
         self.change(at, Event::MemoryFreed { router, queue, bytes });
+    }
+
+    pub fn free_crosspoint(&mut self, at: u64, router: usize, place: (u16, u8, u16), bytes: u64) {
+        self.change(at, Event::CrosspointFreed { router, place, bytes });
     }
 
     pub fn visit_router(&mut self, at: u64, router: usize) {

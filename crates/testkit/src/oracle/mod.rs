@@ -3,6 +3,7 @@
 //! It shares with the fabric what other oracles check, the topology and the routing, and nothing else: one ordered map of
 //! events, one double-ended queue for each queue of a router, times in picoseconds. It is slow and meant to be read.
 
+mod crosspoints;
 mod events;
 mod packet;
 mod routers;
@@ -64,6 +65,15 @@ pub enum Architecture {
         speedup: u64,
         /// Bytes of an output's buffer.
         output_buffer: u64,
+    },
+    /// Queues at the inputs, then a buffer for each input, virtual channel and output.
+    InputCrosspointQueued {
+        /// Who crosses, and who leaves.
+        arbitration: Arbitration,
+        /// Whether an input has one queue for each virtual channel, and not one for each output too.
+        fifo: bool,
+        /// Bytes of a crosspoint.
+        crosspoint: u64,
     },
     /// A queue for each output and class of virtual channels in one memory, besides a buffer for each input and virtual channel.
     SharedBuffer {
@@ -226,6 +236,7 @@ impl<'a> Simulator<'a> {
             Event::Freed { router, packet } => self.give_back(now, router, &packet),
             Event::OutputFreed { router, out, vc, bytes } => *self.output_room(router, out, vc) += bytes,
             Event::MemoryFreed { router, queue, bytes } => self.free_memory(now, router, queue, bytes),
+            Event::CrosspointFreed { router, place, bytes } => self.free_crosspoint(now, router, place, bytes),
             Event::Router(router) => self.arbitrate(now, router),
             Event::Node(node) => self.inject(now, node),
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use routing::Hop;
 use units::{PortId, RouterId};
 
+use super::crosspoints::{self, Crosspoints};
 use super::packet::Packet;
 use super::shared::{Memory, Rules};
 use super::{Arbitration, Architecture, Credits, Simulator, most_room};
@@ -15,11 +16,11 @@ pub(super) type Place = (u16, u8, u16);
 /// The state of a router; an architecture uses what it has.
 #[derive(Debug)]
 pub(super) struct Router {
-    queues: BTreeMap<Place, VecDeque<Packet>>,
+    pub queues: BTreeMap<Place, VecDeque<Packet>>,
     /// Bytes in each crosspoint.
     filled: BTreeMap<Place, u64>,
     /// By input, until when it sends over the crossbar.
-    input_free_at: Vec<u64>,
+    pub input_free_at: Vec<u64>,
     /// By output, until when it takes a packet over the crossbar.
     output_free_at: Vec<u64>,
     /// By output, the input and virtual channel that it served last; at first as if those had been the first of all.
@@ -38,6 +39,8 @@ pub(super) struct Router {
     left: Vec<(u16, u8)>,
     /// The queues of a shared-buffer router.
     pub memory: Memory,
+    /// What is behind the queues of an input-crosspoint-queued router.
+    pub crosspoints: Crosspoints,
 }
 
 /// A packet that an output may take.
@@ -66,6 +69,7 @@ impl Router {
             output_room: BTreeMap::new(),
             left: vec![(0, 0); ports],
             memory: Memory::default(),
+            crosspoints: Crosspoints::default(),
         }
     }
 
@@ -90,7 +94,7 @@ impl Router {
     }
 
     /// Takes the head out of a queue; a queue that is empty is forgotten.
-    fn take(&mut self, place: Place) -> Option<Packet> {
+    pub fn take(&mut self, place: Place) -> Option<Packet> {
         let queue = self.queues.get_mut(&place)?;
         let packet = queue.pop_front();
         if queue.is_empty() {
@@ -128,7 +132,9 @@ impl Simulator<'_> {
         }
         let input = packet.hop.in_port.0;
         let place = match self.network.architecture {
-            Architecture::InputQueued(_) | Architecture::InputOutputQueued { .. } => (input, packet.vc, 0),
+            Architecture::InputQueued(_)
+            | Architecture::InputOutputQueued { .. }
+            | Architecture::InputCrosspointQueued { fifo: true, .. } => (input, packet.vc, 0),
             _ => (input, packet.vc, packet.out),
         };
         if let Architecture::OutputQueued(Credits::RowMinimum, _) = self.network.architecture {
@@ -183,6 +189,9 @@ impl Simulator<'_> {
             }
             Architecture::SharedBuffer { arbitration, memory, alpha } => {
                 self.serve_memory(now, router, Rules { arbitration, memory, alpha });
+            }
+            Architecture::InputCrosspointQueued { arbitration, crosspoint, .. } => {
+                self.serve_crosspoints(now, router, crosspoints::Rules { arbitration, depth: crosspoint });
             }
             Architecture::VirtualOutputQueued(rounds) => self.islip(now, router, rounds.unwrap_or(u8::MAX)),
             Architecture::InputOutputQueued { arbitration, speedup, .. } => {

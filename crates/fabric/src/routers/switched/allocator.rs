@@ -11,10 +11,10 @@ use crate::routers::arbiter::{Candidates, Turn, in_turn};
 
 /// An output: its router, the router's first port, and the output.
 #[derive(Clone, Copy)]
-struct Place {
-    router: usize,
-    base: usize,
-    output: usize,
+pub(super) struct Place {
+    pub router: usize,
+    pub base: usize,
+    pub output: usize,
 }
 
 /// The heads that ask for an output of a router.
@@ -102,7 +102,7 @@ impl Switched {
 
     /// Nobody who asks for an output can have it: the output is visited again when that may have changed.
     #[inline(never)]
-    fn starve(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
+    pub(super) fn starve(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if self.buffers.is_empty() {
             fabric.block(output);
@@ -122,19 +122,32 @@ impl Switched {
         let tail_in = fabric.tail_in::<PLAIN>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
         self.take_out(fabric, base, input, now + time);
+        self.go_over::<PLAIN>(fabric, output, (input, candidate, vc), Leaving { packet, bytes, time, tail_in }, now);
+    }
+
+    /// A packet that has been taken out of its FIFO crosses to an output, on a virtual channel.
+    #[inline(always)]
+    pub(super) fn go_over<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        output: usize,
+        (input, candidate, vc): (usize, usize, u8),
+        leaving: Leaving,
+        now: u64,
+    ) {
+        let Leaving { packet, bytes, time, .. } = leaving;
         let (side, is_asked) = self.requests.served(output, candidate);
         side.free_at = now + time;
         let waits = is_asked & !side.waking;
         side.waking |= waits;
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, now + time);
         self.put_out::<PLAIN>(fabric, output, Outgoing { packet, bytes, vc }, now);
-        let space = Space { input: input as u32, part: 0 };
-        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in }, now);
+        fabric.vacate::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
     }
 
     /// Has an output visited when its side of the crossbar falls free.
     #[inline(always)]
-    fn wake_output(&mut self, fabric: &mut Fabric, output: usize) {
+    pub(super) fn wake_output(&mut self, fabric: &mut Fabric, output: usize) {
         let side = self.requests.side_mut(output);
         if !side.waking {
             side.waking = true;

@@ -24,6 +24,13 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
+    /// Notes what is to be known of its head, if it has one.
+    pub fn note_head(&mut self, fabric: &Fabric) {
+        if let Some(head) = fabric.pool.get(self.queue.head()) {
+            (self.out, self.class, self.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
+        }
+    }
+
     /// The size of its head, which is read from the packet only if it is not the usual one.
     #[inline(always)]
     pub fn head_size(&self, fabric: &Fabric) -> u32 {
@@ -61,6 +68,9 @@ impl Switched {
         if let Some(age) = self.ages.get_mut(input) {
             *age = fabric.pool[packet].generated_at;
         }
+        if !PLAIN && self.multicast.is_on() {
+            self.multicast.comes_first(input, now.max(side.free_at));
+        }
         if side.free_at <= now {
             self.requests.add(base + out, candidate);
             fabric.activate::<PLAIN>(router as usize, out);
@@ -75,6 +85,9 @@ impl Switched {
     pub(super) fn input_freed<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize) {
         let router = fabric.inputs[port].router as usize;
         let base = fabric.routers[router].base as usize;
+        if !PLAIN && self.multicast.is_on() {
+            return self.ask_for_runs(fabric, base, port);
+        }
         for vc in Bits(self.input_sides[port].filled) {
             let out = usize::from(self.fifos[port << self.vc_shift | vc].out);
             self.requests.add(base + out, (port - base) << self.vc_shift | vc);

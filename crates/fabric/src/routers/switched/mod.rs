@@ -1,7 +1,10 @@
 //! Routers whose inputs queue in FIFOs and whose crossbar takes one packet at a time from an input and to an output:
 //! input-queued and input-output-queued.
 //!
-//! A packet that finds its input, its output and the link idle is not queued (`bypass`). *Inputs* (`inputs`): a FIFO for each (input, virtual channel), whose head blocks those behind it. *Allocation*
+//! A packet that finds its input, its output and the link idle is not queued (`bypass`); one for several outputs asks for all of them at
+//! once (`multicast`).
+//!
+//! *Inputs* (`inputs`): a FIFO for each (input, virtual channel), whose head blocks those behind it. *Allocation*
 //! (`allocator`): which head goes to which output now. *Outputs* (`outputs`): none, so that crossing the crossbar is
 //! being on the link, or buffers for each virtual channel behind a crossbar that is faster than the links.
 //!
@@ -17,12 +20,16 @@
 mod allocator;
 mod bypass;
 mod inputs;
+mod multicast;
+mod order;
 mod outputs;
 mod prefetch;
+mod residue;
+mod whole;
 
 use engine::Bits;
 
-use crate::catalogue::{Arbitration, InputOutputQueuedSpec, InputQueuedSpec};
+use crate::catalogue::{Arbitration, FifoMulticast, InputOutputQueuedSpec, InputQueuedSpec};
 use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
@@ -31,6 +38,7 @@ use crate::routers::arbiter::Requests;
 
 use bypass::Trial;
 use inputs::{Fifo, InputSide};
+use multicast::Multicast;
 use outputs::{Buffer, OutputSide};
 
 /// All routers of a partition.
@@ -59,21 +67,22 @@ pub struct Switched {
     /// Inputs whose heads may be served, likewise.
     heads: Vec<u32>,
     trial: Trial,
+    multicast: Multicast,
 }
 
 impl Switched {
     /// Empty input-queued routers.
     pub fn input_queued(fabric: &Fabric, spec: &InputQueuedSpec) -> Self {
-        Self::new(fabric, spec.arbitration, None)
+        Self::new(fabric, (spec.arbitration, spec.multicast), None)
     }
 
     /// Empty input-output-queued routers.
     pub fn input_output_queued(fabric: &Fabric, spec: &InputOutputQueuedSpec) -> Self {
-        Self::new(fabric, spec.arbitration, Some(spec.speedup))
+        Self::new(fabric, (spec.arbitration, spec.multicast), Some(spec.speedup))
     }
 
     /// With a crossbar of a speed-up and buffers behind it, or without.
-    fn new(fabric: &Fabric, arbitration: Arbitration, speedup: Option<u8>) -> Self {
+    fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), speedup: Option<u8>) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let queues = ports << vc_shift;
         Self {
@@ -90,6 +99,7 @@ impl Switched {
             active: vec![0; fabric.words],
             heads: Vec::new(),
             trial: Trial::default(),
+            multicast: Multicast::new(fabric, multicast),
         }
     }
 }
@@ -103,6 +113,10 @@ impl Buffers for Switched {
 }
 
 impl Routers for Switched {
+    fn is_plain(&self) -> bool {
+        !self.multicast.is_on()
+    }
+
     #[inline(always)]
     fn tries_bypass(&mut self) -> bool {
         self.trial.visit()
@@ -110,7 +124,7 @@ impl Routers for Switched {
 
     #[inline(always)]
     fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
-        self.pass::<PLAIN>(fabric, arrival, now)
+        (PLAIN || self.multicast.allows_bypass()) && self.pass::<PLAIN>(fabric, arrival, now)
     }
 
     #[inline(always)]
@@ -119,12 +133,7 @@ impl Routers for Switched {
     }
 
     fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
-        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
-        fabric.share_space(copies.iter().map(|copy| copy.packet));
-        copies.iter().for_each(|copy| self.take_in::<PLAIN>(fabric, copy, now));
-        // All of them are one packet in the buffer.
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
-        self.fifos[input as usize].held -= bytes * (copies.len() as u32 - 1);
+        self.take_in_run(fabric, copies, now);
     }
 
     #[inline(always)]
@@ -142,11 +151,14 @@ impl Routers for Switched {
         // The turn to pick first goes round; it matters only where an input has several virtual channels.
         let first = self.first[router];
         self.first[router] = if first + 1 >= fabric.routers[router].ports { 0 } else { first + 1 };
+        if !PLAIN && self.multicast.is_on() {
+            return self.serve_runs(fabric, router, usize::from(first), now);
+        }
         self.serve_active::<PLAIN>(fabric, router, usize::from(first), now);
     }
 
-    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        std::iter::once(self.fifos[input].queue.head())
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+        fabric.run(self.fifos[input].queue.head())
     }
 
     fn check(&self, fabric: &Fabric) -> Result<(), String> {
@@ -154,9 +166,13 @@ impl Routers for Switched {
         for (port, side) in self.input_sides.iter().enumerate().filter(|(_, side)| side.free_at < now) {
             let base = fabric.base_of(port);
             for vc in Bits(side.filled) {
-                let output = base + usize::from(self.fifos[port << self.vc_shift | vc].out);
-                if !self.requests.has(output, (port - base) << self.vc_shift | vc) {
-                    return Err(format!("the head of input {port} on virtual channel {vc} does not ask for {output}"));
+                for packet in fabric.run(self.fifos[port << self.vc_shift | vc].queue.head()) {
+                    let output = base + usize::from(fabric.pool[packet].out);
+                    if !self.requests.has(output, (port - base) << self.vc_shift | vc) {
+                        return Err(format!(
+                            "the head of input {port} on virtual channel {vc} does not ask for {output}"
+                        ));
+                    }
                 }
             }
         }

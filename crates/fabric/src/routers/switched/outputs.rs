@@ -54,8 +54,20 @@ impl Switched {
     ) -> Option<u8> {
         let fifo = &self.fifos[input];
         let (class, bytes) = (fifo.class, fifo.head_size(fabric));
+        self.ready_for::<PLAIN>(fabric, output, (fifo.queue.head(), class, bytes), now)
+    }
+
+    /// The same for a packet of a class and a size.
+    #[inline(always)]
+    pub(super) fn ready_for<const PLAIN: bool>(
+        &self,
+        fabric: &mut Fabric,
+        output: usize,
+        (packet, class, bytes): (u32, u8, u32),
+        now: u64,
+    ) -> Option<u8> {
         if self.buffers.is_empty() {
-            return fabric.ready_vc(output, fifo.queue.head(), (class, bytes));
+            return fabric.ready_vc(output, packet, (class, bytes));
         }
         let side = self.requests.side(output).0;
         let port = &fabric.outputs[output];

@@ -66,6 +66,10 @@ impl Islip {
 impl VirtualOutputQueued {
     /// Matches what can be matched at a router, and sends it.
     pub(super) fn allocate<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let multicasts_first = self.multicasts.as_mut().map(|own| own.take_turn(router));
+        if multicasts_first == Some(true) {
+            self.send_multicasts::<PLAIN>(fabric, router, now);
+        }
         self.request_queues(fabric, router, now);
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let base = base as usize;
@@ -74,6 +78,9 @@ impl VirtualOutputQueued {
             if !self.round::<PLAIN>(fabric, base, round == 0, now) {
                 break;
             }
+        }
+        if multicasts_first == Some(false) {
+            self.send_multicasts::<PLAIN>(fabric, router, now);
         }
         for index in 0..self.islip.asked.len() {
             let out = usize::from(self.islip.asked[index]);

@@ -6,13 +6,15 @@
 //! The virtual channels of an input that have packets for the same output take turns: the first one behind the one that the
 //! input has served last for that output, of those that could leave now.
 //!
-//! A multicast packet has a copy in the queue of each of its outputs, and one place in the buffer: the copies cross one after the
-//! other, as the matching has it.
+//! A packet for several outputs has one place in the buffer, and a copy in the queue of each of its outputs: the copies cross one after
+//! the other, as the matching has it. Or it waits in a queue for such packets (`multicast`), or each set of outputs has a queue (`sets`).
 
 mod islip;
+mod multicast;
 mod queues;
+mod sets;
 
-use crate::catalogue::VirtualOutputQueuedSpec;
+use crate::catalogue::{MulticastQueueing, VirtualOutputQueuedSpec};
 use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
@@ -20,13 +22,19 @@ use crate::prefetch::Prefetch;
 use crate::routers::Routers;
 
 use islip::Islip;
+use multicast::MulticastQueues;
 use queues::Queues;
+use sets::SetQueues;
 
 /// All virtual-output-queued routers of a partition.
 #[derive(Debug)]
 pub struct VirtualOutputQueued {
     vc_shift: u32,
     queues: Queues,
+    /// Packets for several outputs, where they have a queue of their own.
+    multicasts: Option<MulticastQueues>,
+    /// All packets, where each set of outputs has a queue.
+    sets: Option<SetQueues>,
     islip: Islip,
     /// By port.
     input_sides: Vec<InputSide>,
@@ -63,6 +71,8 @@ impl VirtualOutputQueued {
         Self {
             vc_shift: fabric.plan.vc_shift,
             queues: Queues::new(fabric),
+            multicasts: (spec.multicast == MulticastQueueing::Queue).then(|| MulticastQueues::new(fabric)),
+            sets: (spec.multicast == MulticastQueueing::QueuePerSet).then(|| SetQueues::new(fabric)),
             islip: Islip::new(fabric, spec.iterations),
             input_sides: vec![InputSide::default(); ports],
             wanted: vec![0; ports],
@@ -102,6 +112,28 @@ impl VirtualOutputQueued {
         let space = Space { input: input as u32, part: 0 };
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
+
+    /// Sends a copy that has been taken out of its queue.
+    fn send_copy<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        (input, output): (usize, usize),
+        outgoing: Outgoing,
+        now: u64,
+    ) {
+        let Outgoing { packet, bytes, .. } = outgoing;
+        let port = input >> self.vc_shift;
+        self.queues.count_out(fabric, port);
+        self.wanted[output] -= 1;
+        let Sent { time, .. } = fabric.transmit::<QUEUED, PLAIN>(output, outgoing, now);
+        let side = &mut self.input_sides[port];
+        side.free_at = side.free_at.max(now + time);
+        let space = Space { input: input as u32, part: 0 };
+        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        if self.wanted[output] > 0 {
+            self.output_free(fabric, output, now);
+        }
+    }
 }
 
 impl Buffers for VirtualOutputQueued {
@@ -119,17 +151,28 @@ impl Routers for VirtualOutputQueued {
         let Arrival { base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, usize::from(out));
         let input = (base + usize::from(port)) << self.vc_shift | usize::from(vc);
-        self.queues.push(fabric, input, out, packet);
         self.queues.held[input] += bytes;
+        if self.sets.is_some() {
+            return self.push_to_set(fabric, input, std::slice::from_ref(arrival));
+        }
+        self.queues.push(fabric, input, out, packet);
         self.wanted[base + out] += 1;
     }
 
     fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
         fabric.share_space(copies.iter().map(|copy| copy.packet));
+        if self.multicasts.is_some() {
+            self.queues.held[input as usize] += bytes;
+            return self.push_run(fabric, input as usize, copies);
+        }
+        if self.sets.is_some() {
+            self.queues.held[input as usize] += bytes;
+            return self.push_to_set(fabric, input as usize, copies);
+        }
         copies.iter().for_each(|copy| self.enqueue::<PLAIN>(fabric, copy, now));
         // All of them are one packet in the buffer.
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
         self.queues.held[input as usize] -= bytes * (copies.len() as u32 - 1);
     }
 
@@ -143,13 +186,20 @@ impl Routers for VirtualOutputQueued {
         for word in 0..fabric.words {
             fabric.take_active::<PLAIN>(router, word);
         }
-        if self.queues.any(router) {
+        if !self.queues.any(router) {
+            return;
+        }
+        if self.sets.is_some() {
+            self.match_sets::<PLAIN>(fabric, router, now);
+        } else {
             self.allocate::<PLAIN>(fabric, router, now);
         }
     }
 
-    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        self.queues.heads(input)
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+        let multicasts = self.multicasts.iter().flat_map(move |own| fabric.run(own.head(input)));
+        let sets = self.sets.iter().flat_map(move |own| own.heads(input).flat_map(move |head| fabric.run(head)));
+        self.queues.heads(input).chain(multicasts).chain(sets)
     }
 
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
@@ -159,7 +209,13 @@ impl Routers for VirtualOutputQueued {
 
 impl VirtualOutputQueued {
     /// Bytes of the queues and the matching of a network, without packets.
-    pub(crate) fn bytes(size: &NetworkSize) -> u64 {
-        Queues::bytes(size) + Islip::bytes(size) + bytes_of::<InputSide>(size.ports) + bytes_of::<u32>(size.ports)
+    pub(crate) fn bytes(size: &NetworkSize, spec: &VirtualOutputQueuedSpec) -> u64 {
+        let multicasts = match spec.multicast {
+            MulticastQueueing::Copies => 0,
+            MulticastQueueing::Queue => MulticastQueues::bytes(size),
+            MulticastQueueing::QueuePerSet => SetQueues::bytes(size),
+        };
+        let sides = bytes_of::<InputSide>(size.ports) + bytes_of::<u32>(size.ports);
+        Queues::bytes(size) + multicasts + Islip::bytes(size) + sides
     }
 }

@@ -54,10 +54,25 @@ impl Queues {
     pub fn push(&mut self, fabric: &mut Fabric, input: usize, out: usize, packet: u32) {
         self.queues[input * self.outputs + out].push(&mut fabric.pool, packet);
         self.filled[input * self.words + (out >> 6)] |= 1 << (out & 63);
-        let port = input >> self.vc_shift;
+        self.count_in(fabric, input >> self.vc_shift);
+    }
+
+    /// Counts a packet that waits at a port.
+    #[inline]
+    pub fn count_in(&mut self, fabric: &Fabric, port: usize) {
         self.packets[port] += 1;
         let (router, local) = (fabric.inputs[port].router as usize, port - fabric.base_of(port));
         self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
+    }
+
+    /// Counts a packet that waits at a port no more.
+    #[inline]
+    pub fn count_out(&mut self, fabric: &Fabric, port: usize) {
+        self.packets[port] -= 1;
+        if self.packets[port] == 0 {
+            let (router, local) = (fabric.inputs[port].router as usize, port - fabric.base_of(port));
+            self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
+        }
     }
 
     /// Takes out the first packet of an input for an output; the virtual channel behind the input's comes first next time.
@@ -70,11 +85,7 @@ impl Queues {
         }
         let port = input >> self.vc_shift;
         self.last[port * self.outputs + out] = (input - (port << self.vc_shift)) as u8;
-        self.packets[port] -= 1;
-        if self.packets[port] == 0 {
-            let (router, local) = (fabric.inputs[port].router as usize, port - fabric.base_of(port));
-            self.ports[router * self.port_words + (local >> 6)] &= !(1 << (local & 63));
-        }
+        self.count_out(fabric, port);
         packet
     }
 

@@ -1,0 +1,158 @@
+//! The crosspoints, and which of their heads an output sends.
+//!
+//! The packet on a link holds room in its crosspoint until its tail has gone: that is until the link is free.
+
+use super::{InputCrosspointQueued, Place};
+use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
+use crate::packet::{NONE, Queue};
+use crate::routers::arbiter::{Candidates, Turn};
+
+/// The buffer of an input, a virtual channel and an output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Crosspoint {
+    queue: Queue,
+    /// Bytes of the packets in the queue.
+    queued: u32,
+}
+
+/// The packet that went last by an output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Leaving {
+    /// The input, (port, virtual channel) in one number, by which it came into the router.
+    candidate: u32,
+    /// Its bytes; 0 once an input has been told that they are free.
+    bytes: u32,
+}
+
+/// The crosspoints of an output.
+struct Column<'a> {
+    crosspoints: &'a [Crosspoint],
+    row: usize,
+    /// The router's first (port, virtual channel).
+    first: usize,
+    output: usize,
+    /// The output's number in its router.
+    out: usize,
+}
+
+impl Column<'_> {
+    #[inline(always)]
+    fn head(&self, candidate: usize) -> u32 {
+        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
+    }
+}
+
+impl Candidates for Column<'_> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        let packet = self.head(candidate);
+        let waiting = &fabric.pool[packet];
+        fabric.ready_vc(self.output, packet, (waiting.class(), waiting.bytes))
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
+        fabric.pool[self.head(candidate)].generated_at
+    }
+}
+
+impl InputCrosspointQueued {
+    /// Whether the crosspoint that a packet at an input is for has room for it.
+    #[inline(always)]
+    pub(super) fn has_room(&self, fabric: &Fabric, (base, input): (usize, usize), packet: u32, now: u64) -> bool {
+        let waiting = &fabric.pool[packet];
+        let out = usize::from(waiting.out);
+        let output = base + out;
+        let leaving = self.columns.side(output).0;
+        let is_leaving =
+            leaving.candidate as usize == input - (base << self.vc_shift) && fabric.outputs[output].free_at > now;
+        let held = self.crosspoints[input * self.row + out].queued + if is_leaving { leaving.bytes } else { 0 };
+        u64::from(held) + u64::from(waiting.bytes) <= u64::from(self.depth)
+    }
+
+    /// Puts a packet of an input into its crosspoint.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, fabric: &mut Fabric, (base, input): (usize, usize), (packet, bytes): (u32, u32)) {
+        let out = usize::from(fabric.pool[packet].out);
+        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        crosspoint.queue.push(&mut fabric.pool, packet);
+        crosspoint.queued += bytes;
+        self.columns.add(base + out, input - (base << self.vc_shift));
+    }
+
+    /// Notes the packet that goes by an output now.
+    #[inline(always)]
+    pub(super) fn note_leaving(&mut self, output: usize, candidate: usize, bytes: u32) {
+        *self.columns.side_mut(output) = Leaving { candidate: candidate as u32, bytes };
+    }
+
+    /// If an output's link has fallen free, the crosspoint of the packet that was on it has room again: its input may be able to send.
+    #[inline(always)]
+    pub(super) fn clear_left(&mut self, fabric: &Fabric, Place { router, base }: Place, out: usize, now: u64) {
+        let Leaving { candidate, bytes } = *self.columns.side(base + out).0;
+        if bytes > 0 && fabric.outputs[base + out].free_at <= now {
+            self.columns.side_mut(base + out).bytes = 0;
+            self.mark_input(router, candidate as usize >> self.vc_shift);
+        }
+    }
+
+    /// Sends the next packet from an output's crosspoints, if the link is free and one has credit.
+    #[inline(always)]
+    pub(super) fn send_out<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, out: usize, now: u64) {
+        let Place { router, base } = place;
+        let output = base + out;
+        let port = &fabric.outputs[output];
+        if port.queued == 0 {
+            return;
+        }
+        if port.free_at > now {
+            let free_at = port.free_at;
+            return fabric.wake_at(output, free_at);
+        }
+        if !self.columns.any(output) {
+            return;
+        }
+        let first = base << self.vc_shift;
+        let turn = Turn { rule: self.arbitration, router, output };
+        let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
+        let Some((candidate, vc)) = self.columns.pick(fabric, turn, &column) else { return fabric.block(output) };
+        let crosspoint = &mut self.crosspoints[(first + candidate) * self.row + out];
+        let packet = crosspoint.queue.pop(&fabric.pool);
+        let bytes = fabric.pool[packet].bytes;
+        crosspoint.queued -= bytes;
+        let is_empty = crosspoint.queue.is_empty();
+        self.columns.serve(output, candidate, is_empty);
+        self.note_leaving(output, candidate, bytes);
+        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        if more {
+            fabric.wake_at(output, now + time);
+        }
+    }
+
+    /// Checks that the crosspoints of an output hold what they are said to hold.
+    ///
+    /// # Errors
+    /// What is not so, and where.
+    pub(super) fn check_column(&self, fabric: &Fabric, router: &LocalRouter, out: usize) -> Result<(), String> {
+        let base = router.base as usize;
+        let (first, output) = (base << self.vc_shift, base + out);
+        for candidate in 0..usize::from(router.ports) << self.vc_shift {
+            let crosspoint = &self.crosspoints[(first + candidate) * self.row + out];
+            let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
+            let head = Some(crosspoint.queue.head()).filter(|&head| head != NONE);
+            let bytes: u32 = std::iter::successors(head, next).map(|packet| fabric.pool[packet].bytes).sum();
+            if bytes != crosspoint.queued || bytes > self.depth {
+                return Err(format!(
+                    "crosspoint {candidate} of output {output} counts {} B of {bytes}",
+                    crosspoint.queued
+                ));
+            }
+            if self.columns.has(output, candidate) != head.is_some() {
+                return Err(format!(
+                    "crosspoint {candidate} of output {output} is not known to have packets, or has none"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! The queues at the inputs, and which of their heads goes to its crosspoint.
+
+use super::{InputCrosspointQueued, Place};
+use crate::event_kind;
+use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
+use crate::packet::{NONE, Packet};
+use crate::routers::arbiter::{Candidates, Turn};
+
+/// The crossbar's side of an input.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InputSide {
+    /// It is free from this time on, in ticks.
+    pub free_at: u64,
+    /// A wake-up is under way.
+    pub waking: bool,
+}
+
+/// The queues of an input.
+struct Heads<'a> {
+    routers: &'a InputCrosspointQueued,
+    base: usize,
+    port: usize,
+    now: u64,
+}
+
+impl Candidates for Heads<'_> {
+    /// Whether a copy of the head could go to its crosspoint now.
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        let vc = candidate & ((1 << self.routers.vc_shift) - 1);
+        let head = self.routers.queues[self.routers.queue_of(self.port, candidate)].head();
+        let input = self.port << self.routers.vc_shift | vc;
+        fabric.run(head).any(|packet| self.routers.has_room(fabric, (self.base, input), packet, self.now)).then_some(0)
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
+        fabric.pool[self.routers.queues[self.routers.queue_of(self.port, candidate)].head()].generated_at
+    }
+}
+
+impl InputCrosspointQueued {
+    /// The input, (port, virtual channel) in one number, by which a packet came.
+    #[inline(always)]
+    pub(super) fn input_of(&self, arrival: &Arrival) -> usize {
+        ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
+    }
+
+    /// The queue of an input port, by its number (lane, virtual channel) there.
+    #[inline(always)]
+    pub(super) fn queue_of(&self, port: usize, candidate: usize) -> usize {
+        ((port * self.lanes) << self.vc_shift) + candidate
+    }
+
+    /// The number of the queue in which a packet waits at its input.
+    #[inline(always)]
+    fn candidate_of(&self, arrival: &Arrival) -> usize {
+        let lane = if self.lanes == 1 { 0 } else { usize::from(arrival.out) };
+        lane << self.vc_shift | usize::from(arrival.vc)
+    }
+
+    /// Queues a packet that has arrived.
+    #[inline(always)]
+    pub(super) fn push<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival) {
+        let Arrival { router, base, port, packet, out, .. } = *arrival;
+        let local = usize::from(port);
+        let port = base as usize + local;
+        let candidate = self.candidate_of(arrival);
+        let queue = self.queue_of(port, candidate);
+        self.queues[queue].push(&mut fabric.pool, packet);
+        self.inputs.add(port, candidate);
+        self.mark_input(router as usize, local);
+        // The output may be busy for a crosspoint that the packet finds full.
+        fabric.activate::<PLAIN>(router as usize, usize::from(out));
+    }
+
+    /// A free input sends the next of its heads to those of its crosspoints that have room.
+    #[inline(always)]
+    pub(super) fn send_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, local: usize, now: u64) {
+        let port = place.base + local;
+        let (side, has_packets) = self.inputs.side(port);
+        if !has_packets {
+            return;
+        }
+        if side.free_at > now {
+            return self.wake_input(fabric, port);
+        }
+        let turn = Turn { rule: self.arbitration, router: place.router, output: port };
+        let heads = Heads { routers: self, base: place.base, port, now };
+        // Without one it is asked again when a crosspoint has room again.
+        let Some((candidate, _)) = self.inputs.pick(fabric, turn, &heads) else { return };
+        let time = self.cross::<PLAIN>(fabric, place, (port, candidate), now);
+        let is_empty = self.queues[self.queue_of(port, candidate)].is_empty();
+        self.inputs.serve(port, candidate, is_empty);
+        self.inputs.side_mut(port).free_at = now + time;
+        if self.inputs.any(port) {
+            self.wake_input(fabric, port);
+        }
+    }
+
+    /// Sends what has room of the head of a queue, and returns how long the input is busy.
+    #[inline(always)]
+    fn cross<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        Place { router, base }: Place,
+        (port, candidate): (usize, usize),
+        now: u64,
+    ) -> u64 {
+        let queue = self.queue_of(port, candidate);
+        let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
+        let mut next = self.queues[queue].head();
+        let mut busy = 0;
+        for _ in 0..fabric.run(next).count() {
+            let packet = next;
+            let Packet { out, bytes, next: behind, .. } = fabric.pool[packet];
+            next = behind;
+            if !self.has_room(fabric, (base, input), packet, now) {
+                continue;
+            }
+            self.queues[queue].remove(&mut fabric.pool, packet);
+            fabric.pool[packet].next = NONE;
+            let class = fabric.outputs[base + usize::from(out)].class;
+            let (time, tail_in) = (fabric.time_on(class, bytes), fabric.tail_in::<PLAIN>(packet, now));
+            busy = busy.max(time);
+            self.enter(fabric, (base, input), (packet, bytes));
+            fabric.activate::<PLAIN>(router, usize::from(out));
+            let space = Space { input: input as u32, part: 0 };
+            fabric.vacate::<PLAIN>(self, space, FromInput { packet, bytes, time, tail_in }, now);
+        }
+        busy
+    }
+
+    /// Has an input visited when its side of the crossbar falls free.
+    fn wake_input(&mut self, fabric: &mut Fabric, port: usize) {
+        let side = self.inputs.side_mut(port);
+        if !side.waking {
+            side.waking = true;
+            fabric.wake_side(port, event_kind::INPUT_SIDE, side.free_at);
+        }
+    }
+
+    /// Sends a packet that has just come through its input and crosspoint, if nothing is in its way; returns whether that is so.
+    #[inline(always)]
+    pub(super) fn pass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
+        let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
+        let (side, has_packets) = self.inputs.side(input);
+        if has_packets || side.free_at > now || !fabric.may_bypass::<PLAIN>(output, bytes, now) {
+            return false;
+        }
+        let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };
+        let candidate = self.candidate_of(arrival);
+        self.inputs.bypass(input, candidate);
+        self.inputs.side_mut(input).free_at = now + fabric.time_on(fabric.outputs[output].class, bytes);
+        self.columns.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
+        self.note_leaving(output, usize::from(port) << self.vc_shift | usize::from(vc), bytes);
+        fabric.send_on::<PLAIN>(arrival, to, now);
+        true
+    }
+
+    /// Checks that an input which could send to a crosspoint does, and that the queues which have packets are known.
+    ///
+    /// # Errors
+    /// What is not so, and where.
+    pub(super) fn check_input(&self, fabric: &Fabric, base: usize, port: usize) -> Result<(), String> {
+        let port = base + port;
+        let now = fabric.wheel.now();
+        let is_free = self.inputs.side(port).0.free_at < now;
+        for candidate in 0..self.lanes << self.vc_shift {
+            let head = self.queues[self.queue_of(port, candidate)].head();
+            if self.inputs.has(port, candidate) != (head != NONE) {
+                return Err(format!("queue {candidate} of input {port} is not known to have packets, or has none"));
+            }
+            let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
+            // A link that falls free at this time may not have been looked at.
+            let before = now.saturating_sub(1);
+            let could = |packet: u32| self.has_room(fabric, (base, input), packet, before);
+            if is_free && head != NONE && fabric.run(head).any(could) {
+                return Err(format!("input {port} is idle, and the head of its queue {candidate} has room"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+//! Input-crosspoint-queued routers: queues at the inputs before a crossbar with small buffers at its crosspoints.
+//!
+//! The future work of Kumar, Kalé and Stunkel (section 5): where the credit round trip of a link is many packets, crosspoints as deep as
+//! the round trip take memory that grows with the square of the ports. Here the memory of an input covers the round trip and is what
+//! credits stand for, and a crosspoint, of an input, a virtual channel and an output, holds a packet or two. There is no central
+//! arbiter: each input picks one of its heads whose crosspoint has room, and each output one of the heads of its crosspoints that has
+//! credit (combined input and crosspoint queueing; Javidi, Magill and Hrabik 2001).
+//!
+//! *Inputs* (`inputs`): a FIFO for each virtual channel, whose head blocks what is behind it, or a queue for each virtual channel and output.
+//! *Crosspoints* (`crosspoints`): a packet enters with its head, takes room for the whole of itself, and may go on at once.
+//!
+//! An input sends one packet at a time, and is busy for as long as the packet takes on the output's link. Any number of inputs may send to
+//! crosspoints of one output at once: the switch has the internal bandwidth of an output-queued one. What is left out: the delay of the
+//! line from a crosspoint back to its input, and a crossbar that is faster than the links.
+//!
+//! The copies of a multicast packet share its place in the input's memory. At the head of a FIFO the packet goes to all crosspoints that have
+//! room in one pass, and the residue asks again when the input is free; with a queue for each output the copies cross one after the other.
+//! A packet waits for channels that it leaves by, behind packets that came by the same channel, so that the dependencies are
+//! those of the routing.
+
+mod crosspoints;
+mod inputs;
+
+use engine::Bits;
+
+use crate::catalogue::{Arbitration, InputCrosspointQueuedSpec, InputQueueing};
+use crate::fabric::{Arrival, Buffers, Fabric, Space};
+use crate::footprint::{NetworkSize, bytes_of};
+use crate::packet::Queue;
+use crate::prefetch::Prefetch;
+use crate::routers::Routers;
+use crate::routers::arbiter::Requests;
+
+use crosspoints::{Crosspoint, Leaving};
+use inputs::InputSide;
+
+/// All input-crosspoint-queued routers of a partition.
+#[derive(Debug)]
+pub struct InputCrosspointQueued {
+    arbitration: Arbitration,
+    vc_shift: u32,
+    /// Queues of an input and virtual channel: one, or one for each output.
+    lanes: usize,
+    /// By input port, then (lane, virtual channel).
+    queues: Vec<Queue>,
+    /// By input (port, virtual channel), bytes that its queues hold, as the upstream output accounts for them.
+    held: Vec<u32>,
+    /// For each input port the queues that have packets, and its side of the crossbar.
+    inputs: Requests<InputSide>,
+    /// By router, the input ports that may be able to send to a crosspoint in this instant: masks.
+    marked: Vec<u64>,
+    /// Words of a mask of ports.
+    words: usize,
+    /// Crosspoints of an input and virtual channel: the most ports that a router has.
+    row: usize,
+    /// By input (port, virtual channel), then output.
+    crosspoints: Vec<Crosspoint>,
+    /// Bytes that a crosspoint has room for.
+    depth: u32,
+    /// For each output the inputs (port, virtual channel) that have packets in its crosspoints, and the packet on its link.
+    columns: Requests<Leaving>,
+}
+
+/// A router: its number, and its first port.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    router: usize,
+    base: usize,
+}
+
+impl InputCrosspointQueued {
+    /// Empty routers.
+    pub fn new(fabric: &Fabric, spec: &InputCrosspointQueuedSpec) -> Self {
+        let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
+        let row = usize::from(fabric.plan.max_ports);
+        let lanes = if spec.queueing == InputQueueing::Fifo { 1 } else { row };
+        Self {
+            arbitration: spec.arbitration,
+            vc_shift,
+            lanes,
+            queues: vec![Queue::default(); (ports * lanes) << vc_shift],
+            held: vec![0; ports << vc_shift],
+            inputs: Requests::new(ports, lanes << vc_shift),
+            marked: vec![0; fabric.routers.len() * fabric.words],
+            words: fabric.words,
+            row,
+            crosspoints: vec![Crosspoint::default(); (ports << vc_shift) * row],
+            depth: fabric.plan.inner_depth,
+            columns: Requests::new(ports, row << vc_shift),
+        }
+    }
+
+    /// Notes that an input of a router may be able to send to a crosspoint.
+    #[inline(always)]
+    fn mark_input(&mut self, router: usize, local: usize) {
+        self.marked[router * self.words + (local >> 6)] |= 1 << (local & 63);
+    }
+}
+
+impl Buffers for InputCrosspointQueued {
+    #[inline(always)]
+    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+        self.held[space.input as usize] -= bytes;
+        bytes
+    }
+}
+
+impl Prefetch for InputCrosspointQueued {}
+
+impl Routers for InputCrosspointQueued {
+    #[inline(always)]
+    fn tries_bypass(&mut self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        self.pass::<PLAIN>(fabric, arrival, now)
+    }
+
+    #[inline(always)]
+    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
+        let input = self.input_of(arrival);
+        self.held[input] += arrival.bytes;
+        self.push::<PLAIN>(fabric, arrival);
+    }
+
+    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], _now: u64) {
+        let Some(first) = copies.first() else { return };
+        fabric.share_space(copies.iter().map(|copy| copy.packet));
+        let input = self.input_of(first);
+        self.held[input] += first.bytes;
+        copies.iter().for_each(|copy| self.push::<PLAIN>(fabric, copy));
+    }
+
+    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
+        self.inputs.side_mut(port).waking = false;
+        let router = fabric.inputs[port].router as usize;
+        self.mark_input(router, port - fabric.routers[router].base as usize);
+        fabric.mark_router(router);
+    }
+
+    #[inline(never)]
+    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let place = Place { router, base: fabric.routers[router].base as usize };
+        let words = if PLAIN { 1 } else { self.words };
+        for word in 0..words {
+            for bit in Bits(fabric.active(router, word)) {
+                self.clear_left(fabric, place, word * 64 + bit, now);
+            }
+        }
+        for word in 0..words {
+            for bit in Bits(std::mem::take(&mut self.marked[router * self.words + word])) {
+                self.send_in::<PLAIN>(fabric, place, word * 64 + bit, now);
+            }
+        }
+        for word in 0..words {
+            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
+                self.send_out::<PLAIN>(fabric, place, word * 64 + bit, now);
+            }
+        }
+    }
+
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+        // What is in a crosspoint holds nothing that credits stand for.
+        let port = input >> self.vc_shift;
+        let vc = input - (port << self.vc_shift);
+        let queues = (0..self.lanes).map(move |lane| &self.queues[self.queue_of(port, lane << self.vc_shift | vc)]);
+        queues.flat_map(|queue| fabric.run(queue.head()))
+    }
+
+    fn check(&self, fabric: &Fabric) -> Result<(), String> {
+        fabric.routers.iter().try_for_each(|router| {
+            (0..usize::from(router.ports)).try_for_each(|port| {
+                self.check_column(fabric, router, port)?;
+                self.check_input(fabric, router.base as usize, port)
+            })
+        })
+    }
+
+    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.held[input])))
+    }
+}
+
+impl InputCrosspointQueued {
+    /// Bytes of the queues and crosspoints of a network, without packets.
+    pub(crate) fn bytes(size: &NetworkSize, spec: &InputCrosspointQueuedSpec) -> u64 {
+        let lanes = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
+        bytes_of::<Queue>(size.inputs() * lanes)
+            + bytes_of::<u32>(size.inputs())
+            + Requests::<InputSide>::bytes(size.ports, lanes << size.vc_shift)
+            + bytes_of::<u64>(size.routers * size.port_words())
+            + bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
+            + Requests::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift)
+    }
+}

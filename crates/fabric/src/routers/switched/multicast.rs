@@ -1,0 +1,319 @@
+//! Packets for several outputs: the crossbar copies them.
+//!
+//! The copies of a packet are queued one behind the other and share its place in the buffer. At the head of the FIFO such a *run* asks
+//! for all its outputs at once (`Fabric::run`); what cannot leave in an instant, the residue, asks again when the input is free. The
+//! input is busy for as long as the slowest of the copies that have crossed at once. It reads one packet at a time, so that the first
+//! copy that crosses keeps the input's other virtual channels waiting. Packets for one output are runs of one.
+//!
+//! Who gets an output is decided by the router's arbitration or by a policy (Prabhakar, McKeown and Ahuja 1997), which knows only what
+//! could leave now: outputs that are free and have room beyond them. `order`: policies by which outputs pick for themselves (TATRA,
+//! WBA). `residue`: a matching that concentrates the residue. `whole`: packets that are not split.
+//!
+//! All of this is asked for only in networks with multicasts, or with a policy (`Multicast::is_on`), which are not plain.
+
+use engine::Bits;
+use units::Draw;
+
+use super::Switched;
+use super::allocator::Place;
+use super::order::Tetris;
+use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPolicy};
+use crate::event_kind;
+use crate::fabric::{Arrival, Fabric, Leaving};
+use crate::packet::NONE;
+use crate::routers::arbiter::{Candidates, Turn, in_turn};
+
+/// What serving runs takes beside what single packets take.
+#[derive(Debug)]
+pub(super) struct Multicast {
+    /// How runs are served; nothing where there are none.
+    pub spec: Option<FifoMulticast>,
+    /// By (port, virtual channel), from when on the run at the head asks, in ticks; empty without runs.
+    pub since: Vec<u64>,
+    /// By port, copies of the run that has begun to cross which have not; likewise.
+    left: Vec<u16>,
+    /// Ports of which a packet crosses in this instant.
+    sending: Vec<u32>,
+    /// The blocks that heads are in Tetris; empty without that policy.
+    pub tetris: Tetris,
+    /// What matches the heads and the outputs of a router as a whole.
+    pub matching: Matching,
+}
+
+/// The matching of one instant, where outputs do not pick for themselves.
+#[derive(Debug, Default)]
+pub(super) struct Matching {
+    /// By output of the router, the candidate that gets it, or `NONE`; empty where outputs pick.
+    pub given: Vec<u32>,
+    /// Candidates, in the order in which they are considered: what decides, and the candidate.
+    pub order: Vec<(u64, u64, u32)>,
+    /// What could leave now: output and candidate.
+    pub ready: Vec<(u32, u32)>,
+    /// By output of the router, the copies for it that stay.
+    pub residue: Vec<u32>,
+    /// Ports of which a candidate has been chosen.
+    pub ports: Vec<u32>,
+    /// By router, the candidate that comes first.
+    pub first: Vec<u32>,
+}
+
+impl Multicast {
+    /// What a partition needs.
+    pub fn new(fabric: &Fabric, spec: FifoMulticast) -> Self {
+        let is_on = fabric.plan.multicasts || !spec.is_default();
+        let ports = if is_on { fabric.ports() } else { 0 };
+        let matches =
+            spec.fanout == FanoutSplitting::NoSplitting || spec.policy == MulticastPolicy::ConcentratingResidue;
+        let width = if matches { usize::from(fabric.plan.max_ports) } else { 0 };
+        let matching = Matching {
+            given: vec![NONE; width],
+            residue: vec![0; width],
+            first: vec![0; if matches { fabric.routers.len() } else { 0 }],
+            ..Matching::default()
+        };
+        Self {
+            spec: is_on.then_some(spec),
+            since: vec![0; ports << fabric.plan.vc_shift],
+            left: vec![0; ports],
+            sending: Vec::new(),
+            tetris: Tetris::new(fabric, spec.policy == MulticastPolicy::Tatra),
+            matching,
+        }
+    }
+
+    /// Whether heads may be runs of several copies, or are served by a policy.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.spec.is_some()
+    }
+
+    /// Whether a packet that nothing is in the way of may leave without being queued: what comes then depends on no state of a policy.
+    #[inline(always)]
+    pub fn allows_bypass(&self) -> bool {
+        self.spec.is_none_or(|spec| spec.is_default())
+    }
+
+    /// A packet comes to the head of an input, (port, virtual channel) in one number, and asks from a time on.
+    pub fn comes_first(&mut self, input: usize, since: u64) {
+        self.since[input] = since;
+        self.tetris.comes_first(input);
+    }
+}
+
+/// The heads that ask for an output of a router, of which each may ask for others too.
+pub(super) struct Runs<'a> {
+    pub routers: &'a Switched,
+    pub output: usize,
+    /// The router's first (port, virtual channel).
+    pub first: usize,
+    pub now: u64,
+}
+
+impl Candidates for Runs<'_> {
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        self.routers.ready_copy(fabric, self.output, self.first + candidate, self.now).map(|(_, vc)| vc)
+    }
+
+    fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
+        self.routers.ages[self.first + candidate]
+    }
+}
+
+impl Switched {
+    /// Queues the copies of a packet as one run.
+    pub(super) fn take_in_run(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
+        fabric.share_space(copies.iter().map(|copy| copy.packet));
+        let port = base as usize + usize::from(port);
+        let input = port << self.vc_shift | usize::from(vc);
+        let fifo = &mut self.fifos[input];
+        fifo.held += bytes;
+        copies.iter().for_each(|copy| fifo.queue.push(&mut fabric.pool, copy.packet));
+        let side = &mut self.input_sides[port];
+        let (before, free_at) = (side.filled, side.free_at);
+        side.filled |= 1 << vc;
+        if before >> vc & 1 == 1 {
+            return;
+        }
+        self.note_run(fabric, input, free_at.max(now));
+        if free_at <= now {
+            self.ask_for_run(fabric, base as usize, input);
+        } else if before == 0 {
+            fabric.wake_side(port, event_kind::INPUT_SIDE, free_at);
+        }
+    }
+
+    /// Notes that a run has come to the head of an input, which asks from a time on.
+    fn note_run(&mut self, fabric: &Fabric, input: usize, since: u64) {
+        let fifo = &mut self.fifos[input];
+        fifo.note_head(fabric);
+        if let (Some(age), Some(head)) = (self.ages.get_mut(input), fabric.pool.get(fifo.queue.head())) {
+            *age = head.generated_at;
+        }
+        self.multicast.comes_first(input, since);
+    }
+
+    /// The heads of a free port ask for all their outputs.
+    pub(super) fn ask_for_runs(&mut self, fabric: &mut Fabric, base: usize, port: usize) {
+        fabric.mark_router(fabric.inputs[port].router as usize);
+        for vc in Bits(self.input_sides[port].filled) {
+            self.ask_for_run(fabric, base, port << self.vc_shift | vc);
+        }
+    }
+
+    /// The head of an input asks for all its outputs.
+    fn ask_for_run(&mut self, fabric: &mut Fabric, base: usize, input: usize) {
+        let candidate = input - (base << self.vc_shift);
+        let router = fabric.inputs[input >> self.vc_shift].router as usize;
+        let mut packet = self.fifos[input].queue.head();
+        let mut copies = fabric.run(packet).count();
+        while copies > 0 {
+            let out = usize::from(fabric.pool[packet].out);
+            self.requests.add(base + out, candidate);
+            fabric.activate::<false>(router, out);
+            (packet, copies) = (fabric.pool[packet].next, copies - 1);
+        }
+    }
+
+    /// The head of an input asks for nothing any more.
+    fn withdraw(&mut self, fabric: &Fabric, base: usize, input: usize) {
+        let candidate = input - (base << self.vc_shift);
+        for packet in fabric.run(self.fifos[input].queue.head()) {
+            self.requests.remove(base + usize::from(fabric.pool[packet].out), candidate);
+        }
+    }
+
+    /// The copy at the head of an input that could go to an output now, and on which virtual channel; of several, on different
+    /// classes, the first.
+    pub(super) fn ready_copy(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<(u32, u8)> {
+        let port = fabric.outputs[output].port;
+        let mut packet = self.fifos[input].queue.head();
+        for _ in 0..fabric.run(packet).count() {
+            let copy = fabric.pool[packet];
+            if copy.out == port
+                && let Some(vc) = self.ready_for::<false>(fabric, output, (packet, copy.class(), copy.bytes), now)
+            {
+                return Some((packet, vc));
+            }
+            packet = copy.next;
+        }
+        None
+    }
+
+    /// Visits the outputs of a router that may be able to do something, from one on.
+    #[inline(never)]
+    pub(super) fn serve_runs(&mut self, fabric: &mut Fabric, router: usize, first: usize, now: u64) {
+        let Some(FifoMulticast { fanout, policy }) = self.multicast.spec else { return };
+        let base = fabric.routers[router].base as usize;
+        let mut active = std::mem::take(&mut self.active);
+        for (word, bits) in active.iter_mut().enumerate() {
+            *bits = fabric.take_active::<false>(router, word);
+        }
+        match (fanout, policy) {
+            (FanoutSplitting::NoSplitting, _) => self.match_whole(fabric, (router, base), &mut active, now),
+            (_, MulticastPolicy::ConcentratingResidue) => self.concentrate(fabric, (router, base), &active, now),
+            (_, MulticastPolicy::Tatra) => self.drop_blocks(fabric, (router, base), &active),
+            (_, MulticastPolicy::Arbitration | MulticastPolicy::Wba) => {}
+        }
+        for out in in_turn(&active, first) {
+            self.serve_output_of_runs(fabric, Place { router, base, output: base + out }, policy, now);
+        }
+        self.active = active;
+        self.end_instant(fabric, base);
+    }
+
+    /// Takes a copy over the crossbar to an output, and sends a packet from its buffers, if it can.
+    fn serve_output_of_runs(&mut self, fabric: &mut Fabric, place: Place, policy: MulticastPolicy, now: u64) {
+        let (side, is_asked) = self.requests.side(place.output);
+        if is_asked && side.free_at > now {
+            self.wake_output(fabric, place.output);
+        } else if is_asked {
+            match self.pick_run(fabric, place, policy, now) {
+                Some(candidate) => self.cross_copy(fabric, place, candidate, now),
+                None => self.starve(fabric, place.output, now),
+            }
+        }
+        if self.requests.side(place.output).0.filled != 0 {
+            self.send_buffered::<false>(fabric, place.output, now);
+        }
+    }
+
+    /// The candidate that a free output gets a copy from.
+    fn pick_run(&mut self, fabric: &mut Fabric, place: Place, policy: MulticastPolicy, now: u64) -> Option<usize> {
+        let Place { router, base, output } = place;
+        if let Some(given) = self.multicast.matching.given.get_mut(output - base) {
+            let candidate = std::mem::replace(given, NONE);
+            return (candidate != NONE).then_some(candidate as usize);
+        }
+        let heads = Runs { routers: self, output, first: base << self.vc_shift, now };
+        if policy == MulticastPolicy::Arbitration {
+            let turn = Turn { rule: self.arbitration, router, output };
+            return self.requests.pick(fabric, turn, &heads).map(|(candidate, _)| candidate);
+        }
+        self.pick_by_order(fabric, place, &heads, policy)
+    }
+
+    /// Takes the copy for an output from the head that is a candidate over the crossbar.
+    fn cross_copy(&mut self, fabric: &mut Fabric, place: Place, candidate: usize, now: u64) {
+        let Place { base, output, .. } = place;
+        let input = (base << self.vc_shift) + candidate;
+        let Some((packet, vc)) = self.ready_copy(fabric, output, input, now) else { return };
+        let bytes = fabric.pool[packet].bytes;
+        let tail_in = fabric.tail_in::<false>(packet, now);
+        let time = self.crossing_time(fabric, output, bytes, tail_in);
+        let port = input >> self.vc_shift;
+        if self.input_sides[port].free_at <= now {
+            self.begin_crossing(fabric, base, input);
+        }
+        let side = &mut self.input_sides[port];
+        side.free_at = side.free_at.max(now + time);
+        self.multicast.left[port] -= 1;
+        self.multicast.tetris.leaves(input, output);
+        self.fifos[input].queue.remove(&mut fabric.pool, packet);
+        self.go_over::<false>(fabric, output, (input, candidate, vc), Leaving { packet, bytes, time, tail_in }, now);
+    }
+
+    /// The first copy of a head crosses: the port's other heads ask for nothing any more.
+    fn begin_crossing(&mut self, fabric: &Fabric, base: usize, input: usize) {
+        let port = input >> self.vc_shift;
+        let first = port << self.vc_shift;
+        for vc in Bits(self.input_sides[port].filled & !(1 << (input - first))) {
+            self.withdraw(fabric, base, first | vc);
+        }
+        self.multicast.left[port] = fabric.run(self.fifos[input].queue.head()).count() as u16;
+        self.multicast.sending.push(input as u32);
+    }
+
+    /// What has crossed in this instant keeps its ports busy; a head of which copies are left stays.
+    fn end_instant(&mut self, fabric: &mut Fabric, base: usize) {
+        let mut sending = std::mem::take(&mut self.multicast.sending);
+        for input in sending.drain(..).map(|input| input as usize) {
+            let port = input >> self.vc_shift;
+            let free_at = self.input_sides[port].free_at;
+            if self.multicast.left[port] > 0 {
+                self.withdraw(fabric, base, input);
+                self.fifos[input].note_head(fabric);
+            } else if self.fifos[input].queue.is_empty() {
+                self.input_sides[port].filled &= !(1 << (input - (port << self.vc_shift)));
+            } else {
+                self.note_run(fabric, input, free_at);
+            }
+            fabric.wake_side_if(self.input_sides[port].filled != 0, port, event_kind::INPUT_SIDE, free_at);
+        }
+        self.multicast.sending = sending;
+    }
+
+    /// What decides between candidates that a policy has for equals, by the router's arbitration; the smallest comes first.
+    pub(super) fn tie(&self, fabric: &mut Fabric, (router, base): (usize, usize), candidate: usize) -> u64 {
+        match self.arbitration {
+            // In turn, from the port at which the outputs' turn begins.
+            Arbitration::RoundRobin => {
+                let all = usize::from(fabric.routers[router].ports) << self.vc_shift;
+                let first = usize::from(self.first[router]) << self.vc_shift;
+                ((candidate + all - first) % all) as u64
+            }
+            Arbitration::OldestFirst => self.ages[(base << self.vc_shift) + candidate],
+            Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
+        }
+    }
+}

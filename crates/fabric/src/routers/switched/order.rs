@@ -1,0 +1,117 @@
+//! Policies by which each output picks for itself: the head that comes first in an order that all outputs share.
+//!
+//! *WBA* (weight-based algorithm): a head weighs its time at the front, in times of the largest packet, less the copies that it has
+//! left; the heaviest is picked. Both count alike, so that a head of a slotted switch with N outputs and M inputs waits for N + M - 1
+//! slots at the most.
+//!
+//! *TATRA*: a head that comes to the front drops a block onto the column of each of its outputs, and departs as its highest block does:
+//! columns sink as outputs serve their lowest blocks. Of heads that come at once the one drops first that will depart first, which
+//! leaves the others' copies together. Every instant of a slotted switch some head leaves as a whole, and none waits for more slots than
+//! there are inputs. Model choice: an output that has no room beyond it for its lowest block serves the next that it has room for, so
+//! that classes of virtual channels do not wait for one another.
+
+use super::Switched;
+use super::allocator::Place;
+use super::multicast::Runs;
+use crate::catalogue::MulticastPolicy;
+use crate::fabric::Fabric;
+use crate::routers::arbiter::Candidates;
+
+/// The blocks of all heads of a partition.
+#[derive(Debug, Default)]
+pub(super) struct Tetris {
+    /// By (port, virtual channel), when the head has dropped its blocks, as a number, or 0 if it has not; empty without the policy.
+    dropped: Vec<u64>,
+    /// By output, the blocks of its column; likewise.
+    heights: Vec<u32>,
+    drops: u64,
+}
+
+impl Tetris {
+    /// Without blocks.
+    pub fn new(fabric: &Fabric, is_used: bool) -> Self {
+        let ports = if is_used { fabric.ports() } else { 0 };
+        Self { dropped: vec![0; ports << fabric.plan.vc_shift], heights: vec![0; ports], drops: 0 }
+    }
+
+    /// A packet comes to the head of an input.
+    pub fn comes_first(&mut self, input: usize) {
+        if let Some(dropped) = self.dropped.get_mut(input) {
+            *dropped = 0;
+        }
+    }
+
+    /// A copy of the head of an input leaves by an output.
+    pub fn leaves(&mut self, input: usize, output: usize) {
+        if self.dropped.get(input).is_some_and(|&dropped| dropped > 0) {
+            self.heights[output] -= 1;
+        }
+    }
+}
+
+impl Switched {
+    /// The candidate that comes first of those that could go to an output now, by the order of a policy; of equals by the router's
+    /// arbitration.
+    pub(super) fn pick_by_order(
+        &self,
+        fabric: &mut Fabric,
+        place: Place,
+        heads: &Runs<'_>,
+        policy: MulticastPolicy,
+    ) -> Option<usize> {
+        let mut best: Option<(u64, u64, usize)> = None;
+        for candidate in self.requests.candidates(place.output) {
+            if heads.ready(fabric, candidate).is_none() {
+                continue;
+            }
+            let input = heads.first + candidate;
+            let rank = match policy {
+                MulticastPolicy::Tatra => self.multicast.tetris.dropped[input],
+                _ => self.lightness(fabric, input),
+            };
+            let found = (rank, self.tie(fabric, (place.router, place.base), candidate), candidate);
+            best = Some(best.map_or(found, |best| best.min(found)));
+        }
+        best.map(|(.., candidate)| candidate)
+    }
+
+    /// The smaller, the larger the weight of the head of an input is: since when it asks, and as many times of the largest packet later
+    /// as it has copies left. The weight is what is left of that until now.
+    pub(super) fn lightness(&self, fabric: &Fabric, input: usize) -> u64 {
+        let copies = fabric.run(self.fifos[input].queue.head()).count() as u64;
+        let class = fabric.inputs[input >> self.vc_shift].class;
+        self.multicast.since[input] + copies * fabric.classes[usize::from(class.0)].crossing
+    }
+
+    /// Heads that have come to ask for outputs drop their blocks, the one first that will depart first; of equals by the router's
+    /// arbitration.
+    pub(super) fn drop_blocks(&mut self, fabric: &mut Fabric, (router, base): (usize, usize), active: &[u64]) {
+        let first = base << self.vc_shift;
+        let mut order = std::mem::take(&mut self.multicast.matching.order);
+        self.collect_candidates(base, active, &mut order);
+        order.retain(|&(.., candidate)| self.multicast.tetris.dropped[first + candidate as usize] == 0);
+        for (_, tie, candidate) in &mut order {
+            *tie = self.tie(fabric, (router, base), *candidate as usize);
+        }
+        while !order.is_empty() {
+            for (departure, _, candidate) in &mut order {
+                *departure = self.departure(fabric, base, first + *candidate as usize);
+            }
+            let Some(next) = (0..order.len()).min_by_key(|&index| order[index]) else { break };
+            let input = first + order.swap_remove(next).2 as usize;
+            let tetris = &mut self.multicast.tetris;
+            tetris.drops += 1;
+            tetris.dropped[input] = tetris.drops;
+            for packet in fabric.run(self.fifos[input].queue.head()) {
+                tetris.heights[base + usize::from(fabric.pool[packet].out)] += 1;
+            }
+        }
+        self.multicast.matching.order = order;
+    }
+
+    /// The height at which the highest block of the head of an input would lie.
+    fn departure(&self, fabric: &Fabric, base: usize, input: usize) -> u64 {
+        let outs = fabric.run(self.fifos[input].queue.head()).map(|packet| usize::from(fabric.pool[packet].out));
+        u64::from(outs.map(|out| self.multicast.tetris.heights[base + out] + 1).max().unwrap_or(0))
+    }
+}

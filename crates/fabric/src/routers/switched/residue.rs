@@ -1,0 +1,83 @@
+//! Concentrating the residue (Prabhakar, McKeown and Ahuja 1997, the algorithm Concentrate): what cannot leave in an instant is left to
+//! as few inputs as possible, so that the others bring new packets to the front.
+//!
+//! An output that n heads ask for leaves n - 1 copies. The input that has most of its copies in common with what is left keeps as many of
+//! them as it can, of equals the one whose head has come last; then the next, until nothing is left. The other copies leave. Copies
+//! that cannot leave, whoever gets what, for their output is busy or has no room beyond it, count as common from the beginning: their
+//! input keeps a residue anyway. Where several virtual channels of an input could send, the one takes part whose head has waited longest.
+
+use super::Switched;
+use super::multicast::{Matching, Runs};
+use crate::fabric::Fabric;
+use crate::routers::arbiter::{Candidates, in_turn};
+
+impl Switched {
+    /// Gives each output of a router that may be able to do something one of the heads that ask for it.
+    pub(super) fn concentrate(&mut self, fabric: &mut Fabric, place: (usize, usize), active: &[u64], now: u64) {
+        let base = place.1;
+        let mut matching = std::mem::take(&mut self.multicast.matching);
+        matching.ready.clear();
+        for out in in_turn(active, 0).filter(|&out| self.requests.side(base + out).0.free_at <= now) {
+            let heads = Runs { routers: self, output: base + out, first: base << self.vc_shift, now };
+            for candidate in self.requests.candidates(base + out) {
+                if heads.ready(fabric, candidate).is_some() {
+                    matching.ready.push((out as u32, candidate as u32));
+                }
+            }
+        }
+        self.take_one_of_each_port(fabric, place, &mut matching);
+        let Matching { ready, residue, order, given, .. } = &mut matching;
+        residue.fill(0);
+        ready.iter().for_each(|&(out, _)| residue[out as usize] += 1);
+        residue.iter_mut().for_each(|left| *left = left.saturating_sub(1));
+        while !order.is_empty() && residue.iter().any(|&left| left > 0) {
+            let Some(next) =
+                (0..order.len()).min_by_key(|&index| self.keeps(fabric, base, order[index], (ready, residue)))
+            else {
+                break;
+            };
+            let keeper = order.swap_remove(next).2;
+            ready.retain(|&(out, candidate)| {
+                let stays = candidate == keeper && residue[out as usize] > 0;
+                residue[out as usize] -= u32::from(stays);
+                !stays
+            });
+        }
+        for (out, candidate) in ready.drain(..) {
+            given[out as usize] = candidate;
+        }
+        order.clear();
+        self.multicast.matching = matching;
+    }
+
+    /// Notes the candidates that could send, one of each port, with what decides between equals: the time since which each asks, and
+    /// then the router's arbitration.
+    fn take_one_of_each_port(&self, fabric: &mut Fabric, place: (usize, usize), matching: &mut Matching) {
+        let Matching { ready, order, .. } = matching;
+        let first = place.1 << self.vc_shift;
+        let since = |candidate: u32| self.multicast.since[first + candidate as usize];
+        order.clear();
+        order.extend(ready.iter().map(|&(_, candidate)| (since(candidate), 0, candidate)));
+        order.sort_unstable_by_key(|&(since, _, candidate)| (candidate >> self.vc_shift, since, candidate));
+        order.dedup_by_key(|&mut (.., candidate)| candidate >> self.vc_shift);
+        ready.retain(|&(_, candidate)| order.iter().any(|&(.., chosen)| chosen == candidate));
+        for (_, tie, candidate) in order.iter_mut() {
+            *tie = self.tie(fabric, place, *candidate as usize);
+        }
+    }
+
+    /// What is smallest for the candidate that keeps its copies first: most in common with the residue, and the latest to ask.
+    fn keeps(
+        &self,
+        fabric: &Fabric,
+        base: usize,
+        (since, tie, candidate): (u64, u64, u32),
+        (ready, residue): (&[(u32, u32)], &[u32]),
+    ) -> (usize, u64, u64) {
+        let run = fabric.run(self.fifos[(base << self.vc_shift) + candidate as usize].queue.head());
+        let own = ready.iter().filter(|&&(_, other)| other == candidate);
+        let leaving = own.filter(|&&(out, _)| residue[out as usize] == 0).count();
+        let common = run.count() - leaving;
+        (usize::from(u16::MAX) - common, u64::MAX - since, tie)
+    }
+}

@@ -1,0 +1,100 @@
+//! Packets that leave whole, without splitting of their fanout: a head crosses when all its outputs are free and have room beyond them at
+//! once.
+//!
+//! Inputs are served one after the other, each if all that its head asks for is left. They are put in order anew in each instant:
+//! `round-robin` begins behind the first input that was served last time, `random` draws an order, `oldest-first` goes by
+//! generation times, WBA by weights. Model choice: of copies for one output on several classes, which no crossbar can send at once, one
+//! leaves with the others and the rest follows.
+
+use units::Draw;
+
+use super::Switched;
+use super::multicast::Matching;
+use crate::catalogue::{Arbitration, FifoMulticast, MulticastPolicy};
+use crate::fabric::Fabric;
+use crate::packet::NONE;
+use crate::routers::arbiter::in_turn;
+
+impl Switched {
+    /// Gives heads that ask for outputs of a router which may be able to do something all their outputs, which are then among them.
+    pub(super) fn match_whole(&mut self, fabric: &mut Fabric, place: (usize, usize), active: &mut [u64], now: u64) {
+        let (router, base) = place;
+        let mut matching = std::mem::take(&mut self.multicast.matching);
+        self.collect_candidates(base, active, &mut matching.order);
+        self.put_in_order(fabric, place, &mut matching);
+        let Matching { given, order, ports, first, .. } = &mut matching;
+        let mut is_first = true;
+        for (.., candidate) in order.drain(..) {
+            let port = candidate >> self.vc_shift;
+            if ports.contains(&port) || !self.can_leave_whole(fabric, base, (candidate, given), now) {
+                continue;
+            }
+            ports.push(port);
+            for packet in fabric.run(self.fifos[(base << self.vc_shift) + candidate as usize].queue.head()) {
+                let out = usize::from(fabric.pool[packet].out);
+                given[out] = candidate;
+                active[out >> 6] |= 1 << (out & 63);
+            }
+            if std::mem::take(&mut is_first) {
+                first[router] = candidate + 1;
+            }
+        }
+        ports.clear();
+        self.multicast.matching = matching;
+    }
+
+    /// Puts candidates in the order in which they are served.
+    fn put_in_order(&self, fabric: &mut Fabric, (router, base): (usize, usize), matching: &mut Matching) {
+        let policy = self.multicast.spec.map_or(MulticastPolicy::default(), |FifoMulticast { policy, .. }| policy);
+        let begin = matching.first[router];
+        let first = base << self.vc_shift;
+        for (rank, tie, candidate) in &mut matching.order {
+            let input = first + *candidate as usize;
+            *rank = if policy == MulticastPolicy::Wba { self.lightness(fabric, input) } else { 0 };
+            *tie = match self.arbitration {
+                Arbitration::RoundRobin => u64::from(*candidate < begin),
+                Arbitration::OldestFirst => self.ages[input],
+                Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
+            };
+        }
+        matching.order.sort_unstable();
+    }
+
+    /// Whether all outputs of a candidate are free, not given to others, and have room beyond them. If not, the router acts again when
+    /// that may have changed.
+    fn can_leave_whole(
+        &mut self,
+        fabric: &mut Fabric,
+        base: usize,
+        (candidate, given): (u32, &[u32]),
+        now: u64,
+    ) -> bool {
+        let input = (base << self.vc_shift) + candidate as usize;
+        let mut packet = self.fifos[input].queue.head();
+        let mut all = true;
+        for _ in 0..fabric.run(packet).count() {
+            let out = usize::from(fabric.pool[packet].out);
+            let output = base + out;
+            if self.requests.side(output).0.free_at > now {
+                self.wake_output(fabric, output);
+                all = false;
+            } else if self.ready_copy(fabric, output, input, now).is_none() {
+                self.starve(fabric, output, now);
+                all = false;
+            }
+            all &= given[out] == NONE;
+            packet = fabric.pool[packet].next;
+        }
+        all
+    }
+
+    /// Notes the candidates of some outputs of a router, each once, in ascending order.
+    pub(super) fn collect_candidates(&self, base: usize, active: &[u64], order: &mut Vec<(u64, u64, u32)>) {
+        order.clear();
+        for out in in_turn(active, 0) {
+            order.extend(self.requests.candidates(base + out).map(|candidate| (0, 0, candidate as u32)));
+        }
+        order.sort_unstable();
+        order.dedup();
+    }
+}

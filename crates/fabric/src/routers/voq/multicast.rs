@@ -1,0 +1,149 @@
+//! A queue for packets for several outputs at each input and virtual channel, beside the queues for outputs.
+//!
+//! The head of such a queue leaves by all outputs that are free and have room beyond them at once; the residue stays at the head until the
+//! input is free again (fanout splitting). As in ESLIP (McKeown 1997) all outputs of a router share one pointer to the input that is
+//! served first, which moves on behind an input only when all copies of its head have left, so that outputs pick the same packet; and
+//! packets for several outputs and for one take turns in going first: one time that the router acts all inputs' heads are served before
+//! iSLIP matches what is left, the next time after it. The virtual channels of an input take turns; one of them sends.
+
+use super::VirtualOutputQueued;
+use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
+use crate::footprint::{NetworkSize, bytes_of};
+use crate::packet::{NONE, Queue};
+
+/// The queues of a partition.
+#[derive(Debug)]
+pub(super) struct MulticastQueues {
+    /// By input (port, virtual channel).
+    queues: Vec<Queue>,
+    /// By port, the virtual channel that was served last.
+    last_vc: Vec<u8>,
+    /// By router.
+    turns: Vec<Turn>,
+}
+
+/// Whose turn it is at a router.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    /// The port that is served first.
+    first: u16,
+    /// Packets for one output have gone first the last time.
+    multicasts_next: bool,
+}
+
+impl MulticastQueues {
+    /// Empty queues.
+    pub fn new(fabric: &Fabric) -> Self {
+        Self {
+            queues: vec![Queue::default(); fabric.ports() << fabric.plan.vc_shift],
+            last_vc: vec![u8::MAX; fabric.ports()],
+            turns: vec![Turn { first: 0, multicasts_next: true }; fabric.routers.len()],
+        }
+    }
+
+    /// Whether packets for several outputs go first as a router acts now; the next time the others do.
+    pub fn take_turn(&mut self, router: usize) -> bool {
+        let next = &mut self.turns[router].multicasts_next;
+        std::mem::replace(next, !*next)
+    }
+
+    /// The packet at the head of an input's queue, or `NONE`.
+    pub fn head(&self, input: usize) -> u32 {
+        self.queues[input].head()
+    }
+
+    /// Bytes of the queues of a network, without packets.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        bytes_of::<Queue>(size.inputs()) + bytes_of::<u8>(size.ports) + bytes_of::<Turn>(size.routers)
+    }
+}
+
+impl VirtualOutputQueued {
+    /// Queues the copies of a packet, which share its space, as one run.
+    pub(super) fn push_run(&mut self, fabric: &mut Fabric, input: usize, copies: &[Arrival]) {
+        let Some(own) = &mut self.multicasts else { return };
+        for copy in copies {
+            own.queues[input].push(&mut fabric.pool, copy.packet);
+            self.wanted[copy.base as usize + usize::from(copy.out)] += 1;
+            self.queues.count_in(fabric, input >> self.vc_shift);
+        }
+    }
+
+    /// Sends what can be sent of the heads at a router's inputs.
+    pub(super) fn send_multicasts<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let LocalRouter { base, ports, .. } = fabric.routers[router];
+        let first = self.multicasts.as_ref().map_or(0, |own| own.turns[router].first);
+        let mut next = None;
+        for port in (first..ports).chain(0..first) {
+            let is_whole = self.send_from::<PLAIN>(fabric, base as usize, base as usize + usize::from(port), now);
+            if is_whole && next.is_none() {
+                next = Some(if port + 1 < ports { port + 1 } else { 0 });
+            }
+        }
+        if let (Some(next), Some(own)) = (next, &mut self.multicasts) {
+            own.turns[router].first = next;
+        }
+    }
+
+    /// Sends what can be sent of the head of one of a port's queues; returns whether all copies of a packet have left.
+    fn send_from<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) -> bool {
+        let vcs = fabric.plan.vcs;
+        let Some(own) = &self.multicasts else { return false };
+        let first = match own.last_vc[port].wrapping_add(1) {
+            next if next < vcs => next,
+            _ => 0,
+        };
+        for vc in (first..vcs).chain(0..first) {
+            let input = port << self.vc_shift | usize::from(vc);
+            if self.multicasts.as_ref().is_none_or(|own| own.head(input) == NONE) {
+                continue;
+            }
+            if !self.input_free(fabric, port, now) {
+                return false;
+            }
+            let (sent, left) = self.send_run::<PLAIN>(fabric, base, input, now);
+            if sent > 0 {
+                if let Some(own) = &mut self.multicasts {
+                    own.last_vc[port] = vc;
+                }
+                if self.queues.has_packets(port) {
+                    self.input_free(fabric, port, now);
+                }
+                return left == 0;
+            }
+        }
+        false
+    }
+
+    /// Sends those copies of the head of an input's queue that can leave now; returns how many, and how many are left.
+    fn send_run<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        base: usize,
+        input: usize,
+        now: u64,
+    ) -> (usize, usize) {
+        let mut packet = self.multicasts.as_ref().map_or(NONE, |own| own.head(input));
+        let all = fabric.run(packet).count();
+        let mut sent = 0;
+        for _ in 0..all {
+            let copy = fabric.pool[packet];
+            let output = base + usize::from(copy.out);
+            if self.output_free(fabric, output, now) {
+                match fabric.ready_vc(output, packet, (copy.class(), copy.bytes)) {
+                    Some(vc) => {
+                        let outgoing = Outgoing { packet, bytes: copy.bytes, vc };
+                        if let Some(own) = &mut self.multicasts {
+                            own.queues[input].remove(&mut fabric.pool, packet);
+                        }
+                        self.send_copy::<PLAIN>(fabric, (input, output), outgoing, now);
+                        sent += 1;
+                    }
+                    None => fabric.block(output),
+                }
+            }
+            packet = copy.next;
+        }
+        (sent, all - sent)
+    }
+}

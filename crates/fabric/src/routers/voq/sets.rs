@@ -1,0 +1,240 @@
+//! A queue for each set of outputs at each input and virtual channel: with K ports 2^K - 1 of them, so that no packet waits behind one for
+//! other outputs. The ideal that real routers are measured by, for up to 8 ports.
+//!
+//! Packets for one output are in the queues of the sets of one. Inputs and outputs are matched by the largest weight (Ajmone Marsan et al.
+//! 2003): the head of a queue may leave by some of its outputs, and what is left of it goes to the end of the queue of the rest; the
+//! weight of that is the length of the one queue less that of the other, and the matching with the largest sum is sought among all, output
+//! set by output set. Of equal sums the one with more copies; of equals, ports take turns in being considered last. Only what is free and
+//! has room beyond it takes part.
+
+use super::VirtualOutputQueued;
+use crate::catalogue::MOST_PORTS_WITH_SETS;
+use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
+use crate::footprint::{NetworkSize, bytes_of};
+use crate::packet::{NONE, Queue};
+
+/// Weights are multiples of this, so that the number of copies decides between equals.
+const WEIGHT: i64 = 1 << 8;
+
+/// Of a set of outputs that cannot be given.
+const NEVER: i64 = i64::MIN / 2;
+
+/// The queues of a partition, and what matching takes.
+#[derive(Debug)]
+pub(super) struct SetQueues {
+    /// Sets of outputs, the empty one too.
+    sets: usize,
+    /// By input (port, virtual channel), then by set.
+    queues: Vec<Queue>,
+    /// The packets in each.
+    lengths: Vec<u32>,
+    /// By router, the port that is considered first.
+    first: Vec<u16>,
+    /// By set, what a port gains by leaving by it, and the queue that it then serves.
+    gains: Vec<(i64, u32)>,
+    /// The ports that could send, and for each the largest sum of it and those before it by the outputs that these may take, and what it
+    /// serves then: the set and the queue.
+    ports: Vec<u32>,
+    sums: Vec<i64>,
+    choices: Vec<(u32, u32)>,
+}
+
+impl SetQueues {
+    /// Empty queues.
+    pub fn new(fabric: &Fabric) -> Self {
+        let sets = 1 << fabric.plan.max_ports;
+        let queues = (fabric.ports() << fabric.plan.vc_shift) * sets;
+        Self {
+            sets,
+            queues: vec![Queue::default(); queues],
+            lengths: vec![0; queues],
+            first: vec![0; fabric.routers.len()],
+            gains: vec![(NEVER, 0); sets],
+            ports: Vec::new(),
+            sums: Vec::new(),
+            choices: Vec::new(),
+        }
+    }
+
+    /// The packets at the fronts of an input's queues.
+    pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
+        self.queues[input * self.sets..(input + 1) * self.sets].iter().map(Queue::head).filter(|&head| head != NONE)
+    }
+
+    /// Bytes of the queues of a network, without packets.
+    pub fn bytes(size: &NetworkSize) -> u64 {
+        let queues = size.inputs() << size.max_ports.min(u64::from(MOST_PORTS_WITH_SETS));
+        bytes_of::<(Queue, u32)>(queues) + bytes_of::<u16>(size.routers)
+    }
+
+    /// Notes the gain of serving a queue for each part of what could leave of its head.
+    fn note_gains(&mut self, input: usize, set: usize, could_leave: usize) {
+        let first = input * self.sets;
+        let length = |set: usize| if set == 0 { 0 } else { i64::from(self.lengths[first + set]) };
+        let mut part = could_leave;
+        while part > 0 {
+            let gain = (length(set) - length(set & !part)) * WEIGHT + i64::from(part.count_ones());
+            if gain > self.gains[part].0 {
+                self.gains[part] = (gain, (first + set) as u32);
+            }
+            part = (part - 1) & could_leave;
+        }
+    }
+
+    /// Adds a port that gains what has been noted.
+    fn add_port(&mut self, port: usize) {
+        self.ports.push(port as u32);
+        let before = self.sums.len();
+        for all in 0..self.sets {
+            let sum = |outputs: usize| if before == 0 { 0 } else { self.sums[before - self.sets + outputs] };
+            let mut best = (sum(all), (0, 0));
+            let mut part = all;
+            while part > 0 {
+                let (gain, queue) = self.gains[part];
+                let found = sum(all & !part) + gain;
+                if found > best.0 {
+                    best = (found, (part as u32, queue));
+                }
+                part = (part - 1) & all;
+            }
+            self.sums.push(best.0);
+            self.choices.push(best.1);
+        }
+        self.gains.fill((NEVER, 0));
+    }
+
+    /// Takes the matching apart: the next port, from the last on, with the set that it leaves by and the queue that it serves.
+    fn next_choice(&mut self, left: &mut usize) -> Option<(usize, usize, usize)> {
+        let port = self.ports.pop()?;
+        let (part, queue) = self.choices[self.ports.len() * self.sets + *left];
+        *left &= !(part as usize);
+        Some((port as usize, part as usize, queue as usize))
+    }
+}
+
+impl VirtualOutputQueued {
+    /// Queues a packet, or the copies of one that share its space, as one run.
+    pub(super) fn push_to_set(&mut self, fabric: &mut Fabric, input: usize, copies: &[Arrival]) {
+        let Some(own) = &mut self.sets else { return };
+        let set = copies.iter().fold(0, |set, copy| set | 1 << copy.out);
+        let queue = input * own.sets + set;
+        own.lengths[queue] += 1;
+        for copy in copies {
+            own.queues[queue].push(&mut fabric.pool, copy.packet);
+            self.wanted[copy.base as usize + usize::from(copy.out)] += 1;
+            self.queues.count_in(fabric, input >> self.vc_shift);
+        }
+    }
+
+    /// Matches what can be matched at a router, and sends it.
+    pub(super) fn match_sets<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+        let LocalRouter { base, ports, .. } = fabric.routers[router];
+        let base = base as usize;
+        let is_free = |this: &mut Self, fabric: &mut Fabric, &out: &usize| {
+            this.wanted[base + out] > 0 && this.output_free(fabric, base + out, now)
+        };
+        let mut free = 0;
+        for out in 0..usize::from(ports) {
+            free |= usize::from(is_free(self, fabric, &out)) << out;
+        }
+        let Some(own) = &mut self.sets else { return };
+        let first = own.first[router];
+        own.first[router] = if first + 1 < ports { first + 1 } else { 0 };
+        for port in (first..ports).chain(0..first).map(|port| base + usize::from(port)) {
+            if self.queues.has_packets(port) && self.input_free(fabric, port, now) {
+                self.consider(fabric, base, port, free);
+            }
+        }
+        let mut left = free;
+        while let Some((port, part, queue)) = self.sets.as_mut().and_then(|own| own.next_choice(&mut left)) {
+            if part > 0 {
+                self.serve_queue::<PLAIN>(fabric, (base, port), (part, queue), now);
+            }
+        }
+        if let Some(own) = &mut self.sets {
+            own.sums.clear();
+            own.choices.clear();
+        }
+        for output in (0..usize::from(ports)).map(|out| base + out) {
+            if self.wanted[output] > 0 && self.output_free(fabric, output, now) {
+                // It could have been served, but for credit or for inputs that are busy.
+                fabric.block(output);
+            }
+        }
+    }
+
+    /// Considers what a free port could send by outputs that are free.
+    fn consider(&mut self, fabric: &mut Fabric, base: usize, port: usize, free: usize) {
+        let Some(own) = &mut self.sets else { return };
+        for input in (0..usize::from(fabric.plan.vcs)).map(|vc| port << self.vc_shift | vc) {
+            for set in (1..own.sets).filter(|set| set & free != 0) {
+                let mut packet = own.queues[input * own.sets + set].head();
+                if packet == NONE {
+                    continue;
+                }
+                let mut could_leave = 0;
+                for _ in 0..fabric.run(packet).count() {
+                    let copy = fabric.pool[packet];
+                    let is_free = free >> copy.out & 1 == 1;
+                    if is_free
+                        && fabric.ready_vc(base + usize::from(copy.out), packet, (copy.class(), copy.bytes)).is_some()
+                    {
+                        could_leave |= 1 << copy.out;
+                    }
+                    packet = copy.next;
+                }
+                own.note_gains(input, set, could_leave);
+            }
+        }
+        own.add_port(port);
+    }
+
+    /// Sends the head of a queue by some of its outputs; what is left of it goes to the end of the queue of the others.
+    fn serve_queue<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        (base, port): (usize, usize),
+        (mut part, queue): (usize, usize),
+        now: u64,
+    ) {
+        let Some(own) = &mut self.sets else { return };
+        let (input, sets) = (queue / own.sets, own.sets);
+        let copies = fabric.run(own.queues[queue].head()).count();
+        own.lengths[queue] -= 1;
+        let (mut rest, mut rest_set) = (Queue::default(), 0);
+        for _ in 0..copies {
+            let Some(own) = &mut self.sets else { return };
+            let packet = own.queues[queue].pop(&fabric.pool);
+            let copy = fabric.pool[packet];
+            let output = base + usize::from(copy.out);
+            let vc = if part >> copy.out & 1 == 1 {
+                fabric.ready_vc(output, packet, (copy.class(), copy.bytes))
+            } else {
+                None
+            };
+            let Some(vc) = vc else {
+                fabric.pool[packet].next = NONE;
+                rest.push(&mut fabric.pool, packet);
+                rest_set |= 1 << copy.out;
+                continue;
+            };
+            // Of copies on several classes one leaves.
+            part &= !(1 << copy.out);
+            self.send_copy::<PLAIN>(fabric, (input, output), Outgoing { packet, bytes: copy.bytes, vc }, now);
+        }
+        if let Some(own) = &mut self.sets
+            && rest_set > 0
+        {
+            let queue = input * sets + rest_set;
+            own.lengths[queue] += 1;
+            while !rest.is_empty() {
+                let packet = rest.pop(&fabric.pool);
+                fabric.pool[packet].next = NONE;
+                own.queues[queue].push(&mut fabric.pool, packet);
+            }
+        }
+        if self.queues.has_packets(port) {
+            self.input_free(fabric, port, now);
+        }
+    }
+}

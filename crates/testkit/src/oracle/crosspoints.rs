@@ -1,0 +1,114 @@
+//! Input-crosspoint-queued routers: queues at the inputs, then a buffer for each input, virtual channel and output.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::packet::Packet;
+use super::routers::{Candidate, Place};
+use super::{Arbitration, Simulator};
+
+/// The crosspoints of a router.
+#[derive(Debug, Default)]
+pub(super) struct Crosspoints {
+    queues: BTreeMap<Place, VecDeque<Packet>>,
+    /// Bytes in each, those of a packet whose tail has not left included.
+    held: BTreeMap<Place, u64>,
+    /// By input, the output and virtual channel of the queue that it served last (0 of a FIFO); at first as if those had been the first
+    /// of all.
+    crossed: BTreeMap<u16, (u16, u8)>,
+}
+
+/// What decides who crosses and who leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub arbitration: Arbitration,
+    /// Bytes of a crosspoint.
+    pub depth: u64,
+}
+
+impl Crosspoints {
+    pub fn free(&mut self, place: Place, bytes: u64) {
+        *self.held.entry(place).or_insert(0) -= bytes;
+    }
+
+    fn has_room(&self, place: Place, bytes: u64, depth: u64) -> bool {
+        self.held.get(&place).copied().unwrap_or(0) + bytes <= depth
+    }
+
+    /// The first packet of each crosspoint of an output, in the order of inputs and virtual channels.
+    fn heads(&self, out: u16) -> Vec<(Place, Packet)> {
+        let head = |(&place, queue): (&Place, &VecDeque<Packet>)| Some((place, queue.front()?.clone()));
+        self.queues.iter().filter(|(place, _)| place.2 == out).filter_map(head).collect()
+    }
+}
+
+impl Simulator<'_> {
+    /// First every input sends to a crosspoint, then every output sends from one.
+    pub(super) fn serve_crosspoints(&mut self, now: u64, router: usize, rules: Rules) {
+        for input in 0..self.routers[router].ports() {
+            self.send_to_crosspoint(now, router, input, rules);
+        }
+        for out in 0..self.routers[router].ports() {
+            self.send_from_crosspoint(now, router, out, rules);
+        }
+    }
+
+    /// Room in a crosspoint falls free.
+    pub(super) fn free_crosspoint(&mut self, now: u64, router: usize, place: Place, bytes: u64) {
+        self.routers[router].crosspoints.free(place, bytes);
+        self.events.visit_router(now, router);
+    }
+
+    /// A free input sends one of its heads whose crosspoint has room.
+    fn send_to_crosspoint(&mut self, now: u64, router: usize, input: u16, Rules { arbitration, depth }: Rules) {
+        let state = &mut self.routers[router];
+        if state.input_free_at[usize::from(input)] > now {
+            return;
+        }
+        let mut candidates = Vec::new();
+        for (&(_, vc, lane), queue) in state.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)) {
+            let Some(packet) = queue.front() else { continue };
+            if state.crosspoints.has_room((input, vc, packet.out), packet.bytes, depth) {
+                let place = (lane, vc, packet.out);
+                candidates.push(Candidate { place, generated: packet.generated, bytes: packet.bytes, vc: 0 });
+            }
+        }
+        candidates.sort_by_key(|candidate| (candidate.place.0, candidate.place.1));
+        let last = state.crosspoints.crossed.get(&input).copied().unwrap_or((0, 0));
+        let Some(Candidate { place: (lane, vc, out), .. }) = arbitration.first(&candidates, last) else { return };
+        state.crosspoints.crossed.insert(input, (lane, vc));
+        let Some(packet) = state.take((input, vc, lane)) else { return };
+        *state.crosspoints.held.entry((input, vc, out)).or_insert(0) += packet.bytes;
+        state.crosspoints.queues.entry((input, vc, out)).or_default().push_back(packet.clone());
+        let class = self.senders[self.output(router, out)].class;
+        let time = self.serialization(class, packet.bytes);
+        self.routers[router].input_free_at[usize::from(input)] = now + time;
+        self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
+    }
+
+    /// An output's link takes the head of one of its crosspoints.
+    fn send_from_crosspoint(&mut self, now: u64, router: usize, out: u16, rules: Rules) {
+        let channel = self.output(router, out);
+        if self.senders[channel].free_at > now {
+            return;
+        }
+        let heads = self.routers[router].crosspoints.heads(out);
+        let mut candidates = Vec::new();
+        for (place, packet) in &heads {
+            let vc = self.vc_with_room(channel, packet);
+            let (place, generated, bytes) = (*place, packet.generated, packet.bytes);
+            candidates.extend(vc.map(|vc| Candidate { place, generated, bytes, vc }));
+        }
+        let last = self.routers[router].served[usize::from(out)];
+        let Some(Candidate { place, vc, .. }) = rules.arbitration.first(&candidates, last) else {
+            self.senders[channel].starved |= !heads.is_empty();
+            return;
+        };
+        self.routers[router].served[usize::from(out)] = (place.0, place.1);
+        let queue = self.routers[router].crosspoints.queues.get_mut(&place);
+        let Some(packet) = queue.and_then(VecDeque::pop_front) else { return };
+        let bytes = packet.bytes;
+        let tail = self.transmit(now, channel, vc, packet);
+        // The router acts again then.
+        self.events.free_crosspoint(tail, router, place, bytes);
+    }
+}

@@ -1,0 +1,95 @@
+"""Section 5, the future work: input buffers before small crosspoints, where the round trip is several packets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.reproduce import Claim, Expect, Planned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough.results import Results
+    from matplotlib.figure import Figure
+
+#: The share of the bandwidth that buffers are compared at.
+CARRIED = 0.95
+#: Bytes of a packet in MB, and ports of the switch.
+PACKET_MB = 4096e-6
+PORTS = 16
+
+
+def buffers_plan(quick: bool) -> dict[str, Planned]:
+    """Section 5: crosspoints that cover the round trip, and input buffers before small ones."""
+    some = {"measure.max_time": "300 us", "measure.precision": 0.05} if quick else {}
+    names = {"crosspoints": "crosspoints-only", "input buffers": "input-crosspoint"}
+    return {name: Planned(file, some, varies=False) for name, file in names.items()}
+
+
+def _space(point: Mapping[str, Any]) -> float:
+    """MB of buffers of a switch of 16 ports and packets of 4 KiB."""
+    crosspoint = point.get("router.crosspoint_buffer")
+    packets = [int(depth.split()[0]) for depth in (point["router.buffer"], crosspoint or "0 packets")]
+    inputs, crosspoints = (packets[0], packets[1]) if crosspoint else (0, packets[0])
+    return (PORTS * inputs + PORTS**2 * crosspoints) * PACKET_MB
+
+
+def _buffers(results: Mapping[str, Results]) -> dict[str, list[tuple[float, float]]]:
+    """Memory in MB and accepted load, by architecture."""
+    lines = {"crosspoints only": [(_space(point), point["accepted_load"]) for point in results["crosspoints"]]}
+    for point in results["input buffers"]:
+        kind = "FIFO" if point["router.queueing"] == "fifo" else "queues"
+        name = f"{kind} before {point['router.crosspoint_buffer'].replace('1 packets', '1 packet')}"
+        lines.setdefault(name, []).append((_space(point), point["accepted_load"]))
+    return lines
+
+
+def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
+    """What section 5 expects of input buffers, and what a FIFO costs."""
+    lines = _buffers(results)
+    least = {
+        name: min(mb for mb, load in line if load >= CARRIED) for name, line in lines.items() if line[-1][1] >= CARRIED
+    }
+    queues = min(mb for name, mb in least.items() if name.startswith("queues"))
+    most = {
+        kind: max(line[-1][1] for name, line in lines.items() if name == f"{kind} before 1 packet")
+        for kind in ("FIFO", "queues")
+    }
+    return [
+        Claim(
+            id="input-buffers",
+            figure="(5)",
+            text="round trip of 15 packets: 95 % of the bandwidth takes less space with input buffers (to one part in)",
+            paper="> 1",
+            here=least["crosspoints only"] / queues,
+            unit="x",
+            expect=Expect(low=1.05),
+        ),
+        Claim(
+            id="input-buffers-fifo",
+            figure="(5)",
+            text="a FIFO an input before crosspoints of a packet brings head-of-line blocking back (load lost)",
+            paper="",
+            here=most["queues"] - most["FIFO"],
+            unit="load",
+            expect=Expect(low=0.05),
+        ),
+    ]
+
+
+def draw_buffers(results: Mapping[str, Results]) -> Figure:
+    """Throughput over buffer space."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.4))
+    axes = figure.add_subplot()
+    for name, line in _buffers(results).items():
+        kind = "C0" if name.startswith("cross") else "C1" if name.startswith("queues") else "C2"
+        shape = {"1": "o:", "2": "s--", "4": "^-"}.get(name.split()[-2], "D-")
+        axes.plot(*zip(*line, strict=True), shape, color=kind, label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel("Buffers of a switch of 16 ports (MB)")
+    axes.set_ylabel("Accepted load, uniform traffic")
+    axes.set_title("400 Gb/s, round trip of 15 packets of 4 KiB")
+    axes.legend()
+    return figure
