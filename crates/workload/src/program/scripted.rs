@@ -157,8 +157,8 @@ impl<S: Script> ScriptedRank<S> {
         Ok(request)
     }
 
-    /// Goes on with a collective operation that nothing is outstanding of.
-    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) {
+    /// Goes on with a collective operation that nothing is outstanding of. Returns whether it has ended.
+    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
         let mut posted = 0;
@@ -172,6 +172,7 @@ impl<S: Script> ScriptedRank<S> {
             self.running.swap_remove(place);
             self.request_ended(id, None);
         }
+        posted == 0
     }
 
     /// Waits, unless what it waits for has ended.
@@ -228,20 +229,23 @@ impl<S: Script> ScriptedRank<S> {
         request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
     }
 
-    /// An operation of a request has ended.
-    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) {
+    /// An operation of a request has ended. Returns whether the request has, or another, so that the rank may go on.
+    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) -> bool {
         let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
             debug_assert!(false, "an operation of a request that has ended");
-            return;
+            return false;
         };
         *left -= 1;
         self.open -= 1;
         if *left > 0 {
-            return;
+            return false;
         }
         match self.running.iter().position(|running| running.0 == request) {
             Some(place) => self.continue_collective(place, starts),
-            None => self.request_ended(request, matched),
+            None => {
+                self.request_ended(request, matched);
+                true
+            }
         }
     }
 
@@ -284,9 +288,10 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
         self.seen.now = ended.at;
         if ended.id >= PROBE {
             self.call_ended(ended.id, ended.matched)?;
-        } else {
-            self.operation_ended(ended.id, ended.matched, starts);
+        } else if self.operation_ended(ended.id, ended.matched, starts) {
             self.wake();
+        } else {
+            return Ok(());
         }
         self.go_on(starts)
     }
