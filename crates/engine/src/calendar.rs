@@ -202,7 +202,9 @@ impl<T: Copy + Ord> Calendar<T> {
         }
         self.ahead -= self.sorted.len();
         self.come_near();
-        self.sorted.sort_unstable_by(|one, other| other.cmp(one));
+        // One comparison of 128 bits decides between most events, without a branch.
+        let key = |entry: &Entry<T>| u128::from(entry.0) << 64 | u128::from(entry.1);
+        self.sorted.sort_unstable_by(|one, other| key(other).cmp(&key(one)).then_with(|| other.2.cmp(&one.2)));
         true
     }
 

@@ -146,6 +146,8 @@ pub struct Wheel<const KINDS: usize> {
     tooth_bits: u32,
     /// The events of the teeth from `limit` on, `TEETH` of them, and a bit for each that has some.
     teeth: Vec<Vec<Later>>,
+    /// Memory of teeth that have been emptied, the last one first to be used again: as much as for the teeth that have events at a time.
+    spare: Vec<Vec<Later>>,
     toothed: [u64; TEETH / 64],
     /// Events in all teeth.
     in_teeth: usize,
@@ -185,6 +187,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
             limit: slots,
             tooth_bits: (slots / TEETH_A_TURN).trailing_zeros(),
             teeth: vec![Vec::new(); TEETH],
+            spare: Vec::new(),
             toothed: [0; TEETH / 64],
             in_teeth: 0,
             far: BinaryHeap::new(),
@@ -236,7 +239,11 @@ impl<const KINDS: usize> Wheel<KINDS> {
         let event = (at, kind as u32, target, arg);
         if (at - self.limit) >> self.tooth_bits < TEETH as u64 {
             let tooth = (at >> self.tooth_bits) as usize % TEETH;
-            self.teeth[tooth].push(event);
+            let events = &mut self.teeth[tooth];
+            if events.capacity() == 0 {
+                *events = self.spare.pop().unwrap_or_default();
+            }
+            events.push(event);
             self.toothed[tooth / 64] |= 1 << (tooth % 64);
             self.in_teeth += 1;
         } else {
@@ -346,8 +353,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         for (at, kind, target, arg) in events.drain(..) {
             self.insert(at, kind as usize, target, arg);
         }
-        // Keeps the memory.
-        self.teeth[tooth] = events;
+        self.spare.push(events);
     }
 
     /// The first tooth that has events.
@@ -472,5 +478,19 @@ mod tests {
                 .collect();
             prop_assert_eq!(seen, want);
         }
+    }
+
+    #[test]
+    fn memory_is_that_of_the_teeth_that_have_events() {
+        // Would catch teeth that each keep the memory of the most events that were ever in them: bursts of 100 events, each in another
+        // tooth than the one before.
+        let mut wheel = Wheel::<2>::new(50);
+        let mut instant = Instant::default();
+        for burst in 1..500_u64 {
+            (0..100).for_each(|id| wheel.insert(burst * 10_000, 0, id, 0));
+            while wheel.next(burst * 10_000 + 1, &mut instant) {}
+        }
+        let capacity: usize = wheel.teeth.iter().chain(&wheel.spare).map(Vec::capacity).sum();
+        assert!(capacity < 500, "room for {capacity} events");
     }
 }

@@ -21,7 +21,7 @@ pub struct Packet {
     /// What its traffic knows it by: the node that sends it, or its message.
     pub flow_id: u32,
     /// The node that it is for, in the low `DST_BITS`, or the number of the set of nodes, which `MANY` says, or with `GROUP` too the
-    /// entry of a tree; and between them the class of virtual channels on which it leaves this router.
+    /// entry of a tree; and above them, so that it is read by a shift, the class of virtual channels on which it leaves this router.
     dst_and_class: u32,
     /// What it carries for its routing.
     pub state: RouteState,
@@ -43,16 +43,16 @@ const DST_BITS: u32 = 24;
 const DST: u32 = (1 << DST_BITS) - 1;
 
 /// The packet is for a set of nodes, or goes by a tree.
-const MANY: u32 = 1 << 31;
+const MANY: u32 = 1 << DST_BITS;
 
 /// The packet is of a group's operation: it goes by a tree, or is for one node at the end of one.
-const GROUP: u32 = 1 << 30;
+const GROUP: u32 = 1 << (DST_BITS + 1);
 
 /// The bits that say what the number is.
 const FLAGS: u32 = MANY | GROUP;
 
-/// The most classes of virtual channels: what is left between number and flags.
-pub const MAX_CLASSES: u8 = 1 << (30 - DST_BITS);
+/// Where the class of virtual channels begins: there is room for as many as a router may have (64).
+const CLASS_SHIFT: u32 = DST_BITS + 2;
 
 /// The most entries that the tables of trees have.
 pub const MAX_ENTRIES: u32 = 1 << DST_BITS;
@@ -123,13 +123,13 @@ impl Packet {
     /// The class of virtual channels on which it leaves this router.
     #[inline(always)]
     pub fn class(&self) -> u8 {
-        (self.dst_and_class >> DST_BITS) as u8 & (MAX_CLASSES - 1)
+        (self.dst_and_class >> CLASS_SHIFT) as u8
     }
 
     /// It is decided by which output and on which class it leaves; it is the last of its queue.
     #[inline(always)]
     pub fn leave_by(&mut self, out: u16, class: u8) {
-        self.dst_and_class = self.dst_and_class & (DST | FLAGS) | u32::from(class) << DST_BITS;
+        self.dst_and_class = self.dst_and_class & (DST | FLAGS) | u32::from(class) << CLASS_SHIFT;
         (self.out, self.next) = (out, NONE);
     }
 }

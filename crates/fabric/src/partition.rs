@@ -278,10 +278,27 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
+        match self.fabric.sets.used() {
+            0 => self.take_arrivals::<PLAIN, false>(router, now),
+            _ => self.split_arrivals::<PLAIN>(router, now),
+        }
+        self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
+    }
+
+    /// Takes the packets in that have arrived at a router, where some may be for several nodes. A function of its own: what splitting
+    /// needs would be spilled to the stack where there is nothing to split.
+    #[inline(never)]
+    fn split_arrivals<const PLAIN: bool>(&mut self, router: usize, now: u64) {
+        self.take_arrivals::<PLAIN, true>(router, now);
+    }
+
+    /// Takes the packets in that have arrived at a router; some may be for several nodes only if there are sets (`SETS`).
+    #[inline(always)]
+    fn take_arrivals<const PLAIN: bool, const SETS: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
         let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
-            if fabric.is_for_many(arrival.packet) {
+            if SETS && fabric.is_for_many(arrival.packet) {
                 return enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now));
             }
             fabric.decide::<PLAIN>(&mut arrival);
@@ -298,7 +315,6 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 }
             }
         }
-        routers.serve::<PLAIN>(fabric, router, now);
     }
 
     /// Queues what has arrived at some of the routers from `first` on, in the order of ports.

@@ -12,7 +12,7 @@ use workload::program::Context;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::Passage;
-use crate::progressions::Progressions;
+use crate::progressions::{Progressions, Taken};
 use crate::slab::Slab;
 
 /// What all links are like.
@@ -94,6 +94,19 @@ impl Light {
 
 /// Queues of messages.
 pub(crate) type Lights = Progressions<Shape, 4>;
+
+impl Lights {
+    /// Takes out the first message of a progression, and says which message of which progression comes next in its queue.
+    #[inline]
+    pub fn take_light(&mut self, place: u32) -> (Light, Option<(u32, Light)>) {
+        let Taken { shape, numbers, next } = self.take(place);
+        let next = next.map(|place| {
+            let (shape, numbers) = self.first(place);
+            (place, Light::of(*shape, *numbers))
+        });
+        (Light::of(shape, numbers), next)
+    }
+}
 
 /// What has been carried.
 #[derive(Clone, Debug)]

@@ -143,16 +143,30 @@ impl OutputQueued {
         crosspoint.held
     }
 
-    /// A packet takes space in a row, and the crosspoints that it is in hold `held` bytes at the most: returns the credit that it
+    /// A packet takes `added` bytes in a row, and the crosspoints that it is in hold `held` at the most: returns the credit that it
     /// turns out not to have needed.
     #[inline(always)]
-    fn occupy(&mut self, fabric: &mut Fabric, input: usize, (held, bytes): (u32, u32), now: u64) {
+    fn occupy(&mut self, fabric: &mut Fabric, input: usize, (held, bytes, added): (u32, u32, u64), now: u64) {
         let row = &mut self.rows[input];
+        row.held += added;
         let rise = held.saturating_sub(row.fullest);
         row.fullest += rise;
         if rise < bytes {
             fabric.return_credit(Space { input: input as u32, part: 0 }, bytes - rise, now);
         }
+    }
+}
+
+impl OutputQueued {
+    /// A packet leaves a space whose bytes its credits count one by one.
+    #[inline(never)]
+    fn shrink_exactly(&mut self, space: Space, bytes: u32) -> u32 {
+        let (input, out) = (space.input as usize, space.part as usize);
+        match self.rule {
+            CreditRule::RowCounter => self.rows[input].held -= u64::from(bytes),
+            _ => self.crosspoints[input * self.row + out].held -= bytes,
+        }
+        bytes
     }
 }
 
@@ -210,17 +224,13 @@ impl Buffers for OutputQueued {
 
     #[inline(always)]
     fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
-        let (input, out) = (space.input as usize, space.part as usize);
-        if self.rule == CreditRule::RowCounter {
-            self.rows[input].held -= u64::from(bytes);
-            return bytes;
+        if self.rule != CreditRule::RowMinimum {
+            return self.shrink_exactly(space, bytes);
         }
+        let (input, out) = (space.input as usize, space.part as usize);
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let before = crosspoint.held;
         crosspoint.held = before - bytes;
-        if self.rule == CreditRule::PerCrosspoint {
-            return bytes;
-        }
         let row = &mut self.rows[input];
         row.held -= u64::from(bytes);
         if before < row.fullest {
@@ -249,13 +259,10 @@ impl Routers for OutputQueued {
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let held = self.insert::<PLAIN>(fabric, arrival, true);
         let (input, bytes) = (self.input_of(arrival), arrival.bytes);
-        match self.rule {
-            CreditRule::RowMinimum => {
-                self.rows[input].held += u64::from(bytes);
-                self.occupy(fabric, input, (held, bytes), now);
-            }
-            CreditRule::RowCounter => self.rows[input].held += u64::from(bytes),
-            CreditRule::PerCrosspoint => {}
+        if self.rule == CreditRule::RowMinimum {
+            self.occupy(fabric, input, (held, bytes, u64::from(bytes)), now);
+        } else if self.rule == CreditRule::RowCounter {
+            self.rows[input].held += u64::from(bytes);
         }
     }
 
@@ -269,7 +276,7 @@ impl Routers for OutputQueued {
             self.rows[input].held += u64::from(bytes);
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
         }
-        let mut most = 0;
+        let (mut most, mut added) = (0, 0);
         // Those for one output on several classes are in the crosspoint once.
         for alike in copies.chunk_by(|one, other| one.out == other.out) {
             for (number, copy) in alike.iter().enumerate() {
@@ -278,9 +285,9 @@ impl Routers for OutputQueued {
             if alike.len() > 1 {
                 fabric.share_space(alike.iter().map(|copy| copy.packet));
             }
-            self.rows[input].held += u64::from(bytes);
+            added += u64::from(bytes);
         }
-        self.occupy(fabric, input, (most, bytes), now);
+        self.occupy(fabric, input, (most, bytes, added), now);
     }
 
     #[inline(always)]

@@ -28,13 +28,18 @@ impl Executor {
 
     /// What the program of a rank has issued is to start.
     fn make_ready(&mut self, rank: u32) {
-        self.ranks[rank as usize].open += self.issued.iter().map(|op| u64::from(op.count)).sum::<u64>();
         if self.trace.is_some() {
             // Each operation of a burst is traced by itself.
             let issued = std::mem::take(&mut self.issued);
             self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
         }
-        self.ready.extend(self.issued.drain(..).map(|op| (rank, op)));
+        let mut open = 0;
+        for &op in &self.issued {
+            open += u64::from(op.count);
+            self.ready.push_back((rank, op));
+        }
+        self.issued.clear();
+        self.ranks[rank as usize].open += open;
     }
 
     /// Starts what is ready, unless its processor has to end something before.

@@ -1,7 +1,7 @@
 //! What the library does about what arrives, and when the processor lets it.
 
 use super::{Executor, Sending};
-use crate::context::{HostContext, MatchingParams};
+use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
@@ -101,10 +101,17 @@ impl Executor {
     }
 
     /// A queue of a rank has been searched for an operation: when the search has ended, in a call or as a reaction.
-    pub(super) fn search(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool)) -> u64 {
-        let MatchingParams { per_entry, on_nic } = self.interface.matching;
-        let time = per_entry.saturating_mul(u64::from(self.matching.looked_at));
-        match (time, on_nic) {
+    #[inline]
+    pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, bool)) -> u64 {
+        match self.interface.matching.per_entry {
+            0 => now,
+            per_entry => self.search_for(rank, now, what, per_entry.saturating_mul(u64::from(self.matching.looked_at))),
+        }
+    }
+
+    /// The same, of a search that takes a time.
+    fn search_for(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool), time: u64) -> u64 {
+        match (time, self.interface.matching.on_nic) {
             (0, _) => now,
             (_, true) => {
                 let source = self.source_of(self.rank(rank), 0);

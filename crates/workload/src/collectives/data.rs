@@ -62,6 +62,11 @@ impl Data {
     pub fn elements(self, all: u64) -> u64 {
         match self {
             Self::Span { count, parts, .. } if count == parts => all,
+            Self::Span { count, parts, .. } | Self::Within { count, parts, .. }
+                if let Some(each) = equal_part(all, parts) =>
+            {
+                each * u64::from(count)
+            }
             Self::Span { first, count, parts } => {
                 let end = first + count;
                 let begin = |part| begin(all, part, parts);
@@ -144,10 +149,44 @@ impl Data {
     }
 }
 
+/// The elements of a part of so many elements where all parts have equally many.
+#[inline]
+fn equal_part(all: u64, parts: u32) -> Option<u64> {
+    let parts = u64::from(parts);
+    all.is_multiple_of(parts).then(|| all / parts)
+}
+
 /// The first element of a part.
 #[inline]
 fn begin(all: u64, part: u32, parts: u32) -> u64 {
     let (part, parts) = (u64::from(part), u64::from(parts));
     // The product of `all` and `part` may not fit 64 bits; that of the remainder does.
     all / parts * part + all % parts * part / parts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn as_many_elements_are_counted_as_are_visited(
+            all in prop_oneof![0_u64..50, Just(96), Just(1 << 40)],
+            (parts, base, len) in (1_u32..13).prop_flat_map(|parts| (Just(parts), 0..parts))
+                .prop_flat_map(|(parts, base)| (Just(parts), Just(base), 1..=parts - base)),
+            (first, count) in (0_u32..12, 0_u32..12),
+        ) {
+            // Would catch a closed form that forgets the first parts behind the last ones, and one that takes parts to be equal that
+            // are not, or loses elements where they are.
+            let span = Data::Span { first: first % parts, count: count % (parts + 1), parts };
+            let within = Data::Within { first: first % len, count: count % (len + 1), base, len, parts };
+            for data in [span, within] {
+                let mut visited = 0;
+                data.each_range(all, &mut |from, to| visited += to - from);
+                prop_assert_eq!(data.elements(all), visited, "{:?} of {}", data, all);
+            }
+        }
+    }
 }

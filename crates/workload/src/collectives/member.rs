@@ -81,7 +81,10 @@ impl Member {
 
     #[inline]
     fn ahead_of(&self, member: u32, by: u32) -> u32 {
-        ((u64::from(member) + u64::from(by)) % u64::from(self.size)) as u32
+        let (sum, size) = (u64::from(member) + u64::from(by), u64::from(self.size));
+        // Mostly one turn around the group at most: a subtraction does for a division.
+        let turned = if sum < size { sum } else { sum - size };
+        if turned < size { turned as u32 } else { (turned % size) as u32 }
     }
 
     /// The part of a member.

@@ -3,7 +3,7 @@
 use super::Action;
 use super::ProgramError;
 use super::burst::Burst;
-use crate::collectives::{Collective, Data, Member, Move, Stage, Way, combined, stage, stages};
+use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 
 /// A collective operation of a rank: what it does next follows from a few numbers.
@@ -132,14 +132,15 @@ impl Shape<'_> {
         let mut bytes = 0;
         if messages.count == 1 || (is_world && messages.data.is_even(all)) {
             let Move { peer, count, stride, data, .. } = *messages;
-            let first = self.action(messages.way, peer, data);
-            post(Burst { first, count, stride });
-            bytes = data.elements(all) * self.element * u64::from(count);
+            let each = data.elements(all) * self.element;
+            post(Burst { first: self.action(messages.way, peer, each), count, stride });
+            bytes = each * u64::from(count);
         } else {
             for number in 0..messages.count {
                 let (peer, data) = messages.message(number, size);
-                post(Burst { first: self.action(messages.way, peer, data), count: 1, stride: 0 });
-                bytes += data.elements(all) * self.element;
+                let own = data.elements(all) * self.element;
+                post(Burst { first: self.action(messages.way, peer, own), count: 1, stride: 0 });
+                bytes += own;
             }
         }
         match messages.way {
@@ -149,8 +150,8 @@ impl Shape<'_> {
         }
     }
 
-    fn action(&self, way: Way, peer: u32, data: Data) -> Action {
-        let bytes = data.elements(self.at.elements) * self.element;
+    #[inline]
+    fn action(&self, way: Way, peer: u32, bytes: u64) -> Action {
         let (other, tag, context) = (self.group.rank(peer), self.tag, self.context);
         match way {
             Way::Send => Action::Send { to: other, bytes, tag, context },

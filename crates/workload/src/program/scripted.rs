@@ -157,12 +157,14 @@ impl<S: Script> ScriptedRank<S> {
         Ok(request)
     }
 
-    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it.
-    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) {
+    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it. Returns
+    /// whether one has ended.
+    fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         if !self.has_turn(place) {
-            return self.hold(place);
+            self.hold(place);
+            return false;
         }
-        self.advance_collective(place, starts);
+        let mut ended = self.advance_collective(place, starts);
         while let Some(place) =
             (0..self.running.len()).find(|&place| self.running[place].1.held && self.has_turn(place))
         {
@@ -170,8 +172,9 @@ impl<S: Script> ScriptedRank<S> {
             running.held = false;
             self.left[(*request - self.first) as usize] = 0;
             self.open -= 1;
-            self.advance_collective(place, starts);
+            ended |= self.advance_collective(place, starts);
         }
+        ended
     }
 
     /// Whether a collective operation may go on: what is posted to the switches in a communicator has the order of the operations, which
@@ -189,7 +192,8 @@ impl<S: Script> ScriptedRank<S> {
         self.open += 1;
     }
 
-    fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) {
+    /// Goes on with a collective operation whose turn it is; returns whether it has ended.
+    fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
         let mut posted = 0;
@@ -203,6 +207,7 @@ impl<S: Script> ScriptedRank<S> {
             self.running.swap_remove(place);
             self.request_ended(id, None);
         }
+        posted == 0
     }
 
     /// Waits, unless what it waits for has ended.
@@ -259,20 +264,23 @@ impl<S: Script> ScriptedRank<S> {
         request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
     }
 
-    /// An operation of a request has ended.
-    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) {
+    /// An operation of a request has ended. Returns whether the request has, or another, so that the rank may go on.
+    fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) -> bool {
         let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
             debug_assert!(false, "an operation of a request that has ended");
-            return;
+            return false;
         };
         *left -= 1;
         self.open -= 1;
         if *left > 0 {
-            return;
+            return false;
         }
         match self.running.iter().position(|running| running.0 == request) {
             Some(place) => self.continue_collective(place, starts),
-            None => self.request_ended(request, matched),
+            None => {
+                self.request_ended(request, matched);
+                true
+            }
         }
     }
 
@@ -315,9 +323,10 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
         self.seen.now = ended.at;
         if ended.id >= PROBE {
             self.call_ended(ended.id, ended.matched)?;
-        } else {
-            self.operation_ended(ended.id, ended.matched, starts);
+        } else if self.operation_ended(ended.id, ended.matched, starts) {
             self.wake();
+        } else {
+            return Ok(());
         }
         self.go_on(starts)
     }

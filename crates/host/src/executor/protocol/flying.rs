@@ -113,22 +113,31 @@ impl Executor {
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) -> Passage {
-        let node = self.local_node(op.rank);
-        let mut at = stream.passage(0, bytes);
-        if self.interfaces.sending {
-            at = self.interfaces.send(node, &whole(bytes), at);
-        }
-        let Some(wire) = &mut self.wire else { return at };
-        let arrival = wire.carry(node, bytes, at);
+        let arrival = self.leave(self.local_node(op.rank), (bytes, stream));
         let Passage { head, tail } = arrival;
         let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
         if self.placed.is_here(to) {
             self.expect_flight(flight);
         } else {
-            self.progress.packets += 1;
-            around.carry(self.placed.node(to), flight);
+            self.send_away(flight, around);
         }
         arrival
+    }
+
+    /// Bytes leave a node, by its number here, as they come to its interface: when they arrive at another.
+    #[inline]
+    pub(super) fn leave(&mut self, node: usize, (bytes, stream): (u64, Stream)) -> Passage {
+        let mut at = stream.passage(0, bytes);
+        if self.interfaces.sending {
+            at = self.interfaces.send(node, &whole(bytes), at);
+        }
+        self.wire.as_mut().map_or(at, |wire| wire.carry(node, bytes, at))
+    }
+
+    /// Something is on its way to a rank of another executor.
+    pub(super) fn send_away(&mut self, flight: Flight, around: &mut impl HostContext) {
+        self.progress.packets += 1;
+        around.carry(self.placed.node(flight.to), flight);
     }
 
     /// Something is on its way to a rank of this executor.

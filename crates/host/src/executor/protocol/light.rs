@@ -6,7 +6,7 @@
 
 use workload::program::Matched;
 
-use super::super::Executor;
+use super::super::{Executor, NONE, Sending};
 use super::flying::whole;
 use crate::completing::Completing;
 use crate::context::HostContext;
@@ -18,7 +18,7 @@ use crate::nic::Passage;
 use crate::progressions::Taken;
 use crate::report::HostError;
 use crate::trace::Purpose;
-use crate::wire::{Cargo, Light, Shape};
+use crate::wire::{Cargo, Flight, Light, Shape, Way};
 
 impl Executor {
     /// Whether a message of so many bytes can go as light.
@@ -33,13 +33,21 @@ impl Executor {
         self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 
-    /// An eager message is handed over now to a rank of another node.
-    pub(super) fn fly_eager(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
-        let Envelope { source, number, to, bytes, .. } = envelope;
-        let (node, carried) = (self.local_node(source), bytes.max(1));
-        let at = self.connections.fetch(node, (source, to), now);
+    /// The light message of a send is handed over now to a rank of another node.
+    pub(super) fn fly_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
+        let &Sending { op, to, tag, context, bytes, .. } = sending;
+        let (node, carried) = (self.local_node(op.rank), bytes.max(1));
+        let at = self.connections.fetch(node, (op.rank, to), now);
         let stream = self.interfaces.fetch(node, carried, at);
-        self.send_flight((OpId { rank: source, number }, to), Cargo::Announced(envelope), (carried, stream), around);
+        let Passage { head, tail } = self.leave(node, (carried, stream));
+        let (span, since) = (tail - head, stream.from);
+        if self.placed.is_here(to) {
+            let shape = Shape { tag, context, bytes, span };
+            return self.expect_light(&Light { at: tail, since, op, to, shape });
+        }
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE };
+        let way = Way { bytes: carried, span, since };
+        self.send_away(Flight { at: tail, op, to, cargo: Cargo::Announced(envelope), way }, around);
     }
 
     /// A light message is on its way to a rank of this executor.
@@ -55,13 +63,10 @@ impl Executor {
     /// The first message of a progression arrives.
     pub(in super::super) fn lands(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let Taken { shape, numbers, next } = wire.flying.take(place);
-        if let Some(place) = next {
-            let (shape, numbers) = wire.flying.first(place);
-            let Light { at, op, .. } = Light::of(*shape, *numbers);
-            self.pending.push_arrival(at, op, Event::Lands(place));
+        let (light, next) = wire.flying.take_light(place);
+        if let Some((place, next)) = next {
+            self.pending.push_arrival(next.at, next.op, Event::Lands(place));
         }
-        let light = Light::of(shape, numbers);
         let carried = light.shape.bytes.max(1);
         wire.carried.arrive(carried, now - light.since);
         if !self.interfaces.receiving {
@@ -83,13 +88,11 @@ impl Executor {
     /// The first message of a progression has passed the interface of its receiver.
     pub(in super::super) fn passes(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let Taken { shape, numbers, next } = wire.passing.take(place);
-        if let Some(place) = next {
-            let (shape, numbers) = wire.passing.first(place);
-            let Light { at, op, .. } = Light::of(*shape, *numbers);
-            self.pending.push(at, op, Event::Passes(place));
+        let (light, next) = wire.passing.take_light(place);
+        if let Some((place, next)) = next {
+            self.pending.push(next.at, next.op, Event::Passes(place));
         }
-        self.light_comes(&Light::of(shape, numbers), now, around);
+        self.light_comes(&light, now, around);
     }
 
     /// A light message has come to its rank.

@@ -112,10 +112,9 @@ impl Executor {
 
     /// Hands a light message over, whose send ends.
     fn send_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
-        let &Sending { op, rank, id, to, tag, context, bytes, .. } = sending;
+        let &Sending { op, rank, id, .. } = sending;
         self.end(rank, (op.number, id), now, None);
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE };
-        self.fly_eager(envelope, now, around);
+        self.fly_light(sending, now, around);
     }
 
     /// Hands the data of a send over, which ends, unless its processor still writes them.

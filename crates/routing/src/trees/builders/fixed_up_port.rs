@@ -5,13 +5,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::ChannelClass;
 use topology::families::fat_tree::FatTree;
 
 use super::super::error::TreeError;
-use super::super::load::TreeLoad;
-use super::super::tree::{Request, Tree};
-use super::{Builder, fat_tree};
+use super::Builder;
+use super::fat_tree::{Climb, UpPort};
 
 /// k-ary n-trees: up by the same port at every switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,12 +18,6 @@ pub struct FixedUpPortSpec {
     /// The up port, from 0 to k - 1; without it the last, as in the paper. The i-th edge-disjoint tree of a group takes the i-th one
     /// after it, in rotation.
     pub port: Option<u16>,
-}
-
-#[derive(Debug)]
-struct FixedUpPort {
-    tree: FatTree,
-    port: u16,
 }
 
 impl FixedUpPortSpec {
@@ -39,30 +31,6 @@ impl FixedUpPortSpec {
         if port > most {
             return Err(TreeError::NoSuchUpPort { port, most });
         }
-        Ok(FixedUpPort { tree: tree.clone(), port })
-    }
-}
-
-impl Builder for FixedUpPort {
-    fn kind(&self) -> &'static str {
-        "fixed-up-port"
-    }
-
-    fn levels_on(&self, _class: ChannelClass) -> u8 {
-        1
-    }
-
-    fn folds(&self) -> bool {
-        true
-    }
-
-    fn any_root(&self) -> bool {
-        false
-    }
-
-    fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree> {
-        let k = u32::from(self.tree.k());
-        let port = (u32::from(self.port) + request.number) % k;
-        fat_tree::build(&self.tree, request, load, |_| Some(port as u16))
+        Ok(Climb { kind: "fixed-up-port", tree: tree.clone(), up: UpPort::Fixed(port) })
     }
 }

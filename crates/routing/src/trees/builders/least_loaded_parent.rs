@@ -5,7 +5,7 @@
 //! is in `swlist` twice. And `tlist` is given child ports only: the port up is never stored, without which no member below another child
 //! of the top switch can be reached from here, and a combine has no port to send its result to. Here the climb only finds the top
 //! switch, the first common ancestor of all members; all switches are then entered once, from above, and store the port that leads
-//! back up (`fat_tree::build`).
+//! back up (`fat_tree::Climb`).
 //!
 //! The load of a switch is the number of trees through it, ties by the lower port. A climb compares the parents of one switch, as
 //! printed; it is greedy, and the loads of top switches are within 1 of each other where each choice is among switches that all groups
@@ -14,60 +14,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::families::fat_tree::FatTree;
-use topology::{ChannelClass, Endpoint, Topology};
-use units::{PortId, RouterId};
 
-use super::super::load::TreeLoad;
-use super::super::tree::{Request, Tree};
-use super::{Builder, fat_tree};
+use super::Builder;
+use super::fat_tree::{Climb, UpPort};
 
 /// k-ary n-trees: up by the parent with the fewest trees through it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeastLoadedParentSpec {}
 
-#[derive(Debug)]
-struct LeastLoadedParent {
-    tree: FatTree,
-}
-
 impl LeastLoadedParentSpec {
     /// The builder on a fat-tree.
     pub(in super::super) fn build(self, tree: &FatTree) -> impl Builder + 'static {
-        LeastLoadedParent { tree: tree.clone() }
-    }
-}
-
-impl LeastLoadedParent {
-    /// The up port of a switch to the least loaded parent, over a wire that is not taken.
-    fn up(&self, switch: RouterId, load: &TreeLoad) -> Option<u16> {
-        let k = self.tree.k();
-        let parent = |up: u16| match self.tree.endpoint(switch, PortId(k + up)) {
-            Endpoint::Router(parent, _) if !load.is_taken(switch, PortId(k + up)) => Some((load.through(parent), up)),
-            _ => None,
-        };
-        (0..k).filter_map(parent).min().map(|(_, up)| up)
-    }
-}
-
-impl Builder for LeastLoadedParent {
-    fn kind(&self) -> &'static str {
-        "least-loaded-parent"
-    }
-
-    fn levels_on(&self, _class: ChannelClass) -> u8 {
-        1
-    }
-
-    fn folds(&self) -> bool {
-        true
-    }
-
-    fn any_root(&self) -> bool {
-        false
-    }
-
-    fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree> {
-        fat_tree::build(&self.tree, request, load, |switch| self.up(switch, load))
+        Climb { kind: "least-loaded-parent", tree: tree.clone(), up: UpPort::LeastLoaded }
     }
 }
