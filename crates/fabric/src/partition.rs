@@ -278,9 +278,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        match self.fabric.sets.used() {
-            0 => self.take_arrivals::<PLAIN, false>(router, now),
-            _ => self.split_arrivals::<PLAIN>(router, now),
+        match self.fabric.may_split() {
+            false => self.take_arrivals::<PLAIN, false>(router, now),
+            true => self.split_arrivals::<PLAIN>(router, now),
         }
         self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
     }
@@ -292,13 +292,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.take_arrivals::<PLAIN, true>(router, now);
     }
 
-    /// Takes the packets in that have arrived at a router; some may be for several nodes only if there are sets (`SETS`).
+    /// Takes the packets in that have arrived at a router; some may be for several nodes only if any packet is (`SPLITS`).
     #[inline(always)]
-    fn take_arrivals<const PLAIN: bool, const SETS: bool>(&mut self, router: usize, now: u64) {
+    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
         let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
-            if SETS && fabric.is_for_many(arrival.packet) {
+            if SPLITS && fabric.is_for_many(arrival.packet) {
                 return enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now));
             }
             fabric.decide::<PLAIN>(&mut arrival);

@@ -262,7 +262,7 @@ fn groups(nodes: u32, count: u32, seed: u64) -> Vec<Vec<u32>> {
     all
 }
 
-const ROUTERS: [&str; 12] = [
+const ROUTERS: [&str; 19] = [
     "kind = \"output-queued\"",
     "kind = \"output-queued\"\nbuffer = \"1 packets\"\ncredit_return = \"tail\"",
     "kind = \"output-queued\"\nbuffer = \"300 B\"\ncredits = \"row-counter\"\nvcs = 16",
@@ -273,6 +273,13 @@ const ROUTERS: [&str; 12] = [
     "kind = \"input-output-queued\"\noutput_buffer = \"300 B\"\ncredit_return = \"tail\"",
     "kind = \"virtual-output-queued\"\nbuffer = \"2 packets\"",
     "kind = \"virtual-output-queued\"\nvcs = 16\niterations = 2",
+    "kind = \"input-queued\"\narbitration = \"random\"\nmulticast = { fanout = \"no-splitting\" }",
+    "kind = \"input-queued\"\nvcs = 16\nmulticast = { policy = \"concentrating-residue\" }",
+    "kind = \"input-queued\"\narbitration = \"oldest-first\"\nmulticast = { policy = \"tatra\" }",
+    "kind = \"input-output-queued\"\noutput_buffer = \"1 packets\"\nmulticast = { policy = \"wba\" }",
+    "kind = \"virtual-output-queued\"\nbuffer = \"1 packets\"\nmulticast = \"queue\"",
+    "kind = \"input-crosspoint-queued\"\nbuffer = \"2 packets\"",
+    "kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"\ncredit_return = \"tail\"",
     "kind = \"shared-buffer\"\nbuffer = \"300 B\"\nmemory = \"1500 B\"",
     "kind = \"shared-buffer\"\nmemory = \"20 packets\"\nalpha = 4.0\ncredit_return = \"tail\"",
 ];
@@ -349,8 +356,8 @@ fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
     // 20 ns of link, and the tail.
     let (tail, cycle, combining) = (76_800, 4_000, 12 * 4_000);
     let (up, down) = (20_000 + 90_000 + tail, cycle + 20_000 + tail);
-    // A crossbar that takes one packet at a time from an input sends the copies of the result one after the other.
-    let routers = [("output-queued", 0), ("shared-buffer", 0), ("virtual-output-queued", 7), ("input-queued", 7)];
+    // Virtual output queues have copies in several queues, and their crossbar takes one packet at a time from an input.
+    let routers = [("output-queued", 0), ("shared-buffer", 0), ("virtual-output-queued", 7), ("input-queued", 0)];
     for (router, before) in routers {
         let router = format!("kind = \"{router}\"");
         let down = down + before * tail;
