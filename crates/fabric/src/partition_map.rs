@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use engine::Wheel;
-use topology::{Endpoint, Topology};
+use topology::Endpoint;
 use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::event_kind;
@@ -126,7 +126,7 @@ impl PartitionMap {
                 map.begin(part / blocks);
             }
             for router in cluster {
-                map.adopt(topology, router);
+                map.adopt(plan, router);
                 before += u64::from(topology.planes()) * u64::from(topology.ports(router));
             }
         }
@@ -146,12 +146,13 @@ impl PartitionMap {
     }
 
     /// Adds a router, with its copies in other planes, and its nodes to the last partition.
-    fn adopt(&mut self, topology: &dyn Topology, router: RouterId) {
+    fn adopt(&mut self, plan: &Plan, router: RouterId) {
+        let topology = plan.topology();
         let part = self.routers.len() - 1;
         for copy in (0..self.planes).map(|plane| RouterId(router.0 + plane * topology.plane_routers())) {
             self.routers[part].push(copy.0);
             self.home[copy.index()] = (part as u16, self.ports[part]);
-            self.ports[part] += u32::from(topology.ports(copy));
+            self.ports[part] += u32::from(plan.ports(copy));
         }
         for port in 0..topology.ports(router) {
             if let Endpoint::Node(node) = topology.endpoint(router, PortId(port)) {
@@ -205,6 +206,11 @@ impl PartitionMap {
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];
         Place { partition, index: first + u32::from(port.0) }
+    }
+
+    /// The output of the first combine unit of a partition, into its router: after all injection channels.
+    pub(crate) fn first_unit(&self, part: usize) -> u32 {
+        self.ports[part] + self.nodes[part].len() as u32 * self.planes
     }
 
     /// A node's injection channel into a plane: after all ports of its partition.

@@ -11,6 +11,7 @@ mod credits;
 mod event;
 mod executor;
 mod flow;
+mod groups;
 mod inbound;
 mod label;
 mod line;
@@ -25,6 +26,7 @@ mod processor;
 mod progressions;
 mod queues;
 mod rails;
+mod ranges;
 mod recent;
 mod registration;
 mod report;
@@ -37,9 +39,13 @@ mod wire;
 pub use queues::time_of;
 
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
-pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, Rendezvous};
+pub use context::{
+    GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams, Outgoing,
+    ProtocolParams, Rendezvous,
+};
 pub use executor::Executor;
 pub use flow::most_ranks;
+pub use groups::Groups;
 pub use inbound::Envelope;
 pub use matching::Searches;
 pub use memory::MemoryParams;

@@ -3,11 +3,13 @@
 
 mod collectives;
 mod flat;
+mod groups;
 mod interface;
 mod matching;
 mod processor;
 mod protocols;
 mod reference;
+mod switch;
 mod times;
 mod training;
 mod world;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
 use host::{Envelope, Executor, HostContext};
-use routing::Routing;
+use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::program::Context;
 
+use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};
 use super::sources::{owner, sources};
 
@@ -49,6 +50,8 @@ pub struct RankSetting {
     pub routing: Arc<dyn Routing>,
     /// The partitions.
     pub division: Division,
+    /// The trees of its groups, if it has any.
+    pub groups: Option<GroupTrees>,
 }
 
 /// The ranks of one partition's nodes.
@@ -59,6 +62,8 @@ pub struct ScheduledTraffic {
     /// By source, by its number in the partition: its node.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
+    /// By node, what its last packet for a group was for; empty without groups.
+    given: Vec<Option<TreePacket>>,
 }
 
 impl ScheduledTraffic {
@@ -69,6 +74,7 @@ impl ScheduledTraffic {
             executor,
             nodes: sources(nodes, planes).map(|(node, _)| node).collect(),
             streams: sources(nodes, planes).map(stream).collect(),
+            given: Vec::new(),
             setting,
         }
     }
@@ -134,6 +140,9 @@ impl ScheduledTraffic {
             return None;
         }
         let packet = self.executor.next_of(source, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        if packet.dst == host::Outgoing::GROUP {
+            return self.for_group(source, &packet);
+        }
         let dst = NodeId(packet.dst);
         let state = self.setting.routing.start(self.nodes[source], dst, &mut self.streams[source]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
@@ -150,9 +159,27 @@ impl ScheduledTraffic {
     }
 }
 
+impl ScheduledTraffic {
+    /// A packet of a node for a group.
+    #[inline(never)]
+    fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
+        let groups = self.setting.groups.as_ref()?;
+        let (of, mark) = groups.packet(&self.executor.group_packet(node));
+        self.given.resize(self.nodes.len(), None);
+        self.given[node] = Some(of);
+        let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
+        let (to, state) = (Target::Tree, RouteState::default());
+        Some(Demand { generated_at, part: 0, release: generated_at, to, bytes, state, flow_id, mark })
+    }
+}
+
 impl Traffic for ScheduledTraffic {
     fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
         self.next_of(node, now, |_, _| true)
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        self.given.get(node).copied().flatten()
     }
 
     fn wants_events(&self) -> bool {
@@ -174,6 +201,12 @@ impl Traffic for ScheduledTraffic {
         match what {
             TrafficEvent::Delivered { flow_id, mark, plane, .. } => {
                 executor.arrived((job_of(flow_id).1, mark, u32::from(plane.0)), now, around);
+            }
+            TrafficEvent::Collected { node, tree, segment, work, bytes, contributions, value, mark, .. } => {
+                let Some(groups) = &setting.groups else { return };
+                let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, (bytes, mark));
+                let number = setting.division.number_of[node.index()] as usize;
+                executor.group_arrived(number, arrival, now, around);
             }
             TrafficEvent::Notice(Notice { content: NoticeContent::Announced(words), .. }) => {
                 executor.announced(envelope_of(words));
