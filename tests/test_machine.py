@@ -10,7 +10,7 @@ import cutthrough as ct
 import networkx as nx
 import numpy as np
 import pytest
-from cutthrough import families, topologies
+from cutthrough import _core, channels, families, topologies
 from cutthrough.packages import MissingPackage
 
 if TYPE_CHECKING:
@@ -95,11 +95,14 @@ def test_planes_of_a_machine_are_kept_and_no_edge_list() -> None:
         with pytest.raises(ct.ExperimentError, match="2 planes") as raised:
             machine.edge_list()
         assert raised.value.key == "planes"
+    switch = _core.Topology("single-switch:2,planes=3", ".")
+    table = channels.Machine.of(switch).table
+    assert table.column("source_router").drop_null().unique().to_pylist() == [0, 1, 2]
     assert "planes" not in ct.Torus([4, 3]).spec
     for wrong in (0, 17):
         with pytest.raises(ct.ExperimentError, match="from 1 to 16") as raised:
             ct.Torus([4, 3], planes=wrong)
-        assert raised.value.key == "planes"
+        assert raised.value.key == "topology.planes"
 
 
 def test_networkx_is_one_line_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

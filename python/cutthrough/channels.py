@@ -87,7 +87,9 @@ class Machine:
         for end in ("source", "target"):
             router = held[f"{end}_router"]
             for place, name in enumerate(names):
-                arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
+                # A coordinate "router" is the router's number, within its plane; the column has the number.
+                if f"{end}_{name}" not in arrays:
+                    arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
         # Planes are copies: a picture has them on top of one another, where their routers' other coordinates are.
         own = [name for name in names if name != "plane"]
         about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": own}

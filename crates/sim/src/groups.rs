@@ -27,6 +27,10 @@ pub(crate) fn build(
     if groups.is_empty() {
         return Ok(None);
     }
+    if topology.planes() > 1 {
+        let message = "trees of groups are of one plane; with collective operations in routers and multicasts by trees only 1 is allowed";
+        return Err(SystemError::new("topology.planes", message));
+    }
     let own = &spec.in_switch;
     let wrong = |error: routing::trees::TreeError| SystemError::new("in_switch.trees", error);
     let trees = trees_spec(own, &**topology).build(topology, &**routing, groups).map_err(wrong)?;

@@ -136,8 +136,8 @@ impl World {
                 let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 if packet.dst == Outgoing::GROUP {
                     let content = self.executors[part].group_packet(source as usize);
-                    let source = self.executors[part].source(packet.flow_id);
-                    self.switch.send((source, packet.bytes), content, at);
+                    let from = self.executors[part].source(packet.flow_id);
+                    self.switch.send((from, packet.bytes), content, at);
                     continue;
                 }
                 let rail = source % self.interface.rails.count;

@@ -69,9 +69,9 @@ impl MulticastSources {
     }
 
     /// What the packet is for that a source, by its number in the partition, of a node was given last, if it goes by a tree.
-    pub fn tree_packet(&self, number: usize, node: NodeId) -> Option<TreePacket> {
+    pub fn tree_packet(&self, source: usize, node: NodeId) -> Option<TreePacket> {
         let (group, _) = self.spec.by_trees()?.of(node)?;
-        let segment = self.destinations[number].sent.wrapping_sub(1);
+        let segment = self.destinations[source].sent.wrapping_sub(1);
         Some(self.trees.as_ref()?.multicast(group, segment))
     }
 

@@ -327,6 +327,15 @@ fn what_does_not_go_with_planes_is_refused_at_its_key() {
             "workload.pacer",
             "topology.planes",
         ),
+        (
+            experiment(
+                torus,
+                (2, "output-queued"),
+                r#"workload = { kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "in-switch" } }"#,
+            ),
+            "topology.planes",
+            "trees of groups",
+        ),
         (experiment(torus, (17, "output-queued"), traffic), "topology.planes", "16"),
         (experiment(torus, (0, "output-queued"), traffic), "topology.planes", "1"),
     ] {
