@@ -1,4 +1,4 @@
-"""Sections 3 to 5 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 15, 17, 18 (multicast), and rivals."""
+"""Sections 3 to 5 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 18 (collectives), and rivals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cutthrough.reproduce import Claim, Expect, Planned
 
 from .buffers import buffer_claims, buffers_plan, draw_buffers
+from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
 from .rivals import draw_rivals, rival_claims, rivals_plan
 
 if TYPE_CHECKING:
@@ -42,10 +43,13 @@ VARIANTS = {
     "fixed fanout": {"workload.fanout.law": "fixed"},
     "binomial fanout": {"workload.fanout.law": "binomial"},
     "Bernoulli multicasts": {"workload.injection": "bernoulli"},
+    **COMBINING,
 }
 #: The choices that section 3 has, and those that the sections on multicasts have on trees and on single switches.
-POINT_TO_POINT = frozenset(VARIANTS) - {"fixed fanout", "binomial fanout", "Bernoulli multicasts"}
-ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"}
+#: What concerns combine units alone.
+OF_UNITS = {"2 words a cycle", "up by a fixed port"}
+POINT_TO_POINT = frozenset(VARIANTS) - {"fixed fanout", "binomial fanout", "Bernoulli multicasts"} - OF_UNITS
+ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"} - OF_UNITS
 ON_TREES = ON_SWITCHES | {"random up", "d-mod-k up"}
 
 #: Sources that always have a packet: the full load of the text.
@@ -57,7 +61,8 @@ def plan(quick: bool) -> dict[str, Planned]:
     """The curves of the figures, and full load."""
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
     curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
-    return curves | _full_load(quick) | _multicasts(quick) | rivals_plan(quick) | buffers_plan(quick)
+    curves |= _full_load(quick) | _multicasts(quick)
+    return curves | reductions_plan() | rivals_plan(quick) | buffers_plan(quick)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
@@ -67,6 +72,7 @@ def sensitivity_plan(quick: bool) -> dict[str, Planned]:
         {"ports32-buffer4": Planned("ports32-buffer4", loads, POINT_TO_POINT)}
         | _full_load(quick)
         | _multicasts(True)
+        | reductions_plan()
         | rivals_plan(True)
         | buffers_plan(True)
     )
@@ -91,6 +97,7 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *_switch_claims(results),
         *rival_claims(results),
         *_tree_claims(results),
+        *reduction_claims(results),
         *_md_claims(results),
         *buffer_claims(results),
     ]
@@ -388,7 +395,7 @@ def _md_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 15, 17 and 18 of the paper, what rivals of 13 and 14 carry, and what input buffers do."""
+    """Figures 5 to 18 of the paper, what rivals of 13 and 14 carry, and what input buffers do."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -399,6 +406,7 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
     names = {13: "switch", 14: "two senders", 15: "tree", 17: "md 8 ports", 18: "md 32 ports"}
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     with style.context(STYLE):
+        drawn |= {"figure-16": draw_reductions(results)}
         return drawn | {"rivals": draw_rivals(results), "input-buffers": draw_buffers(results)}
 
 

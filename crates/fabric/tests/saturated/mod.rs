@@ -89,6 +89,7 @@ pub fn throughput(packets: u32, ports: usize, fanout: usize, router: &str) -> f6
         other_times: vec![],
         receive_buffer: None,
         multicasts: true,
+        groups: None,
         continuous: false,
         seed: 5,
     };

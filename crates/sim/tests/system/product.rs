@@ -262,6 +262,7 @@ fn collective_cells() -> Vec<String> {
         words.filter(|word| word != "backlogged").collect()
     };
     let (operations, means, injections) = (words("operation"), words("collectives"), words("injection"));
+    let groups = words("groups");
     let mut cells = Vec::new();
     for (at, (topology, shape)) in TOPOLOGIES.iter().enumerate() {
         for router in kinds("router").iter().map(kind) {
@@ -270,6 +271,7 @@ fn collective_cells() -> Vec<String> {
                 let number = cells.len();
                 let law = ["fixed", "uniform", "binomial", "geometric"][number % 4];
                 let injection = &injections[number / 4 % injections.len()];
+                let group = &groups[number / 3 % groups.len()];
                 let (_, nodes) = in_turn(number);
                 // Of what the router can do with packets for several outputs, one after the other; a queue for each set of outputs with up to
                 // 8 ports.
@@ -282,7 +284,7 @@ fn collective_cells() -> Vec<String> {
                     link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
                     router = {{ kind = "{router}"{own} }}
                     workload = {{ kind = "collective", operation = "{operation}", collectives = "{by}", load = 0.04,
-                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", size = "600 B" }}
+                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", groups = "{group}", size = "600 B" }}
                     measure = {{ warm_up = "20 us", min_time = "200 us", max_time = "220 us", precision = 0.5, messages = true }}
                     {nodes}
                     "#
