@@ -16,6 +16,7 @@ mod groups;
 mod invariants;
 mod link;
 mod messages;
+mod multicast_keys;
 mod notices;
 mod packet;
 mod partition;

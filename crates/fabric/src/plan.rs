@@ -6,13 +6,11 @@ use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
-use crate::catalogue::{
-    CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, MOST_PORTS_WITH_SETS, MulticastPolicy, MulticastQueueing,
-    RouterSpec,
-};
+use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{Surroundings, max_ports};
 use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
+use crate::multicast_keys::refused;
 use crate::packet::MAX_ENTRIES;
 use crate::port::{FarEnd, OutputPort};
 use crate::stations::ReceiveBuffer;
@@ -106,11 +104,11 @@ pub struct Plan {
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
+    /// Whether packets are sent that are for several nodes.
+    pub(crate) multicasts: bool,
     pub(crate) groups: Option<GroupsSpec>,
     /// The class of the channels between a router and its combine units: after the topology's. Without units nothing is of it.
     pub(crate) internal: ChannelClass,
-    /// Whether packets are sent that are for several nodes.
-    pub(crate) multicasts: bool,
     pub(crate) tick: Time,
     /// See `Plan::units_per_tick`.
     units_per_tick: u64,
@@ -169,7 +167,6 @@ impl Plan {
                            several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
             return Err(FabricError::new("router.credits", message));
         }
-        check_policy(&spec.router)?;
         let units = spec.groups.as_ref().and_then(|groups| groups.units);
         units.map_or(Ok(()), |units| check_units(&units))?;
         let entries = spec.groups.as_ref().map_or(0, |groups| groups.trees.entries());
@@ -178,7 +175,7 @@ impl Plan {
             return Err(FabricError::new("in_switch.trees", message));
         }
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
-        check_sets(&spec.router, max_ports)?;
+        refused(&spec.router, max_ports).map_or(Ok(()), |(key, message)| Err(FabricError::new(key, message)))?;
         let names = spec.topology.class_names();
         let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
         let sizes = spec.router.sizes(&around);
@@ -391,43 +388,6 @@ impl Plan {
             topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
         }
     }
-}
-
-/// Refuses policies that leave a residue where packets leave whole.
-fn check_policy(router: &RouterSpec) -> Result<(), FabricError> {
-    let Some(FifoMulticast { fanout: FanoutSplitting::NoSplitting, policy }) = router.fifo_multicast() else {
-        return Ok(());
-    };
-    let name = match policy {
-        MulticastPolicy::Arbitration | MulticastPolicy::Wba => return Ok(()),
-        MulticastPolicy::ConcentratingResidue => "concentrating-residue",
-        MulticastPolicy::Tatra => "tatra",
-    };
-    let message = format!(
-        "\"{name}\" decides where copies are left behind, and with `fanout = \"no-splitting\"` none are; \"arbitration\" and \"wba\" \
-         are allowed with it"
-    );
-    Err(FabricError::new("router.multicast.policy", message))
-}
-
-/// Refuses a queue for each set of outputs where there are too many, and keys of a matching that it does without.
-fn check_sets(router: &RouterSpec, ports: u16) -> Result<(), FabricError> {
-    let RouterSpec::VirtualOutputQueued(spec) = router else { return Ok(()) };
-    if spec.multicast != MulticastQueueing::QueuePerSet {
-        return Ok(());
-    }
-    if ports > MOST_PORTS_WITH_SETS {
-        let message = format!(
-            "\"queue-per-set\" has 2^K - 1 queues an input, and a router has {ports} ports: at most {MOST_PORTS_WITH_SETS} are allowed with it; \"queue\" \
-             and \"copies\" allow any number"
-        );
-        return Err(FabricError::new("router.multicast", message));
-    }
-    if spec.iterations.is_some() {
-        let message = "`multicast = \"queue-per-set\"` matches by weights instead of iSLIP, which has no iterations; leave it out";
-        return Err(FabricError::new("router.iterations", message));
-    }
-    Ok(())
 }
 
 fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, FabricError> {

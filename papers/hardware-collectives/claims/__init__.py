@@ -61,8 +61,8 @@ def plan(quick: bool) -> dict[str, Planned]:
     """The curves of the figures, and full load."""
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
     curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
-    planned = curves | _full_load(quick) | _multicasts(quick)
-    return planned | reductions_plan() | rivals_plan(quick) | buffers_plan(quick)
+    curves |= _full_load(quick) | _multicasts(quick)
+    return curves | reductions_plan() | rivals_plan(quick) | buffers_plan(quick)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
@@ -406,11 +406,8 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
     names = {13: "switch", 14: "two senders", 15: "tree", 17: "md 8 ports", 18: "md 32 ports"}
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     with style.context(STYLE):
-        return drawn | {
-            "figure-16": draw_reductions(results),
-            "rivals": draw_rivals(results),
-            "input-buffers": draw_buffers(results),
-        }
+        drawn |= {"figure-16": draw_reductions(results)}
+        return drawn | {"rivals": draw_rivals(results), "input-buffers": draw_buffers(results)}
 
 
 def _by_pattern(found: Results, quantity: str, load: float = 1.0) -> dict[str, float]:
