@@ -55,7 +55,7 @@ lint: all $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	set -e; for claims in papers/*/claims.py; do $(BIN)/mypy $$claims; done
+	set -e; for claims in papers/*/claims papers/*/claims.py; do $(BIN)/mypy $$claims; done
 	$(BIN)/python tools/check_imports.py
 
 format: $(VENV)/.dev

@@ -59,6 +59,20 @@ def test_claims_are_judged_with_their_sensitivity(paper: Paper) -> None:
     assert list(outcome.figures) == ["figure-1"]
 
 
+def test_claims_can_be_a_package(paper: Paper) -> None:
+    """Catches a package that is not found, parts of which are not, and parts of the paper that was read before."""
+    (paper.directory / "claims.py").unlink()
+    (paper.directory / "claims").mkdir()
+    lines = CLAIMS.replace("low=0.99", "low=LEAST")
+    # Of different lengths: Python would keep what it has compiled of a file of the same size and second.
+    for least in ("0.99", "0.1"):
+        (paper.directory / "claims" / "__init__.py").write_text(f"from .limits import LEAST\n{lines}")
+        (paper.directory / "claims" / "limits.py").write_text(f"LEAST = {least}\n")
+        assert [found.name for found in find([])] == ["tiny"]
+        outcome = reproduce(paper, Study())
+        assert [claim.ok for claim in outcome.claims] == [True, least == "0.1"]
+
+
 def test_claims_are_judged_by_the_plan_and_varied_on_the_smaller_one(
     paper: Paper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1366,6 +1366,32 @@ class Quantities(dict[str, Any]):
         return [MeasureResult(each) for each in self.get("measures") or ()]
 
     @property
+    def groups(self) -> int | None:
+        """The groups of the program."""
+        value: int | None = self.get("groups")
+        return value
+
+    @property
+    def groups_verified(self) -> bool | None:
+        """Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64
+        bits.
+        """
+        value: bool | None = self.get("groups_verified")
+        return value
+
+    @property
+    def groups_window(self) -> int | None:
+        """Packets of a group that a member may have under way before a result is known."""
+        value: int | None = self.get("groups_window")
+        return value
+
+    @property
+    def table_entries_max(self) -> int | None:
+        """The most entries that a router's table has: trees of all jobs that pass through it."""
+        value: int | None = self.get("table_entries_max")
+        return value
+
+    @property
     def breakdown(self) -> BreakdownResult | None:
         """What ranks do, if `measure.timeline` asks for it and all have ended."""
         return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])

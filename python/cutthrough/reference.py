@@ -38,6 +38,8 @@ PLURALS = {
     "workload.program": "programs",
     "workload.pacer": "pacers",
     "nic": "nics",
+    "in_switch.trees": "trees",
+    "in_switch.combine": "combine-units",
     "workload": "workloads",
     "placement": "placements",
 }

@@ -22,6 +22,8 @@ pub enum Owner {
     Pattern,
     /// Noise of a rank's processor.
     Noise(u32),
+    /// The group of a node's multicasts, which is drawn once.
+    Group(u32),
 }
 
 /// A stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
@@ -38,6 +40,7 @@ impl Stream {
             Owner::Injector(id) => (4, u64::from(id)),
             Owner::Acknowledger(id) => (5, u64::from(id)),
             Owner::Noise(rank) => (6, u64::from(rank)),
+            Owner::Group(id) => (7, u64::from(id)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {

@@ -2,6 +2,7 @@
 
 use crate::counters::Counters;
 use crate::packet::Packet;
+use crate::tag::GroupTag;
 use crate::target::Member;
 use crate::traffic::Notice;
 
@@ -38,6 +39,8 @@ pub struct Mail {
     members: Vec<Member>,
     /// and for each of these packets how many they are.
     set_sizes: Vec<u32>,
+    /// What the packets of groups' operations carry, one for each.
+    tags: Vec<GroupTag>,
     /// Credits: time, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
     /// Notices from traffic to traffic: when they come, in ticks, and what they say.
@@ -64,6 +67,16 @@ impl Mail {
     pub(crate) fn members(&mut self, members: &[Member]) {
         self.members.extend_from_slice(members);
         self.set_sizes.push(members.len() as u32);
+    }
+
+    /// Adds what the packet added last carries of a group's operation.
+    pub(crate) fn tag(&mut self, tag: GroupTag) {
+        self.tags.push(tag);
+    }
+
+    /// What each packet of a group's operation carries.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = GroupTag> + '_ {
+        self.tags.iter().copied()
     }
 
     /// The nodes of each packet that is for several.
@@ -111,6 +124,7 @@ impl Mail {
         other.marks.append(&mut self.marks);
         other.members.append(&mut self.members);
         other.set_sizes.append(&mut self.set_sizes);
+        other.tags.append(&mut self.tags);
         other.credits.append(&mut self.credits);
         other.notices.append(&mut self.notices);
     }
@@ -136,6 +150,7 @@ impl Mail {
         self.marks.clear();
         self.members.clear();
         self.set_sizes.clear();
+        self.tags.clear();
         self.credits.clear();
         self.notices.clear();
     }

@@ -66,6 +66,8 @@ pub struct Batch {
     pub entered: u64,
     /// Packets that routers have added to those, as copies of packets for several nodes.
     pub copies: u64,
+    /// Packets that have ended in routers: combined into others, or for nobody.
+    pub ended: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Bytes delivered.
@@ -83,6 +85,7 @@ impl Batch {
     pub fn add(&mut self, other: &Self) {
         self.entered += other.entered;
         self.copies += other.copies;
+        self.ended += other.ended;
         self.packets += other.packets;
         self.bytes += other.bytes;
         self.latency += other.latency;
@@ -256,6 +259,21 @@ impl Counters {
         let job = self.job_of(packet);
         job.batch.copies += copies;
         job.measured_in_flight += copies as i64 * i64::from(job.is_measured(packet.generated_at));
+    }
+
+    /// A packet ends in a router: a combine unit has combined it with others, or it is for nobody.
+    #[inline(never)]
+    pub(crate) fn combined(&mut self, packet: &Packet) {
+        self.in_flight -= 1;
+        let job = self.job_of(packet);
+        job.batch.ended += 1;
+        job.measured_in_flight -= i64::from(job.is_measured(packet.generated_at));
+    }
+
+    /// A combine unit makes a packet.
+    #[inline(never)]
+    pub(crate) fn made(&mut self, packet: &Packet) {
+        self.split(packet, 1);
     }
 
     /// A packet's head leaves its last router; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should

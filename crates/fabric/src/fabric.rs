@@ -6,13 +6,14 @@
 //! One thing, one place: `arrivals` is the input side of a router up to the choice of the output (`choice`), `links` is
 //! sending, and the two ends of conservation, injection and delivery; `credits` is what an output may send, and the one
 //! function that gives space and credits back; `wakes` are events that mark a port again; `sets` are the nodes that a multicast is
-//! for, `split` makes its copies, and `copies` are packets that share buffer space.
+//! for, `split` makes its copies, and `copies` are packets that share buffer space; `groups` are packets that go by trees.
 
 mod arrivals;
 mod build;
 mod choice;
 mod copies;
 mod credits;
+mod groups;
 mod links;
 pub(crate) mod marks;
 mod promises;
@@ -34,6 +35,8 @@ use crate::packet::Pool;
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, OutputPort};
 use crate::stations::Stations;
+use crate::stations::combine::CombineUnits;
+use crate::tag::GroupTag;
 use crate::transmissions::{Transmission, Transmissions};
 use marks::Marks;
 
@@ -167,6 +170,12 @@ pub struct Fabric {
     pub(crate) sets: Sets,
     splitting: Splitting,
     pub(crate) stations: Stations,
+    /// The combine units, if routers have any.
+    pub(crate) units: Option<CombineUnits>,
+    /// By place of the pool, what a packet of a group's operation carries; empty without groups.
+    tags: Vec<GroupTag>,
+    /// What splitting on a tree needs, kept for its memory.
+    tree_branches: Vec<groups::Branch>,
     /// The traffic is notified of deliveries,
     pub(crate) notify_deliveries: bool,
     /// with the content of the packet (`TrafficEvent::Delivered`).
@@ -270,7 +279,7 @@ impl Fabric {
     /// Adds, by class of channels, what waits in routers for its channels now.
     pub fn read_queues(&self, queues: &mut [QueueDepths]) {
         for output in &self.outputs[..self.ports()] {
-            if output.far_end != FarEnd::Unconnected {
+            if !matches!(output.far_end, FarEnd::Unconnected | FarEnd::Unit) {
                 let queue = &mut queues[usize::from(output.class.0)];
                 queue.channels += 1;
                 queue.bytes += output.queued;
@@ -293,6 +302,17 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn holds_only_queued(&self) -> bool {
         self.frees_at_head && self.copies.is_empty()
+    }
+
+    /// Whether a packet that arrives may be for several nodes.
+    #[inline(always)]
+    pub(crate) fn may_split(&self) -> bool {
+        self.sets.used() > 0 || !self.tags.is_empty()
+    }
+
+    /// Whether an output's channel is one of the network, and not inside a router.
+    pub(crate) fn is_channel(&self, output: usize) -> bool {
+        self.outputs[output].flags & OutputPort::INTERNAL == 0
     }
 
     /// Whether an output's channel leads to a router.

@@ -150,6 +150,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if left > 0 {
             return Err(format!("{left} packets are left in the pool"));
         }
+        if !fabric.has_idle_units() {
+            return Err("a combine unit still holds a partial sum or a result".into());
+        }
         if fabric.sets.used() > 0 {
             return Err(format!("{} sets of nodes are left", fabric.sets.used()));
         }

@@ -20,8 +20,8 @@ pub struct Packet {
     pub generated_at: u64,
     /// What its traffic knows it by: the node that sends it, or its message.
     pub flow_id: u32,
-    /// The node that it is for, in the low `DST_BITS`, or the number of the set of nodes, which `MANY` says; and above them, so that
-    /// it is read by a shift, the class of virtual channels on which it leaves this router.
+    /// The node that it is for, in the low `DST_BITS`, or the number of the set of nodes, which `MANY` says, or with `GROUP` too the
+    /// entry of a tree; and above them, so that it is read by a shift, the class of virtual channels on which it leaves this router.
     dst_and_class: u32,
     /// What it carries for its routing.
     pub state: RouteState,
@@ -42,11 +42,20 @@ const DST_BITS: u32 = 24;
 /// The bits of the number.
 const DST: u32 = (1 << DST_BITS) - 1;
 
-/// The packet is for a set of nodes.
+/// The packet is for a set of nodes, or goes by a tree.
 const MANY: u32 = 1 << DST_BITS;
 
-/// Where the class of virtual channels begins: there is room for twice as many as a router may have (64).
-const CLASS_SHIFT: u32 = DST_BITS + 1;
+/// The packet is of a group's operation: it goes by a tree, or is for one node at the end of one.
+const GROUP: u32 = MANY << 1;
+
+/// The bits that say what the number is.
+const FLAGS: u32 = MANY | GROUP;
+
+/// Where the class of virtual channels begins: there is room for as many as a router may have (64).
+const CLASS_SHIFT: u32 = DST_BITS + 2;
+
+/// The most entries that the tables of trees have.
+pub const MAX_ENTRIES: u32 = 1 << DST_BITS;
 
 /// The most sets of nodes under way in a partition.
 pub const MAX_SETS: usize = 1 << DST_BITS;
@@ -66,7 +75,7 @@ impl Packet {
         NodeId(self.dst_and_class & DST)
     }
 
-    /// Whether it is for a set of nodes: then `dst` means nothing.
+    /// Whether it is for a set of nodes or goes by a tree, so that routers may split it: then `dst` means nothing.
     #[inline(always)]
     pub fn is_for_many(&self) -> bool {
         self.dst_and_class & MANY != 0
@@ -75,7 +84,29 @@ impl Packet {
     /// The number of the set of nodes that it is for, if it is for one.
     #[inline]
     pub fn set(&self) -> Option<u32> {
-        self.is_for_many().then_some(self.dst_and_class & DST)
+        (self.dst_and_class & FLAGS == MANY).then_some(self.dst_and_class & DST)
+    }
+
+    /// The entry of a tree by which it is looked up at the router that it comes to, if it goes by one.
+    #[inline]
+    pub fn entry(&self) -> Option<u32> {
+        (self.dst_and_class & FLAGS == FLAGS).then_some(self.dst_and_class & DST)
+    }
+
+    /// Whether it is of a group's operation.
+    #[inline(always)]
+    pub fn is_of_group(&self) -> bool {
+        self.dst_and_class & GROUP != 0
+    }
+
+    /// It goes by a tree from now on, and is looked up by an entry at the next router.
+    pub fn be_on_tree(&mut self, entry: u32) {
+        self.dst_and_class = self.dst_and_class & !DST | entry | FLAGS;
+    }
+
+    /// It comes to a node at the end of a tree.
+    pub fn leave_tree(&mut self, node: NodeId) {
+        self.dst_and_class = self.dst_and_class & !(DST | MANY) | node.0;
     }
 
     /// It is for a set of nodes, of a number, from now on.
@@ -98,7 +129,7 @@ impl Packet {
     /// It is decided by which output and on which class it leaves; it is the last of its queue.
     #[inline(always)]
     pub fn leave_by(&mut self, out: u16, class: u8) {
-        self.dst_and_class = self.dst_and_class & (DST | MANY) | u32::from(class) << CLASS_SHIFT;
+        self.dst_and_class = self.dst_and_class & (DST | FLAGS) | u32::from(class) << CLASS_SHIFT;
         (self.out, self.next) = (out, NONE);
     }
 }

@@ -12,6 +12,7 @@ use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
+use crate::queueing::{enqueue_batch, enqueue_for_many};
 use crate::routers::Routers;
 use crate::target::Target;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
@@ -29,6 +30,8 @@ pub struct Partition<R, T> {
     /// The arrivals at some routers, and the copies of one that is for several nodes, kept for their memory.
     arrivals: Vec<Arrival>,
     copies: Vec<Arrival>,
+    /// Packets that combine units have combined in an instant, likewise.
+    combined: Vec<u32>,
     /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
@@ -46,15 +49,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     ) -> Self {
         let fabric = Fabric::new(Arc::clone(plan), map, part);
         let routers = routers(&fabric);
-        let nodes = fabric.nodes.len();
+        let (nodes, units) = (fabric.nodes.len(), fabric.unit_count());
         let mut partition = Self {
             fabric,
             routers,
             traffic,
-            heads: vec![Head::NONE; nodes],
+            // Combine units send too, behind the nodes, and have nothing from the traffic.
+            heads: vec![Head::NONE; nodes + units],
             instant: Instant::default(),
             arrivals: Vec::new(),
             copies: Vec::new(),
+            combined: Vec::new(),
             traffic_events: Vec::new(),
             actions: Actions::default(),
             notices: Notices::default(),
@@ -154,14 +159,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Collects what the traffic is to be notified of.
     #[inline(always)]
     fn take_notifications(&mut self, events: &[Event]) {
-        let Self { fabric, traffic_events, notices, .. } = self;
+        let Self { fabric, traffic_events, notices, combined, .. } = self;
         for event in events {
             traffic_events.push(match event.arg {
                 notify::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
                 notify::REPORTED => fabric.reported(event.target),
+                notify::COMBINED => {
+                    combined.push(event.target);
+                    continue;
+                }
                 notify::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
                 alarm => TrafficEvent::Alarm { target: event.target, purpose: alarm - notify::ALARM },
             });
+        }
+        if !combined.is_empty() {
+            fabric.combine(combined);
         }
     }
 
@@ -267,9 +279,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     #[inline(always)]
     fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        match self.fabric.sets.used() {
-            0 => self.take_arrivals::<PLAIN, false>(router, now),
-            _ => self.split_arrivals::<PLAIN>(router, now),
+        match self.fabric.may_split() {
+            false => self.take_arrivals::<PLAIN, false>(router, now),
+            true => self.split_arrivals::<PLAIN>(router, now),
         }
         self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
     }
@@ -281,13 +293,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.take_arrivals::<PLAIN, true>(router, now);
     }
 
-    /// Takes the packets in that have arrived at a router; some may be for several nodes only if there are sets (`SETS`).
+    /// Takes the packets in that have arrived at a router, some of which may be for several nodes (`SPLITS`) or none.
     #[inline(always)]
-    fn take_arrivals<const PLAIN: bool, const SETS: bool>(&mut self, router: usize, now: u64) {
+    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
         let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
-            if SETS && fabric.is_for_many(arrival.packet) {
+            if SPLITS && fabric.is_for_many(arrival.packet) {
                 return enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now));
             }
             fabric.decide::<PLAIN>(&mut arrival);
@@ -321,7 +333,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     fn inject<const PLAIN: bool>(&mut self, node: usize, now: u64) {
         let Head { packet, release } = self.heads[node];
         if packet == NONE {
-            return;
+            return self.inject_result(node, now);
         }
         let output = self.fabric.ports() + node;
         let ready = self.fabric.outputs[output].free_at.max(release);
@@ -337,6 +349,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         self.fabric.inject::<PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         self.next_demand(node, now);
+    }
+
+    /// Sends the next packet of a combine unit, which counts as a node after all others; a node has none to send.
+    #[inline(never)]
+    fn inject_result(&mut self, node: usize, now: u64) {
+        if let Some(unit) = node.checked_sub(self.fabric.nodes.len()) {
+            self.fabric.send_result(unit, now);
+        }
     }
 
     /// Draws what a node sends next, and wakes it when that is due.
@@ -357,6 +377,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let place = fabric.admit(packet, demand.release);
         if demand.to == Target::Members {
             fabric.address(place, self.traffic.members(node));
+        }
+        if let Some(of) = (demand.to == Target::Tree).then(|| self.traffic.tree_packet(node)).flatten() {
+            fabric.send_by_tree(place, NodeId(fabric.nodes[node]), of);
         }
         self.heads[node] = Head { packet: place, release: demand.release };
         let output = fabric.ports() + node;
@@ -441,58 +464,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Bytes of a job sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (ChannelSource, u64)> + '_ {
-        (0..self.fabric.outputs.len()).map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
-    }
-}
-
-/// Splits a packet for several nodes that has arrived, and queues its copies.
-#[inline(never)]
-fn enqueue_for_many<const PLAIN: bool, R: Routers>(
-    fabric: &mut Fabric,
-    routers: &mut R,
-    copies: &mut Vec<Arrival>,
-    (arrival, now): (&Arrival, u64),
-) {
-    fabric.split(arrival, copies);
-    match &copies[..] {
-        // What leaves as one packet is queued as any other.
-        [only] => routers.enqueue::<PLAIN>(fabric, only, now),
-        several => routers.enqueue_copies::<PLAIN>(fabric, several, now),
-    }
-    copies.clear();
-}
-
-/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
-#[inline(never)]
-fn enqueue_batch<const PLAIN: bool, R: Routers>(
-    fabric: &mut Fabric,
-    routers: &mut R,
-    (arrivals, copies): (&mut Vec<Arrival>, &mut Vec<Arrival>),
-    now: u64,
-) {
-    for arrival in arrivals.iter() {
-        fabric.before_arrival(arrival.packet);
-        routers.before_input(fabric, arrival);
-    }
-    if fabric.sets.used() == 0 {
-        arrivals.iter_mut().for_each(|arrival| fabric.decide::<PLAIN>(arrival));
-    } else {
-        arrivals.retain_mut(|arrival| {
-            if fabric.is_for_many(arrival.packet) {
-                enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
-                return false;
-            }
-            fabric.decide::<PLAIN>(arrival);
-            true
-        });
-    }
-    if routers.tries_bypass() {
-        arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
-    }
-    for arrival in arrivals.iter() {
-        routers.before_output(fabric, arrival);
-    }
-    for arrival in arrivals.drain(..) {
-        routers.enqueue::<PLAIN>(fabric, &arrival, now);
+        let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));
+        channels.map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use engine::Wheel;
-use topology::{Endpoint, Topology};
+use topology::Endpoint;
 use units::{NodeId, PortId, RouterId};
 
 use crate::event_kind;
@@ -122,7 +122,7 @@ impl PartitionMap {
                 map.begin(part / blocks);
             }
             for router in cluster {
-                map.adopt(topology, router);
+                map.adopt(plan, router);
                 before += u64::from(topology.ports(router));
             }
         }
@@ -142,11 +142,12 @@ impl PartitionMap {
     }
 
     /// Adds a router and its nodes to the last partition.
-    fn adopt(&mut self, topology: &dyn Topology, router: RouterId) {
+    fn adopt(&mut self, plan: &Plan, router: RouterId) {
+        let topology = plan.topology();
         let part = self.routers.len() - 1;
         self.routers[part].push(router.0);
         self.home[router.index()] = (part as u16, self.ports[part]);
-        self.ports[part] += u32::from(topology.ports(router));
+        self.ports[part] += u32::from(plan.ports(router));
         for port in 0..topology.ports(router) {
             if let Endpoint::Node(node) = topology.endpoint(router, PortId(port)) {
                 self.node_home[node.index()] = (part as u16, self.nodes[part].len() as u32);
@@ -193,6 +194,11 @@ impl PartitionMap {
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];
         Place { partition, index: first + u32::from(port.0) }
+    }
+
+    /// The output of the first combine unit of a partition, into its router: after all injection channels.
+    pub(crate) fn first_unit(&self, part: usize) -> u32 {
+        self.ports[part] + self.nodes[part].len() as u32
     }
 
     /// A node's injection channel: after all ports of its partition.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
-use units::{Bandwidth, Bytes, Capacity, ChannelId, Time};
+use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{Surroundings, max_ports};
+use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
+use crate::packet::MAX_ENTRIES;
 use crate::port::{FarEnd, OutputPort};
 use crate::stations::ReceiveBuffer;
 
@@ -36,6 +38,8 @@ pub struct FabricSpec {
     pub receive_buffer: Option<ReceiveBufferSpec>,
     /// Whether packets are sent that are for several nodes.
     pub multicasts: bool,
+    /// Groups whose operations routers carry out, if there are any.
+    pub groups: Option<GroupsSpec>,
     /// The experiment's seed.
     pub seed: u64,
 }
@@ -99,6 +103,9 @@ pub struct Plan {
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
+    pub(crate) groups: Option<GroupsSpec>,
+    /// The class of the channels between a router and its combine units: after the topology's. Without units nothing is of it.
+    pub(crate) internal: ChannelClass,
     pub(crate) tick: Time,
     /// See `Plan::units_per_tick`.
     units_per_tick: u64,
@@ -119,24 +126,27 @@ impl Plan {
     /// bandwidth, times beyond 1,000 s.
     pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
         let router = spec.router.common();
-        let classes = spec.routing.classes();
+        let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
+        let classes = spec.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(spec.routing.classes());
         let vcs = router.vcs.unwrap_or(classes);
         if vcs < classes {
             return Err(FabricError::new(
                 "router.vcs",
                 format!(
-                    "{vcs} virtual channels are too few: `{}` on this {} needs at least {classes} to be free of deadlock",
+                    "{vcs} virtual channels are too few: `{}`{} on this {} needs at least {classes} to be free of deadlock",
                     spec.routing.kind(),
+                    if spec.groups.is_some() { " with trees of groups" } else { "" },
                     spec.topology.kind()
                 ),
             ));
         }
         let channel_classes = (0..spec.links.len() as u8).map(ChannelClass);
         let vcs_per_class = channel_classes.map(|class| match router.vcs {
-            Some(vcs) => vcs / spec.routing.classes_on(class).max(1),
+            Some(vcs) => vcs / (spec.routing.classes_on(class) + of_trees(class)).max(1),
             None => 1,
         });
-        let vcs_per_class = vcs_per_class.collect();
+        // Those of the channels to and from combine units come last, here and below.
+        let vcs_per_class = vcs_per_class.chain([1]).collect();
         if (spec.routing.options().len() > 1 || spec.routing.adaptive_class().is_some())
             && spec.router.counts_crosspoints()
         {
@@ -149,12 +159,19 @@ impl Plan {
                 ),
             ));
         }
-        if spec.multicasts && spec.router.counts_crosspoints() {
+        if (spec.multicasts || spec.groups.is_some()) && spec.router.counts_crosspoints() {
             let message = "\"per-crosspoint\" has the output choose one output of the next router, and a multicast packet leaves that by \
                            several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
             return Err(FabricError::new("router.credits", message));
         }
-        let max_ports = max_ports(&*spec.topology);
+        let units = spec.groups.as_ref().and_then(|groups| groups.units);
+        units.map_or(Ok(()), |units| check_units(&units))?;
+        let entries = spec.groups.as_ref().map_or(0, |groups| groups.trees.entries());
+        if entries > MAX_ENTRIES {
+            let message = format!("the trees of all groups have {entries} table entries; {MAX_ENTRIES} are allowed");
+            return Err(FabricError::new("in_switch.trees", message));
+        }
+        let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
         let names = spec.topology.class_names();
         let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
         let sizes = spec.router.sizes(&around);
@@ -162,11 +179,14 @@ impl Plan {
             let key = router.buffer.map_or_else(|| "buffer".to_owned(), |depths| depths.key_of(name));
             holds_a_packet(&format!("router.{key}"), depth, spec.packet)
         });
-        let depths = depths.collect::<Result<_, _>>()?;
+        let mut depths = depths.collect::<Result<Vec<_>, _>>()?;
+        depths.push(depths.first().copied().unwrap_or(0));
         let inner = sizes.inner.map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
         let inner_depth = inner.transpose()?.unwrap_or(0);
         let tick = grain(&spec, sizes.delay)?;
-        let links = spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
+        let mut links: Vec<_> =
+            spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
+        links.extend(internal_link(&links, units.map_or(tick, |units| units.cycle), tick));
         let receive_buffer = spec.receive_buffer.map(|own| receive_buffer(own, spec.packet, tick)).transpose()?;
         let channels = Channels::new(&*spec.topology);
         Ok(Self {
@@ -182,6 +202,8 @@ impl Plan {
             delay: sizes.delay.0 / tick.0,
             credit_return: spec.router.common().credit_return,
             receive_buffer,
+            internal: ChannelClass(spec.links.len() as u8),
+            groups: spec.groups,
             tick,
             units_per_tick: if spec.continuous { tick.0 } else { 1 },
             topology: spec.topology,
@@ -215,6 +237,21 @@ impl Plan {
     /// The routing.
     pub fn routing(&self) -> &Arc<dyn Routing> {
         &self.routing
+    }
+
+    /// The ports of a router: the topology's, and those of its combine units.
+    pub(crate) fn ports(&self, router: RouterId) -> u16 {
+        self.topology.ports(router) + self.units().map_or(0, |units| units.units)
+    }
+
+    /// The groups whose operations routers carry out, if there are any.
+    pub fn groups(&self) -> Option<&GroupsSpec> {
+        self.groups.as_ref()
+    }
+
+    /// The combine units of a router, if it has any.
+    pub(crate) fn units(&self) -> Option<CombineSpec> {
+        self.groups.as_ref().and_then(|groups| groups.units)
     }
 
     /// The numbering of the channels.
@@ -286,7 +323,13 @@ impl Plan {
 
     /// Virtual channels that packets use on a class of channels.
     pub fn vcs_on(&self, class: ChannelClass) -> u8 {
-        self.vcs_per_class[class.0 as usize] * self.routing.classes_on(class)
+        let of_trees = self.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
+        self.vcs_per_class[class.0 as usize] * (self.routing.classes_on(class) + of_trees)
+    }
+
+    /// Classes of virtual channels, of the routing and of the trees of groups together.
+    pub(crate) fn classes(&self) -> u8 {
+        self.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(self.routing.classes())
     }
 
     /// Virtual channels of a link, the most of all classes of channels.
@@ -314,14 +357,16 @@ impl Plan {
 
     /// Whether a packet may leave an input before its tail has come: by a faster channel or over a faster crossbar.
     pub(crate) fn tracks_tails(&self) -> bool {
-        self.has_mixed_rates() || (self.credit_return == CreditReturn::Tail && self.router.speedup() > 1)
+        let late = self.credit_return == CreditReturn::Tail && self.router.speedup() > 1;
+        // A combine unit waits for the tail.
+        self.has_mixed_rates() || late || self.units().is_some()
     }
 
     /// The most credit that an output's channel has on a virtual channel, in bytes: the depth of the buffer at its far end.
     pub(crate) fn depth_beyond(&self, output: &OutputPort) -> i32 {
         match (output.far_end, self.receive_buffer) {
             (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
-            (FarEnd::Node, _) => i32::MAX,
+            (FarEnd::Node | FarEnd::Unit, _) => i32::MAX,
             _ => self.buffer_bytes(output.class) as i32,
         }
     }
@@ -360,6 +405,9 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     }
     let mut smallest = u64::MAX;
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
+    if let Some(units) = spec.groups.as_ref().and_then(|groups| groups.units) {
+        grain = gcd(grain, units.cycle.0);
+    }
     let speedup = u64::from(spec.router.speedup());
     for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
         for link in &spec.links {
@@ -397,6 +445,34 @@ fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, Fab
     }
     let full = serialization(link, packet)?.div_ceil(tick.0);
     Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
+}
+
+/// The channels between a router and its combine units: as fast as the fastest link, a cycle long.
+fn internal_link(links: &[Link], cycle: Time, tick: Time) -> Option<Link> {
+    let fastest = links.iter().min_by_key(|link| link.full)?;
+    Some(Link { delay: cycle.0 / tick.0, ..*fastest })
+}
+
+/// Combine units that work.
+fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
+    let wrong = |key: &str, message: String| Err(FabricError::new(format!("in_switch.combine.{key}"), message));
+    match units {
+        CombineSpec { units: count @ (0 | 2), .. } => wrong(
+            "units",
+            format!(
+                "{count} is out of range: 1 is allowed, or 3 and more, of which one combines what the others give it"
+            ),
+        ),
+        CombineSpec { cycle, .. } if cycle.0 == 0 || cycle.0 > LONGEST => {
+            wrong("cycle", format!("{cycle} is out of range: more than 0 and at most 1000 s is allowed"))
+        }
+        CombineSpec { word, .. } if word.0 == 0 => wrong("word", "a word has at least 1 B".to_owned()),
+        CombineSpec { words_per_cycle: 0, .. } => {
+            wrong("words_per_cycle", "0 is out of range: at least 1 is needed".to_owned())
+        }
+        CombineSpec { window: 0, .. } => wrong("window", "0 is out of range: at least 1 is needed".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// A receive buffer that holds a packet and is drained at a rate that the clock can hold.

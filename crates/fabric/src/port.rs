@@ -16,6 +16,8 @@ pub(crate) enum FarEnd {
     Node,
     /// To a station of this partition: it has a buffer and returns credits, and is no router.
     Station(u32),
+    /// To a combine unit of this router: it takes packets one after the other.
+    Unit,
     /// Nowhere: nothing may be sent.
     Unconnected,
 }
@@ -50,8 +52,10 @@ impl OutputPort {
     pub const WAKING: u8 = 1;
     /// Packets wait and none has credit: the next credit marks the port.
     pub const BLOCKED: u8 = 2;
-    /// The channel starts at a node.
+    /// The channel starts at a node, or at a combine unit.
     pub const INJECTION: u8 = 4;
+    /// The channel is inside a router: to or from a combine unit.
+    pub const INTERNAL: u8 = 8;
 }
 
 /// The far end of a channel at a router's input: a quarter of a cache line. The rest is known by its router.

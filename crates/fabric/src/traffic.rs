@@ -3,7 +3,7 @@
 use routing::RouteState;
 use units::NodeId;
 
-use crate::target::{Member, Target};
+use crate::target::{Member, Target, TreePacket, TreeWork};
 
 /// What a source wants to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,27 @@ pub enum TrafficEvent {
         mark: u32,
         /// When the tail reached the node, in ticks: the present.
         time: u64,
+    },
+    /// The tail of a packet that went by a tree has reached a member; instead of `Delivered`.
+    Collected {
+        /// What the traffic knows the packet by; of a combined packet, the least of those that it was made of.
+        flow_id: u32,
+        /// The node that the packet has reached.
+        node: NodeId,
+        /// The tree,
+        tree: u32,
+        /// and the segment in it.
+        segment: u32,
+        /// What has been done with it.
+        work: TreeWork,
+        /// The packet's size in bytes.
+        bytes: u32,
+        /// How many members have contributed to it,
+        contributions: u32,
+        /// and the sum of what they have given, modulo 2^64.
+        value: u64,
+        /// What the traffic has marked the packet with; of a combined packet 0.
+        mark: u32,
     },
     /// A notice has come.
     Notice(Notice),
@@ -143,6 +164,10 @@ pub trait Traffic: Send {
     /// once, at least one.
     fn members(&self, _node: usize) -> &[Member] {
         &[]
+    }
+    /// What the packet is for that it last gave for a node, if that is for `Target::Tree`; none if it sends none.
+    fn tree_packet(&self, _node: usize) -> Option<TreePacket> {
+        None
     }
     /// Reads what `next` will read, so that it is in a near cache then.
     fn before_next(&self, _node: usize) {}

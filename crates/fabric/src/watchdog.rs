@@ -36,6 +36,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let fabric = self.fabric();
         let vc_shift = fabric.plan.vc_shift;
         let port = |index: u32| match fabric.source(index as usize) {
+            // What waits for a combine unit waits for nothing else.
+            _ if !fabric.is_channel(index as usize) => None,
             ChannelSource::Router(router, port) => Some((router, port)),
             ChannelSource::Node(_) => None,
         };

@@ -60,6 +60,7 @@ fn spec(topology: &str, (router, routing): (RouterSpec, Option<&RoutingSpec>), [
         other_times: vec![],
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 3,
     }

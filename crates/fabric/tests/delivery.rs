@@ -141,6 +141,7 @@ fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
         other_times: vec![],
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 5,
     })

@@ -34,6 +34,7 @@ fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
         other_times,
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 1,
     };

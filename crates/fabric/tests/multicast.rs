@@ -170,6 +170,7 @@ fn spec(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> Fabric
         other_times: vec![],
         receive_buffer: None,
         multicasts: true,
+        groups: None,
         continuous: false,
         seed: 5,
     }

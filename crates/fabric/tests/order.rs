@@ -87,6 +87,7 @@ fn plan(topology: &str, routing: Option<&str>, router: &RouterSpec) -> Plan {
         other_times: vec![],
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 5,
     })

@@ -25,11 +25,33 @@ pub struct ProtocolParams {
     pub eager_credits: Option<u32>,
     /// The memory by way of which ranks of a node exchange messages; none: it takes no time.
     pub memory: Option<MemoryParams>,
+    /// How groups combine in the switches.
+    pub group: GroupParams,
 }
 
 impl ProtocolParams {
     /// Rendezvous by write, no credits, memory that takes no time.
-    pub const PLAIN: Self = Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None };
+    pub const PLAIN: Self =
+        Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None, group: GroupParams::DEFAULT };
+}
+
+/// How the members of groups send what the switches combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupParams {
+    /// Segments (packets) of a group, at least 1, that a node has sent contributions of and that are not known to be finished, at most:
+    /// segment s is sent when all up to s - window are. No switch holds more partial results of the group.
+    pub window: u32,
+}
+
+impl GroupParams {
+    /// 64 segments.
+    pub const DEFAULT: Self = Self { window: 64 };
+}
+
+impl Default for GroupParams {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 /// What searching the queues of receives and messages takes.
@@ -119,6 +141,62 @@ pub struct Outgoing {
     pub bytes: u32,
     /// When it was released to the network, in ticks.
     pub generated_at: u64,
+}
+
+impl Outgoing {
+    /// `dst` of a packet for a group.
+    pub const GROUP: u32 = u32::MAX;
+}
+
+/// What is done with a packet of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupWork {
+    /// Copied to all other members.
+    Multicast,
+    /// The same, acknowledging results to contributors (`segment` is the last acknowledged).
+    Acknowledge,
+    /// Combined with the segment of the same number of all other members; the result goes to all.
+    CombineForAll,
+    /// Combined with those of all members but one, which is on the node that the result goes to.
+    CombineFor {
+        /// That node.
+        node: u32,
+    },
+}
+
+/// What a packet for a group of nodes is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupPacket {
+    /// The number of the group.
+    pub group: u32,
+    /// The number of the segment in the group, modulo 2^32: the same at all members.
+    pub segment: u32,
+    /// What is done with it.
+    pub work: GroupWork,
+    /// A number that stands for its content: sums of them (modulo 2^64) show that each contribution has been combined exactly once.
+    pub value: u64,
+}
+
+impl GroupPacket {
+    /// That of a node that has sent none.
+    pub(crate) const NONE: Self = Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0 };
+}
+
+/// What arrives of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupArrival {
+    /// The number of the group.
+    pub group: u32,
+    /// The number of the segment in the group.
+    pub segment: u32,
+    /// What has been done with it.
+    pub work: GroupWork,
+    /// How many members' contributions it has: 1 of what has been copied.
+    pub contributions: u32,
+    /// The sum of their values.
+    pub value: u64,
+    /// Bytes of the packet.
+    pub bytes: u32,
 }
 
 /// What an executor requests from the owner of the network.

@@ -50,6 +50,10 @@ pub(crate) enum Event {
     Readable(u32),
     CopyOut(u32),
     Copied(u32),
+    /// In the switches: an operation is handed to the interface; a packet has passed the interface; the operation ends.
+    GroupData(u32),
+    GroupLanded(u32),
+    GroupEnded(u32),
 }
 
 /// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.

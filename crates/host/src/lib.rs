@@ -10,6 +10,7 @@ mod credits;
 mod event;
 mod executor;
 mod flow;
+mod groups;
 mod inbound;
 mod label;
 mod line;
@@ -23,6 +24,7 @@ mod probes;
 mod processor;
 mod progressions;
 mod queues;
+mod ranges;
 mod report;
 mod slab;
 mod table;
@@ -32,9 +34,13 @@ mod wire;
 
 pub use queues::time_of;
 
-pub use context::{HostContext, MatchingParams, NicParams, Outgoing, ProtocolParams, RegistrationParams, Rendezvous};
+pub use context::{
+    GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams, Outgoing,
+    ProtocolParams, RegistrationParams, Rendezvous,
+};
 pub use executor::Executor;
 pub use flow::most_ranks;
+pub use groups::Groups;
 pub use inbound::Envelope;
 pub use matching::Searches;
 pub use memory::MemoryParams;

@@ -75,6 +75,8 @@ pub(crate) enum Reaction {
     Copy(u32),
     /// The receiver has fetched a send's data.
     Fetched(u32),
+    /// All has come of an operation in the switches.
+    Group(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.

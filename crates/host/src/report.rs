@@ -1,5 +1,6 @@
 //! What is known of the ranks of an executor while they run, and why they may not go on.
 
+use workload::collectives::Operation;
 use workload::program::{Context, ProgramError};
 
 /// Why the ranks of an executor cannot go on.
@@ -32,6 +33,29 @@ pub enum HostError {
         /// Bytes that there is room for.
         received: u64,
     },
+    /// An operation in the switches of a group that was not known before the run.
+    #[error(
+        "rank {rank} calls {} by `in-switch` in {context}, which the switches have no group for: groups are those of the calls that are known \
+         before the run", operation.name()
+    )]
+    NoGroup {
+        /// The rank.
+        rank: u32,
+        /// What it calls.
+        operation: Operation,
+        /// By which it would know the group.
+        context: Context,
+    },
+    /// An operation in the switches of too many packets.
+    #[error("rank {rank} calls {} by `in-switch` of {segments} packets: at most 2^30 are allowed", operation.name())]
+    Segments {
+        /// The rank.
+        rank: u32,
+        /// What it calls.
+        operation: Operation,
+        /// How many packets the operation has in all.
+        segments: u64,
+    },
     /// A rank that does not exist.
     #[error("rank {rank} names rank {other}: there are {ranks} ranks")]
     NoSuchRank {
@@ -48,7 +72,11 @@ impl HostError {
     /// The rank that cannot go on: of several errors, that of the lowest rank is reported.
     pub fn rank(&self) -> u32 {
         match self {
-            Self::Program { rank, .. } | Self::Truncated { rank, .. } | Self::NoSuchRank { rank, .. } => *rank,
+            Self::Program { rank, .. }
+            | Self::Truncated { rank, .. }
+            | Self::NoGroup { rank, .. }
+            | Self::Segments { rank, .. }
+            | Self::NoSuchRank { rank, .. } => *rank,
         }
     }
 }
@@ -92,6 +120,13 @@ pub enum Wait {
         /// Its communicator.
         context: Context,
     },
+    /// The other members of a group, in an operation in the switches.
+    Group {
+        /// The operation.
+        operation: Operation,
+        /// The number of the group.
+        group: u32,
+    },
 }
 
 /// Which communicator a tag is of, unless it is that of all ranks.
@@ -109,6 +144,9 @@ impl std::fmt::Display for Wait {
             Self::Message { from, tag, context } => (message("a message", *from), *tag, context),
             Self::Probe { from, tag, context } => (message("a probe to find a message", *from), *tag, context),
             Self::Answer { to, tag, context } => (format!("rank {to} to receive its message"), Some(*tag), context),
+            Self::Group { operation, group } => {
+                return write!(f, "the in-switch {} of group {group}", operation.name());
+            }
             Self::Credit { to, tag, context } => (format!("credits of rank {to} for its message"), Some(*tag), context),
         };
         match tag {
@@ -153,6 +191,9 @@ pub struct Progress {
     pub ended: u64,
     /// Packets given to the network, less those that have come from it: of all executors together, packets in the network.
     pub packets: i64,
+    /// Contributions to results of groups given to the network, less those whose results have come from it: they are in the network, or
+    /// are held there until other members contribute.
+    pub combining: i64,
     /// Whether anything happens here by itself, or waits to be sent.
     pub is_busy: bool,
 }
@@ -163,11 +204,18 @@ impl Progress {
         self.open += other.open;
         self.ended += other.ended;
         self.packets += other.packets;
+        self.combining += other.combining;
         self.is_busy |= other.is_busy;
     }
 
     /// Whether ranks wait and nothing will ever come.
     pub fn stands_still(&self) -> bool {
+        self.waits_for_members() && self.combining == 0
+    }
+
+    /// Whether ranks wait, and nothing will ever come if all that is in the network is contributions that it holds until other members
+    /// contribute: these never will.
+    pub fn waits_for_members(&self) -> bool {
         self.open > 0 && self.packets == 0 && !self.is_busy
     }
 }

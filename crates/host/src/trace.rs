@@ -29,6 +29,8 @@ pub enum Kind {
     Recv,
     /// It looks for what has arrived.
     Poll,
+    /// It takes part in an operation in the switches.
+    Group,
 }
 
 /// An operation of a rank.
@@ -42,10 +44,11 @@ pub struct TracedOp {
     pub started: u64,
     /// When it ended; `u64::MAX` if it has not.
     pub ended: u64,
-    /// Of a send, the rank that the message is for; of a receive, the rank that has sent what it has met, and of a probe what it has
+    /// Of a send, the rank that the message is for; of an operation in the switches, the number of the group; of a receive, the rank that has sent what it has met, and of a probe what it has
     /// waited for, or `NO_OP`.
     pub peer: u32,
-    /// Of one with such a message, the number of the operation that has sent it; else `NO_OP`.
+    /// Of one with such a message, the number of the operation that has sent it; of an operation in the switches, its first segment, which
+    /// all members know it by; else `NO_OP`.
     pub sent_by: u32,
     /// Of a send, bytes.
     pub bytes: u64,
@@ -207,6 +210,13 @@ impl Trace {
     pub(crate) fn sends(&mut self, rank: u32, number: u32, (to, bytes): (u32, u64)) {
         if let Some(op) = self.op(rank, number) {
             (op.peer, op.bytes) = (to, bytes);
+        }
+    }
+
+    /// An operation in the switches is that of a group which begins with a segment.
+    pub(crate) fn in_group(&mut self, rank: u32, number: u32, (group, first): (u32, u32)) {
+        if let Some(op) = self.op(rank, number) {
+            (op.peer, op.sent_by) = (group, first);
         }
     }
 

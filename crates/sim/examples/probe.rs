@@ -46,6 +46,7 @@ fn main() {
         other_times: vec![],
         receive_buffer: None,
         multicasts: false,
+        groups: None,
         continuous: false,
         seed: 1,
     };
@@ -60,6 +61,7 @@ fn main() {
         pattern,
         routing,
         multicasts: None,
+        groups: None,
         injection: InjectionSpec::Bernoulli,
         load: Arc::new(move |_| load),
         slot,

@@ -13,6 +13,7 @@ mod effort;
 mod error;
 mod experiment;
 mod flat;
+mod groups;
 mod loads;
 mod machine;
 mod memory;

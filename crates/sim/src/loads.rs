@@ -1,11 +1,12 @@
 //! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
 
+use fabric::{GroupsSpec, Turn};
 use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
-use topology::{ChannelClass, ChannelSource};
-use units::{ChannelId, NodeId};
+use topology::{ChannelClass, ChannelSource, Endpoint, Topology};
+use units::{ChannelId, NodeId, PortId, RouterId};
 
 use crate::error::SystemError;
-use crate::system::System;
+use crate::system::{Job, System};
 
 /// How exactly the part of a mixture is found.
 const MIXTURE: f64 = 1e-9;
@@ -24,8 +25,11 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
 /// The same, and whether the loads of multicasts that routers split are exact, not an upper bound.
 pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
     let mut all = loads_of_unicasts(system)?;
-    let mut exact = true;
+    let (mut exact, mut first_group, mut own_groups) = (true, 0, 0);
     for (job, share) in system.shares() {
+        first_group += own_groups;
+        own_groups = job.workload.groups().len() as u32;
+        add_trees(system, (job, share), first_group, &mut all);
         let Some(sets) = job.workload.multicasts() else { continue };
         let candidates: Vec<NodeId> = sets.nodes().collect();
         let nodes = (0..system.network.topology.nodes()).map(NodeId);
@@ -38,6 +42,58 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemEr
         exact &= found.exact;
     }
     Ok((all, exact))
+}
+
+/// Adds the load of a job's multicasts that go by the trees of its senders' groups.
+fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) {
+    let Some(groups) = system.network.plan.groups() else { return };
+    let Some((sets, true)) = job.workload.fixed_sets() else { return };
+    let channels = system.network.plan.channels();
+    for sender in (0..system.network.topology.nodes()).map(NodeId) {
+        let Some((group, _)) = sets.of(sender) else { continue };
+        let load = share * job.workload.weight(sender);
+        all.load[channels.injection(sender).index()] += load;
+        let own = groups.trees.trees_of(first_group + group);
+        let each = load / f64::from(own.end - own.start);
+        for tree in own {
+            let mut add = |router, port| all.load[channels.output(router, port).index()] += each;
+            visit_multicast(groups, &*system.network.topology, (tree, sender), &mut add);
+        }
+    }
+}
+
+/// Visits the outputs by which routers send a multicast of a member on a tree.
+fn visit_multicast(
+    groups: &GroupsSpec,
+    topology: &dyn Topology,
+    (tree, sender): (u32, NodeId),
+    visit: &mut dyn FnMut(RouterId, PortId),
+) {
+    let trees = &groups.trees;
+    let (router, port) = topology.attachment(sender);
+    let Some(mut entry) = trees.entry_at(router, tree) else { return };
+    // What is still to be visited: entries, and the port by which the packet comes to each.
+    let mut left = Vec::new();
+    if groups.turn == Turn::TopSwitch {
+        while let Some(up) = trees.up(entry) {
+            visit(trees.entry(entry).router, up.port);
+            entry = up.next;
+        }
+        left.push((entry, None));
+    } else {
+        left.push((entry, Some(port)));
+    }
+    while let Some((entry, arrival)) = left.pop() {
+        let router = trees.entry(entry).router;
+        for exit in trees.exits(entry).iter().filter(|exit| Some(exit.port) != arrival) {
+            match topology.endpoint(router, exit.port) {
+                Endpoint::Node(node) if node == sender => continue,
+                Endpoint::Router(_, far) => left.push((exit.next, Some(far))),
+                Endpoint::Node(_) | Endpoint::Unconnected => {}
+            }
+            visit(router, exit.port);
+        }
+    }
 }
 
 /// The load of what is for one node each.

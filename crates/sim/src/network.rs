@@ -6,6 +6,7 @@ use fabric::Plan;
 use host::WireParams;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
+use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
 
@@ -42,6 +43,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// The trees of groups, if it has any.
+    pub fn trees(&self) -> Option<&Arc<Trees>> {
+        self.plan.groups().map(|groups| &groups.trees)
+    }
+
     /// Ticks in picoseconds.
     pub fn picoseconds(&self, ticks: u64) -> u64 {
         ticks.saturating_mul(self.plan.tick().0)

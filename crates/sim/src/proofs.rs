@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use routing::trees::Trees;
 use routing::{DependencyCycle, RoutingSpec};
 use topology::TopologySpec;
 
@@ -9,14 +10,14 @@ use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
 use crate::system::System;
 
-/// The verdict on each pair of a topology and a routing that has been checked. Clones share what they know.
+/// The verdict on each topology, routing and trees that have been checked together. Clones share what they know.
 ///
 /// Each pair is checked once: points that run side by side wait for the one that came first, whose check uses all
 /// threads. (They wait in threads of their own, never in one of the pool that the check runs on.)
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
-type Pair = (TopologySpec, Option<RoutingSpec>);
+type Pair = (TopologySpec, Option<RoutingSpec>, Option<Arc<Trees>>);
 
 /// The verdict on a pair, once it is found; locked while it is sought.
 type Entry = Arc<Mutex<Option<Verdict>>>;
@@ -30,7 +31,7 @@ impl Proofs {
     /// # Errors
     /// If the routing breaks its contract.
     pub(crate) fn dependency_cycle(&self, system: &System) -> Verdict {
-        self.verdict(&system.spec, || system.dependency_cycle())
+        self.verdict((&system.spec, system.network.trees()), || system.dependency_cycle())
     }
 
     /// Refuses a system that may deadlock.
@@ -42,20 +43,23 @@ impl Proofs {
     }
 
     /// The verdict on a system's topology and routing, found by `check` unless it is known.
-    fn verdict(&self, spec: &ExperimentSpec, check: impl FnOnce() -> Verdict) -> Verdict {
-        let known = self.entry(spec);
+    fn verdict(&self, of: (&ExperimentSpec, Option<&Arc<Trees>>), check: impl FnOnce() -> Verdict) -> Verdict {
+        let known = self.entry(of);
         let mut verdict = known.lock().unwrap_or_else(PoisonError::into_inner);
         verdict.get_or_insert_with(check).clone()
     }
 
     /// Where the verdict on a system's topology and routing is, or will be.
-    fn entry(&self, ExperimentSpec { topology, routing, .. }: &ExperimentSpec) -> Entry {
+    fn entry(&self, (spec, trees): (&ExperimentSpec, Option<&Arc<Trees>>)) -> Entry {
+        let ExperimentSpec { topology, routing, .. } = spec;
         let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, verdict)) = pairs.iter().find(|((t, r), _)| t == topology && r == routing) {
+        if let Some((_, verdict)) =
+            pairs.iter().find(|((t, r, of), _)| t == topology && r == routing && of.as_ref() == trees)
+        {
             return Arc::clone(verdict);
         }
         let verdict = Arc::default();
-        pairs.push(((topology.clone(), routing.clone()), Arc::clone(&verdict)));
+        pairs.push(((topology.clone(), routing.clone(), trees.cloned()), Arc::clone(&verdict)));
         verdict
     }
 }
@@ -92,7 +96,7 @@ mod tests {
         let (proofs, checks) = (experiment.proofs(), AtomicU32::new(0));
         let verdict = |spec: &ExperimentSpec| {
             let system = System::build(spec, Path::new(".")).expect("a system");
-            proofs.verdict(spec, || {
+            proofs.verdict((spec, None), || {
                 checks.fetch_add(1, Ordering::Relaxed);
                 // Long enough for the others to come.
                 std::thread::yield_now();

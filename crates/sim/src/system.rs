@@ -89,7 +89,18 @@ impl System {
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
             false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
         };
-        let fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
+        let paced = |job: &&Draft| !job.pacer.is_none() && !job.workload.groups().is_empty();
+        if let Some(Draft { name, .. }) = jobs.iter().find(paced) {
+            let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own";
+            let error = SystemError::new("workload.pacer", message);
+            return Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) });
+        }
+        let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
+        if is_flat && !groups.is_empty() {
+            return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
+        }
+        let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
+        fabric.groups = crate::groups::build(spec, (&topology, &routing), &groups, packet)?;
         if !is_flat {
             crate::memory::check(&fabric)?;
         }
@@ -200,6 +211,11 @@ impl System {
     /// What a node sends to each other node, as shares of the load; without multicasts that routers split.
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         let of = |(job, share): (&Job, f64)| {
+            if let Some((sets, by_routers)) = job.workload.fixed_sets() {
+                let each = share * job.workload.weight(node);
+                let to = sets.of(node).filter(|_| !by_routers).map_or(&[][..], |(_, set)| set);
+                return to.iter().map(|&dst| (dst, each)).collect();
+            }
             let weight = share * job.workload.weight(node) * job.workload.destinations();
             let shares = job.workload.pattern().distribution(node).into_iter();
             shares.map(move |(dst, part)| (dst, part * weight)).collect::<Vec<_>>()
@@ -226,6 +242,7 @@ impl System {
             seed: *seed,
             span: span.clone(),
             batch,
+            first_group: self.jobs[..job].iter().map(|job| job.workload.groups().len() as u32).sum(),
             shared: self.jobs.len() > 1 || *span != (0..u64::MAX),
             nic_overhead_ns: self.nic_overhead_ns(),
         }
@@ -261,7 +278,11 @@ impl System {
         if self.network.is_flat() {
             return Ok(None);
         }
-        routing::dependency_cycle(&**topology, &**routing).map_err(|fault| SystemError::new("routing", fault))
+        let found = match self.network.trees() {
+            Some(trees) => routing::dependency_cycle_with_trees(&**topology, &**routing, trees),
+            None => routing::dependency_cycle(&**topology, &**routing),
+        };
+        found.map_err(|fault| SystemError::new("routing", fault))
     }
 
     /// Refuses a system that may deadlock.
@@ -406,6 +427,7 @@ fn fabric_spec(
             }),
         }),
         multicasts: jobs.iter().any(|job| job.workload.multicasts().is_some()),
+        groups: None,
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,
     }

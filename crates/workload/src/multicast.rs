@@ -296,6 +296,55 @@ impl RandomSets {
     }
 }
 
+/// Sets that are drawn once: what a sender sends always goes to the same nodes.
+#[derive(Clone, Debug)]
+pub struct FixedSets {
+    /// The nodes that send, in ascending order, each with the nodes that it sends to, in ascending order.
+    sets: Vec<(NodeId, Vec<NodeId>)>,
+}
+
+impl FixedSets {
+    /// Draws the set of each sender, given in ascending order, by what draws for it.
+    pub fn drawn<D: Draw>(
+        sets: &RandomSets,
+        senders: impl Iterator<Item = NodeId>,
+        draws: impl Fn(NodeId) -> D,
+    ) -> Self {
+        let draw = |sender: NodeId| {
+            let mut own = Vec::new();
+            sets.draw(sender, &mut draws(sender), &mut own);
+            (sender, own)
+        };
+        Self { sets: senders.map(draw).collect() }
+    }
+
+    /// The number of a sender's set, and the nodes in it; none of a node that does not send.
+    pub fn of(&self, sender: NodeId) -> Option<(u32, &[NodeId])> {
+        let place = self.sets.binary_search_by_key(&sender, |&(sender, _)| sender).ok()?;
+        Some((place as u32, &self.sets[place].1))
+    }
+
+    /// Nodes that a set has, on average.
+    pub fn mean(&self) -> f64 {
+        let all: usize = self.sets.iter().map(|(_, set)| set.len()).sum();
+        all as f64 / self.sets.len().max(1) as f64
+    }
+
+    /// The groups of the senders and those that they send to, each in ascending order.
+    pub fn groups(&self) -> Vec<Vec<NodeId>> {
+        let group = |(sender, set): &(NodeId, Vec<NodeId>)| {
+            let mut members = set.clone();
+            let place = members.binary_search(sender).unwrap_or_else(|place| {
+                members.insert(place, *sender);
+                place
+            });
+            debug_assert_eq!(members[place], *sender);
+            members
+        };
+        self.sets.iter().map(group).collect()
+    }
+}
+
 /// Who sends multicasts, and whom each of their destinations may be: all alike.
 #[derive(Clone, Debug)]
 pub struct Destinations {

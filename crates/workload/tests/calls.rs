@@ -297,3 +297,46 @@ fn collective_operations_that_differ_are_named_by_rank() {
     let lost = error("isend 8 B to 1 tag 4", "calc 1 ns");
     assert_eq!(lost, "rank 0 sends 1 message to rank 1 under tag 4, which has 0 receives for them");
 }
+
+#[test]
+fn calls_in_the_switches_are_checked_and_grouped() {
+    // Would catch a group that is not found behind a blocking call, one without its nodes, members that call something else, a cycle through
+    // two communicators, a schedule without the operation, and a text that reads another one.
+    let text = |second: &str| {
+        format!(
+            "ranks 4\ncommunicator 1 of 3 1\nrank 0\n barrier by in-switch\nrank 1\n start reduce 8 KiB in 1 by in-switch root 1\n barrier by in-switch\n \
+             waitall\nrank 2\n {second}\nrank 3\n reduce 8 KiB in 1 by in-switch root 1\n barrier by in-switch\n"
+        )
+    };
+    let own = text::read(&text("barrier by in-switch")).unwrap();
+    assert_eq!(text::read(&text::write(&own)).unwrap(), own);
+    own.check(Some(100)).unwrap();
+    let groups =
+        |calls: &Calls| calls.groups().into_iter().map(|own| (own.context.number(), own.ranks)).collect::<Vec<_>>();
+    assert_eq!(groups(&own), [(0, vec![0, 1, 2, 3]), (1, vec![3, 1])]);
+    assert_eq!(own.operations(), 6);
+    let shared = own.clone().on_nodes(&[0, 0, 1, 1]);
+    assert_eq!(groups(&shared), [(0, vec![0, 2]), (1, vec![3, 1])]);
+    let mut pairs = Vec::new();
+    shared.each_message(&mut |own| pairs.push((own.from, own.to)));
+    assert_eq!(pairs, [(0, 1), (1, 0), (2, 3), (3, 2)], "within nodes only");
+    // Two messages of each pair are a send and a receive each, and six operations of leaders.
+    assert_eq!(shared.operations(), 2 * 4 + 2 + 2);
+    assert_eq!(
+        own.schedule().unwrap_err().to_string(),
+        "rank 0 calls `barrier by in-switch`, which a schedule cannot say: the switches carry it out, and no messages"
+    );
+    let unequal = |second: &str| text::read(&text(second)).unwrap().check(None).unwrap_err().to_string();
+    for (second, called) in [("barrier by linear", "`barrier by linear`"), ("calc 1 ns", "none")] {
+        assert_eq!(
+            unequal(second),
+            format!(
+                "ranks 0 and 2 do not call the same collective operations: number 1 of communicator 0 is `barrier by in-switch` of rank 0, \
+                 and {called} of rank 2"
+            )
+        );
+    }
+    let crossed = "ranks 2\ncommunicator 1 of 0 1\nrank 0\n barrier by in-switch\n barrier in 1 by in-switch\nrank 1\n barrier in 1 by in-switch\n \
+                   barrier by in-switch\n";
+    assert!(text::read(crossed).unwrap().check(None).is_err(), "each waits for the other");
+}

@@ -10,7 +10,7 @@ use units::Bytes;
 use workload::collectives::{Algorithm, Operation, Selection, algorithms};
 use workload::message_driven::{DrivenSpec, MessageDriven};
 use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
-use workload::program::{Action, Context, Ended, Matched, Op, Programs, stridden};
+use workload::program::{Action, Context, Ended, GroupCall, Matched, Op, ProgramGroup, Programs, stridden};
 use workload::schedule::{ScheduleBuilder, goal};
 use workload::tasks::{ArcList, Group, GroupKind, Phase, TaskGraph};
 
@@ -120,6 +120,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
         open.extend(starts.drain(..).flat_map(|op| each(op, ranks_of)).map(|op| (rank, op)));
     }
     let (mut left, mut computed) = (0, 0);
+    let (groups, mut posted) = (programs.groups(), Vec::new());
     while !open.is_empty() {
         let (rank, op) = open.remove(0);
         let mut ended = Vec::new();
@@ -136,6 +137,17 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 left += 1;
             }
             Action::Recv { from, tag, context, .. } => receives.push((rank, op.id, from, tag, context)),
+            // The last member lets all end.
+            Action::Group(call) => {
+                let of = |group: &&ProgramGroup| group.context == call.context && group.ranks.contains(&rank);
+                let group = groups.iter().find(of).expect("a group that is not listed");
+                posted.push((rank, op.id, call));
+                let is_own = |own: &(u32, u32, GroupCall)| own.2 == call && group.ranks.contains(&own.0);
+                if posted.iter().filter(|own| is_own(own)).count() == group.ranks.len() {
+                    ended.extend(posted.iter().filter(|own| is_own(own)).map(|&(rank, id, _)| (rank, id, None)));
+                    posted.retain(|own| !is_own(own));
+                }
+            }
         }
         while let Some((receive, message)) = receives.iter().enumerate().find_map(|(receive, own)| {
             let fits = |message: &(u32, u32, u32, Context)| {
@@ -156,7 +168,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
             open.extend(starts.drain(..).flat_map(|op| each(op, ranks_of)).map(|op| (rank, op)));
         }
     }
-    (pairs, left + receives.len(), computed)
+    (pairs, left + receives.len() + posted.len(), computed)
 }
 
 #[test]
@@ -222,6 +234,56 @@ fn motifs_have_the_messages_of_their_grids() {
     let sweep = said(&*build(&ProgramSpec::Sweep(sweep), 12));
     assert_eq!(sweep.len(), 2 * (2 * 4 + 3 * 3));
     assert!(sweep.values().all(|&count| count == 2 * 5));
+}
+
+#[test]
+fn programs_list_the_groups_that_switches_serve() {
+    // Would catch a group of a stride or a parallelism that is not listed or listed twice, members in another order, a rank whose node has
+    // another leader, messages between nodes, a run that waits for ever, and operations that are not counted.
+    let spec = |operation, group_size| CollectiveSpec {
+        operation,
+        algorithm: Algorithm::InSwitch,
+        group_size: Some(group_size),
+        group_stride: 2,
+        iterations: 3,
+        ..CollectiveSpec::default()
+    };
+    let each: Vec<u32> = (0..8).collect();
+    let ranks_of = |programs: &dyn Programs| programs.groups().into_iter().map(|own| own.ranks).collect::<Vec<_>>();
+    let by_switches = |spec: ProgramSpec, node_of: &[u32]| {
+        let programs = spec.build_on(node_of, Path::new(".")).unwrap();
+        let (pairs, left, _) = sent(&programs);
+        assert_eq!((&pairs, left), (&said(&*programs), 0), "{spec:?}");
+        assert!(pairs.keys().all(|&(one, other)| node_of[one as usize] == node_of[other as usize]), "{spec:?}");
+        programs
+    };
+    for operation in Operation::ALL.into_iter().filter(|&own| algorithms(own).any(|own| own == Algorithm::InSwitch)) {
+        let alone = by_switches(ProgramSpec::Collective(spec(operation, 4)), &each);
+        assert_eq!(ranks_of(&*alone), [[0, 2, 4, 6], [1, 3, 5, 7]]);
+        assert_eq!(alone.operations(), 8 * 3);
+        assert!(workload::program::pattern_of(&alone, 8).is_ok(), "a traffic matrix without messages");
+        // Ranks 0 to 3 share a node, and so do 4 to 7.
+        let shared = by_switches(ProgramSpec::Collective(spec(operation, 4)), &[5, 5, 5, 5, 2, 2, 2, 2]);
+        assert_eq!(ranks_of(&*shared), [[0, 4], [1, 5]]);
+        assert_eq!(ranks_of(&*by_switches(ProgramSpec::Collective(spec(operation, 4)), &[0; 8])), [[0; 0]; 0]);
+    }
+    let training =
+        |allreduce| ProgramSpec::Training(TrainingSpec { tensor: 2, allreduce, steps: 2, ..TrainingSpec::default() });
+    let groups = by_switches(training(Algorithm::InSwitch), &each).groups();
+    let all: Vec<_> = groups.iter().map(|own| (own.context.number(), own.ranks.clone())).collect();
+    let tensor = (0..4).map(|group| (1, vec![2 * group, 2 * group + 1]));
+    let data = (0..2).map(|first| (2, vec![first, first + 2, first + 4, first + 6]));
+    assert_eq!(all, tensor.chain(data).collect::<Vec<_>>());
+    assert_eq!(training(Algorithm::Ring).build(8, Path::new(".")).unwrap().groups(), []);
+    let path = std::env::temp_dir().join(format!("cutthrough-{}-in-switch.csv", std::process::id()));
+    std::fs::write(&path, "allreduce,0,1 KiB,in-switch\n").unwrap();
+    let chosen = |size| {
+        let selection = Some(path.clone());
+        let spec = CollectiveSpec { size: Bytes(size), selection, ..CollectiveSpec::default() };
+        ProgramSpec::Collective(spec).build(8, Path::new(".")).unwrap().groups().len()
+    };
+    assert_eq!([chosen(1023), chosen(1024)], [0, 1], "what a table chooses");
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

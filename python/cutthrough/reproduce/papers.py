@@ -40,10 +40,20 @@ class Paper:
         """The path of one of its experiment files."""
         return self.directory / "experiments" / f"{name}.toml"
 
-    def module(self) -> ModuleType:
-        """Its `claims.py`, executed."""
+    @property
+    def claims(self) -> Path:
+        """Its `claims.py`, or that of the package that it is divided into."""
         path = self.directory / "claims.py"
-        spec = importlib.util.spec_from_file_location(f"cutthrough_paper_{self.name.replace('-', '_')}", path)
+        return path if path.exists() else self.directory / "claims" / "__init__.py"
+
+    def module(self) -> ModuleType:
+        """Its claims, executed."""
+        path, name = self.claims, f"cutthrough_paper_{self.name.replace('-', '_')}"
+        # What has been imported of another paper of this name, as in tests, is none of this one's.
+        for known in [known for known in sys.modules if known.partition(".")[0] == name]:
+            del sys.modules[known]
+        parts = [str(path.parent)] if path.stem == "__init__" else None
+        spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=parts)
         if spec is None or spec.loader is None:
             message = f"{path} cannot be loaded"
             raise ImportError(message)
@@ -60,7 +70,8 @@ def find(names: list[str]) -> list[Paper]:
     Raises:
         ExperimentError: There is no paper of a name.
     """
-    held = {path.parent.name: Paper(path.parent) for path in sorted(HOME.glob("*/claims.py"))}
+    papers = (Paper(directory) for directory in sorted(HOME.glob("*")))
+    held = {paper.name: paper for paper in papers if paper.claims.exists()}
     for name in names:
         if name not in held:
             raise refuse("", f"there is no paper `{name}`", allowed=list(held), help=nearest(name, held))

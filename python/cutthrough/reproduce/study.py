@@ -59,7 +59,7 @@ class Planned:
 
 
 class Claims(Protocol):
-    """What a paper's `claims.py` defines."""
+    """What a paper's `claims.py`, or its package `claims`, defines."""
 
     #: For each choice that the paper leaves open: the keys that change it, by name.
     VARIANTS: Mapping[str, Mapping[str, Any]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.jobs import JOB
+from cutthrough.sections.jobs import INSWITCH, JOB
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
 from cutthrough.sections.plain import LINK, MEASURE, NODE
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections.base import Open
-    from cutthrough.sections.jobs import Job
+    from cutthrough.sections.jobs import InSwitch, Job
     from cutthrough.sections.nic import Kind as NicKind
     from cutthrough.sections.placement import Kind as PlacementKind
     from cutthrough.sections.plain import Link, Measure, Node, Range
@@ -50,6 +50,7 @@ class File(Section):
         routing: Which paths packets take; without it, what suits the topology.
         nic: The interface between a node and the network.
         node: What a node does with packets that arrive, and with messages between its ranks.
+        in_switch: What routers do of collective operations.
         workload: Who sends what, and when.
         placement: Which task runs on which node.
         job: Several workloads that share the network, instead of `[workload]` and `[placement]`.
@@ -70,6 +71,7 @@ class File(Section):
         "routing": ROUTING,
         "nic": NIC,
         "node": NODE,
+        "in_switch": INSWITCH,
         "workload": WORKLOAD,
         "placement": PLACEMENT,
         "job": JOB,
@@ -84,6 +86,7 @@ class File(Section):
     routing: RoutingKind | RoutingTable | Open | None = None
     nic: NicKind | Open | None = None
     node: Node | None = None
+    in_switch: InSwitch | None = None
     workload: WorkloadKind | Open | None = None
     placement: PlacementKind | Open | None = None
     job: list[Job] = field(default_factory=list)

@@ -242,6 +242,7 @@ class Collective(Section):
             "chain",
             "binary",
             "scatter-doubling",
+            "in-switch",
         ]
         | None
     ) = None
@@ -324,6 +325,7 @@ class Training(Section):
             "chain",
             "binary",
             "scatter-doubling",
+            "in-switch",
         ]
         | None
     ) = None
@@ -345,6 +347,7 @@ class Training(Section):
             "chain",
             "binary",
             "scatter-doubling",
+            "in-switch",
         ]
         | None
     ) = None

@@ -93,7 +93,8 @@ class Collective(Section):
         collectives: Who makes copies: routers, or the node that sends (default `hardware`).
         load: Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast
             takes one message however many nodes it is for (greater than 0 and at most 1; required, or swept).
-        fanout: How many nodes an operation is for; they are drawn anew each time, all alike.
+        fanout: How many nodes an operation is for; they are drawn, all alike.
+        groups: When the nodes are drawn that an operation is for, and how routers know them (default `one-shot`).
         senders: The number of nodes that send, spread evenly over the tasks; without it, all (from 1 to
             4294967295).
         include_self: Whether a multicast may be for the node that sends it too (default false).
@@ -111,6 +112,7 @@ class Collective(Section):
     collectives: Literal["hardware", "software"] | None = None
     load: float | None = None
     fanout: Fanout | None = None
+    groups: Literal["one-shot", "persistent"] | None = None
     senders: int | None = None
     include_self: bool | None = None
     injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None

@@ -18,6 +18,7 @@ use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, NEAR_CREDITS, NO_PARTITION, OutputPort};
 use crate::stations::Stations;
+use crate::stations::combine::CombineUnits;
 
 impl Fabric {
     /// The shared state of one part of a network.
@@ -33,12 +34,13 @@ impl Fabric {
         let words = usize::from(plan.max_ports).div_ceil(64).max(1);
         let routers = local_routers(&plan, map, part);
         let (outputs, stations) = outputs(&plan, map, part);
+        let units = CombineUnits::new(&plan, map.routers(part));
         let wide = if words > 1 { routers.len() * words } else { 0 };
         let mut fabric = Self {
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
-            inputs: inputs(&plan, map, &routers, credit_shift),
+            inputs: inputs(&plan, (map, part), &routers, credit_shift),
             far_credits: vec![0; if near { 0 } else { outputs.len() << credit_shift }],
             credit_shift,
             ahead_shift,
@@ -53,7 +55,7 @@ impl Fabric {
             wide_arrived: vec![0; wide],
             wide_active: vec![0; wide],
             dirty_routers: Marks::new(routers.len()),
-            dirty_nodes: Marks::new(nodes.len()),
+            dirty_nodes: Marks::new(nodes.len() + units.as_ref().map_or(0, |units| units.results.len())),
             snapshot: Arc::default(),
             adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
             promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
@@ -88,6 +90,9 @@ impl Fabric {
             copies: Copies::default(),
             sets: Sets::default(),
             splitting: Splitting::default(),
+            units,
+            tags: Vec::new(),
+            tree_branches: Vec::new(),
             stations,
             routing: Arc::clone(&plan.routing),
             plan,
@@ -112,7 +117,7 @@ fn classes(plan: &Plan) -> Classes {
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
     let router = |&id: &u32| {
         let id = RouterId(id);
-        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.topology.ports(id), arrived: 0, active: 0 }
+        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.ports(id), arrived: 0, active: 0 }
     };
     map.routers(part).iter().map(router).collect()
 }
@@ -132,11 +137,22 @@ fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, St
             };
             outputs.push(output(far_end, class, (owner, port.0, 0)));
         }
+        for port in topology.ports(RouterId(router))..plan.ports(RouterId(router)) {
+            outputs.push(output(FarEnd::Unit, plan.internal, (owner, port, OutputPort::INTERNAL)));
+        }
     }
     for (owner, &node) in map.nodes(part).iter().enumerate() {
         let (router, port) = topology.attachment(NodeId(node));
         let far_end = far_router(map.port(router, port));
         outputs.push(output(far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
+    }
+    let mut owner = map.nodes(part).len();
+    for &router in map.routers(part) {
+        for port in topology.ports(RouterId(router))..plan.ports(RouterId(router)) {
+            let far_end = far_router(map.port(RouterId(router), PortId(port)));
+            outputs.push(output(far_end, plan.internal, (owner, 0, OutputPort::INJECTION | OutputPort::INTERNAL)));
+            owner += 1;
+        }
     }
     (outputs, stations)
 }
@@ -159,11 +175,24 @@ fn output(far_end: FarEnd, class: ChannelClass, (owner, port, flags): (usize, u1
     }
 }
 
-fn inputs(plan: &Plan, map: &PartitionMap, routers: &[LocalRouter], credit_shift: u32) -> Vec<InputPort> {
+fn inputs(
+    plan: &Plan,
+    (map, part): (&PartitionMap, usize),
+    routers: &[LocalRouter],
+    credit_shift: u32,
+) -> Vec<InputPort> {
     let topology = &*plan.topology;
     let mut inputs = Vec::new();
+    let mut unit = map.first_unit(part);
     for (number, router) in routers.iter().enumerate() {
         for port in 0..router.ports {
+            if port >= topology.ports(router.id) {
+                let (partition, counters) = (part as u16, unit << credit_shift);
+                unit += 1;
+                let (router, class) = (number as u32, plan.internal);
+                inputs.push(InputPort { router, counters, arrived: NONE, partition, class, arrived_vc: 0 });
+                continue;
+            }
             let (upstream, channel) = match topology.endpoint(router.id, PortId(port)) {
                 Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
                 Endpoint::Node(node) => (map.injection(node), plan.channels.injection(node)),

@@ -74,6 +74,9 @@ impl Fabric {
         if let Some(&mark) = self.marks.get(packet as usize) {
             self.mark_packet(copy, mark);
         }
+        if let Some(tag) = self.tag_of(packet) {
+            self.tag(copy, tag);
+        }
         copy
     }
 

@@ -244,7 +244,7 @@ impl Fabric {
     #[inline(never)]
     fn ready_vc_of_class(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
         match self.outputs[output].far_end {
-            FarEnd::Node => Some(0),
+            FarEnd::Node | FarEnd::Unit => Some(0),
             FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
             _ if self.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
             _ if self.far_credits.is_empty() => self.best_near(output, class, bytes),

@@ -49,12 +49,14 @@ impl Fabric {
         if !PLAIN && !self.promised.is_empty() {
             self.keep_promise(output, packet);
         }
-        let port = &mut self.outputs[output];
+        let port = &self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
         let mut time = if bytes == self.full_bytes { class.full } else { self.plan.serialization(port.class, bytes) };
         if !PLAIN && self.tracks_tails {
-            time = time.max(self.tails[packet as usize].saturating_sub(now));
+            let tail_in = self.tails[packet as usize].saturating_sub(now);
+            time = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));
         }
+        let port = &mut self.outputs[output];
         debug_assert!(port.free_at <= now, "two packets on a link");
         port.free_at = now + time;
         port.sent += u64::from(bytes);
@@ -63,7 +65,7 @@ impl Fabric {
         }
         let more = port.queued > 0;
         let head = now + class.delay;
-        if !PLAIN && self.transmissions.is_some() {
+        if !PLAIN && self.transmissions.is_some() && self.is_channel(output) {
             self.log_transmission(output, packet, time);
         }
         let port = &mut self.outputs[output];
@@ -91,6 +93,9 @@ impl Fabric {
             }
             if let Some(set) = self.pool[packet].set() {
                 mail.members(self.sets.get(set));
+            }
+            if let Some(tag) = self.tag_of(packet) {
+                self.context.outbox[partition as usize].tag(tag);
             }
             self.discard(packet);
         }
@@ -123,6 +128,10 @@ impl Fabric {
             self.wheel.insert(drained, event_kind::CREDIT, self.counter(output, 0), bytes);
         }
         debug_assert!(self.outputs[output].far_end != FarEnd::Unconnected, "sent to an unconnected port");
+        if self.outputs[output].far_end == FarEnd::Unit {
+            let combined = self.outputs[output].free_at;
+            return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
+        }
         self.deliver(packet, at);
     }
 
@@ -139,18 +148,21 @@ impl Fabric {
 
     /// Takes in what another partition has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        let mut sets = mail.sets();
+        let (mut sets, mut tags) = (mail.sets(), mail.tags());
         for (number, (packet, input, times)) in mail.packets().enumerate() {
             let place = self.admit(*packet, 0);
-            if packet.is_for_many() {
+            if packet.set().is_some() {
                 self.address(place, sets.next().unwrap_or_default());
+            }
+            if let Some(tag) = packet.is_of_group().then(|| tags.next()).flatten() {
+                self.tag(place, tag);
             }
             if let Some(mark) = mail.mark_of(number) {
                 self.mark_packet(place, mark);
             }
             self.enter_router::<false>(input, place, times);
         }
-        drop(sets);
+        drop((sets, tags));
         for (at, counter, bytes) in mail.credits() {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         }
@@ -194,6 +206,22 @@ impl Fabric {
         self.transmit::<FROM_SOURCE, PLAIN>(output, outgoing, now);
     }
 
+    /// What a combine unit has made goes back into its router: it is at the crossbar a cycle later, for the unit has looked up where it goes.
+    pub(super) fn send_from_unit(&mut self, output: usize, outgoing: Outgoing, now: u64) {
+        let Outgoing { packet, bytes, vc } = outgoing;
+        let port = &self.outputs[output];
+        let FarEnd::Router { port: target, .. } = port.far_end else { return };
+        let (time, at) = (self.time_on(port.class, bytes), now + self.classes[port.class.0 as usize].delay);
+        self.outputs[output].free_at = now + time;
+        if self.far_credits.is_empty() {
+            self.add_credit(output, u32::from(vc), -(bytes as i32));
+        } else {
+            self.spend_far_credit(output, outgoing);
+        }
+        self.tails[packet as usize] = at + time;
+        self.wheel.insert(at, event_kind::ARRIVAL, target << self.vc_shift | u32::from(vc), packet);
+    }
+
     /// A packet leaves the network: its tail will be at its node at a time.
     #[inline(always)]
     fn deliver(&mut self, packet: u32, at: u64) {
@@ -216,6 +244,9 @@ impl Fabric {
 
     /// The tail of a packet has reached its node: what is reported of it.
     pub(crate) fn reported(&mut self, packet: u32) -> TrafficEvent {
+        if let Some(tag) = self.tag_of(packet) {
+            return self.collected(packet, &tag);
+        }
         let Packet { flow_id, bytes, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
         let (mark, time) = (self.marks[packet as usize], self.now());

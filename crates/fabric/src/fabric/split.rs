@@ -43,7 +43,7 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn split(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
         let packet = arrival.packet;
-        let Some(set) = self.pool[packet].set() else { return };
+        let Some(set) = self.pool[packet].set() else { return self.split_on_tree(arrival, into) };
         let mut splitting = std::mem::take(&mut self.splitting);
         self.find_branches(arrival, set, &mut splitting);
         let Splitting { branches, members, .. } = &mut splitting;

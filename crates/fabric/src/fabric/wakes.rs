@@ -12,8 +12,10 @@ pub(crate) mod notify {
     pub const REPORTED: u32 = 1;
     /// A notice has come: the target is its place.
     pub const NOTICE: u32 = 2;
+    /// A combine unit has combined a packet: the target. The traffic is not notified of it.
+    pub const COMBINED: u32 = 3;
     /// The first of the traffic's alarms: the target is the traffic's.
-    pub const ALARM: u32 = 3;
+    pub const ALARM: u32 = 4;
 }
 
 impl Fabric {

@@ -91,7 +91,7 @@ impl SharedBuffer {
     /// Empty routers.
     pub fn new(fabric: &Fabric, spec: &SharedBufferSpec) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
-        let classes = usize::from(fabric.plan.routing.classes());
+        let classes = usize::from(fabric.plan.classes());
         let class_shift = classes.next_power_of_two().trailing_zeros();
         let words = (usize::from(fabric.plan.max_ports) << class_shift).div_ceil(64).max(1);
         Self {

@@ -4,6 +4,7 @@
 //! network must deliver. So a station is a sink of the channel dependency graph, and the proof of freedom from deadlock holds
 //! with it.
 
+pub mod combine;
 mod receive_buffer;
 
 pub use receive_buffer::ReceiveBuffer;

@@ -61,7 +61,13 @@ impl Executor {
     /// Operations, and messages or progressions of them, that are held at present.
     pub fn outstanding(&self) -> usize {
         let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
-        self.sends.len() + self.receives.len() + self.arrivals.len() + self.completing.len() + self.probes.len() + light
+        self.sends.len()
+            + self.receives.len()
+            + self.arrivals.len()
+            + self.completing.len()
+            + self.probes.len()
+            + light
+            + self.group_operations().0
     }
 
     /// The most operations, and messages or progressions of them, that have been held, of each kind at a time of its own.
@@ -73,6 +79,12 @@ impl Executor {
             + self.completing.places()
             + self.probes.places()
             + light
+            + self.group_operations().1
+    }
+
+    /// Operations in the switches that are held at present, and the most that have been.
+    fn group_operations(&self) -> (usize, usize) {
+        self.groups.as_ref().map_or((0, 0), |own| own.outstanding())
     }
 
     /// What each rank of this executor waits for that waits, in ascending order.
@@ -94,7 +106,8 @@ impl Executor {
             () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
             () => None,
         });
-        let mut all: Vec<_> = receives.chain(probes).chain(sends).collect();
+        let groups = self.groups.iter().flat_map(|own| own.waits());
+        let mut all: Vec<_> = receives.chain(probes).chain(sends).chain(groups).collect();
         all.sort_unstable();
         all
     }

@@ -25,6 +25,7 @@
 //! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod bursts;
+mod groups;
 mod inspect;
 mod operations;
 mod probing;
@@ -138,6 +139,8 @@ pub struct Executor {
     queues: Queues,
     /// The links of nodes, if messages are carried whole.
     wire: Option<Wire>,
+    /// The members of groups whose operations switches carry out, if there are any.
+    groups: Option<Box<groups::Memberships>>,
     /// Whether messages can be light (`protocol/light`).
     light: bool,
     /// Ranks may probe: what is light is not found by probes.
@@ -181,6 +184,7 @@ impl Executor {
             pending: Pending::default(),
             queues: Queues::new(placed.nodes()),
             wire: None,
+            groups: None,
             light: false,
             may_probe: programs.may_probe(),
             ready: VecDeque::new(),
@@ -228,6 +232,9 @@ impl Executor {
     #[inline]
     pub fn next_of(&mut self, node: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
         let mut taken = self.queues.take(node, self.interface.packet, self.interface.pace, may_send)?;
+        if taken.message.dst == Outgoing::GROUP {
+            self.give_group_packet(node, &mut taken);
+        }
         if self.interfaces.sending {
             self.pass_sending(node, &mut taken);
         }
@@ -372,6 +379,9 @@ impl Executor {
             Event::Readable(place) => self.come_in_turn(place, now, around),
             Event::CopyOut(place) => self.copy_out(place, now, around),
             Event::Copied(place) => self.copied(place, now, around),
+            Event::GroupData(place) => self.group_handed(place, now, around),
+            Event::GroupLanded(place) => self.group_landed(place, now, around),
+            Event::GroupEnded(place) => self.group_ended(place, now),
             Event::Memory(node) => self.copies_end(node, now, around),
         }
     }

@@ -116,6 +116,7 @@ impl Executor {
                     self.post_receive(label, (place, 0), now, around);
                 }
             }
+            Action::Group(call) => self.start_group(rank, (id, op.id), call, now, around),
             Action::Probe { .. } => return self.probe(rank, (id, op.id), op.action, now, around),
             Action::Poll => {
                 self.react_to_deferred(rank, now, around);

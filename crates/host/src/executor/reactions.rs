@@ -18,7 +18,8 @@ impl Executor {
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        let by_nic = self.interface.matching.on_nic && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_));
+        let by_nic = self.interface.matching.on_nic
+            && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_) | Reaction::Group(_));
         if self.processors.defers(rank) && !by_nic {
             return self.processors.defer(rank, reaction);
         }
@@ -33,6 +34,10 @@ impl Executor {
                 let op = self.receive_of(message);
                 let at = self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes));
                 self.later(at, op, Event::Received(message), now, around);
+            }
+            Reaction::Group(place) => {
+                let (at, op) = self.group_came(place, from);
+                self.later(at, op, Event::GroupEnded(place), now, around);
             }
             Reaction::Answer(message) => {
                 let at = self.answering(rank, message, from);

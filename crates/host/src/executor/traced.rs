@@ -61,6 +61,7 @@ impl Executor {
         match *action {
             Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
+            Action::Group(_) => trace.started(rank, now, Kind::Group),
             Action::Poll | Action::Probe { .. } => trace.started(rank, now, Kind::Poll),
             Action::Send { to, bytes, .. } => {
                 trace.started(rank, now, Kind::Send);
@@ -73,6 +74,13 @@ impl Executor {
     pub(super) fn trace_ended(&mut self, rank: u32, number: u32, now: u64) {
         if let Some(trace) = &mut self.trace {
             trace.ended(rank, number, now);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_group(&mut self, rank: u32, number: u32, which: (u32, u32)) {
+        if let Some(trace) = &mut self.trace {
+            trace.in_group(rank, number, which);
         }
     }
 

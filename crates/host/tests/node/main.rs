@@ -3,10 +3,12 @@
 
 mod collectives;
 mod flat;
+mod groups;
 mod matching;
 mod processor;
 mod protocols;
 mod reference;
+mod switch;
 mod times;
 mod training;
 mod world;

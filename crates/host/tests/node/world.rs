@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Envelope, Executor, HostContext, NicParams, NodeParams, RankPlacement};
-use workload::program::{Ended, Matched, Messages, Op, ProgramError, Programs, RankProgram};
+use host::{Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
+use workload::program::{Ended, Matched, Messages, Op, ProgramError, ProgramGroup, Programs, RankProgram};
+
+use crate::switch::Switch;
 
 pub const TRANSIT: u64 = 1000;
 
@@ -41,6 +43,8 @@ pub struct World {
     alarms: BTreeMap<u64, Vec<u16>>,
     arrivals: BTreeMap<u64, Vec<Packet>>,
     announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
+    /// What carries packets of groups.
+    pub switch: Switch,
     /// The time that a packet of a rank takes beyond `TRANSIT`, given when it was generated.
     pub delay: fn(u32, u64) -> u64,
     /// Whether a packet is under way from when it is released on, or from when it is handed over.
@@ -54,11 +58,13 @@ impl World {
         let nodes = node_of.iter().max().map_or(0, |node| node + 1);
         let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
         let number_of: Arc<[u32]> = (0..nodes).map(|node| node / parts).collect();
+        let groups = Arc::new(Groups::of(&**programs));
         let executor = |part: u32| {
             let count = (part..nodes).step_by(parts as usize).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
             let placed = RankPlacement::new(node_of.into(), places, part as u16, count);
-            Executor::new(programs, interface, placed)
+            let executor = Executor::new(programs, interface, placed);
+            if groups.is_empty() { executor } else { executor.with_groups(Arc::clone(&groups)) }
         };
         Self {
             executors: (0..parts).map(executor).collect(),
@@ -67,6 +73,7 @@ impl World {
             alarms: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             announced: BTreeMap::new(),
+            switch: Switch::new(Arc::clone(&groups), node_of.into(), interface.protocol.group.window),
             delay: |_, _| 0,
             waits_for_release: false,
             now: 0,
@@ -86,7 +93,7 @@ impl World {
         }
         let next = |world: &Self| {
             let times = [world.alarms.keys().next(), world.arrivals.keys().next(), world.announced.keys().next()];
-            times.into_iter().flatten().min().copied()
+            times.into_iter().flatten().copied().chain(world.switch.next()).min()
         };
         while let Some(now) = next(self) {
             self.now = now;
@@ -99,6 +106,11 @@ impl World {
             for (node, flow_id, _, mark) in arrived {
                 let part = usize::from(self.executor_of[node as usize]);
                 self.call(part, |executor, requests| executor.arrived((flow_id, mark), now, requests));
+            }
+            for (node, arrival) in self.switch.take(now) {
+                let part = usize::from(self.executor_of[node as usize]);
+                let number = node as usize / self.executors.len();
+                self.call(part, |executor, requests| executor.group_arrived(number, arrival, now, requests));
             }
             for part in self.alarms.remove(&now).unwrap_or_default() {
                 self.call(usize::from(part), |executor, requests| executor.alarm(now, requests));
@@ -122,6 +134,12 @@ impl World {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
                 let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
+                if packet.dst == Outgoing::GROUP {
+                    let content = self.executors[part].group_packet(node as usize);
+                    let source = self.executors[part].source(packet.flow_id);
+                    self.switch.send((source, packet.bytes), content, at);
+                    continue;
+                }
                 let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark);
                 self.arrivals.entry(at).or_default().push(packet);
             }
@@ -196,5 +214,9 @@ impl Programs for Noted {
 
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         self.inner.messages_of(rank, visit);
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.inner.groups()
     }
 }

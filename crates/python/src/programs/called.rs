@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use workload::collectives::{Algorithm, Collective, CollectiveError};
 use workload::communicator::Group;
 use workload::program::calls::CallsBuilder;
 use workload::program::{
@@ -152,7 +153,7 @@ impl Own {
             | Step::Burst(_)
             | Step::Collective(_)
             | Step::StartCollective(_) => self.requests.push(self.steps.len()),
-            Step::Do(Action::Calc { .. } | Action::Poll | Action::Probe { .. }) | Step::WaitAll => {}
+            Step::Do(Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_)) | Step::WaitAll => {}
         }
         self.steps.push(step);
     }
@@ -207,12 +208,24 @@ impl CalledRank {
         Ok(())
     }
 
+    /// Refuses what has to be known before the run.
+    fn check(&self, step: &Step) -> PyResult<()> {
+        match *step {
+            Step::Collective(Collective { operation, algorithm: Algorithm::InSwitch, .. })
+            | Step::StartCollective(Collective { operation, algorithm: Algorithm::InSwitch, .. }) => {
+                Err(wrong(&format!("rank {}: {}", self.rank, CollectiveError::CalledBack { operation })))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn step(&mut self, seen: &Seen) -> PyResult<Step> {
         loop {
             match self.rows.pop_front() {
                 None => self.resume(seen.now)?,
                 Some(Row::Time) => self.answers.push(answer(None, seen)),
                 Some(Row::Step(step)) => {
+                    self.check(&step)?;
                     self.own.made(step);
                     self.last = Some(step).filter(|step| {
                         matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test | Step::Do(Action::Probe { .. }))

@@ -96,6 +96,9 @@ impl Maker<'_> {
     fn make(&mut self, group: u32, members: &[NodeId], sender: Option<NodeId>) -> Result<(), TreeError> {
         for number in 0..self.spec.count {
             let Some(tree) = self.builder.build(&Request { members, sender, number }, &self.load) else {
+                if number > 0 && self.spec.or_fewer {
+                    break;
+                }
                 return Err(match number {
                     0 => TreeError::Apart { group },
                     found => TreeError::TooFew { group, kind: self.builder.kind(), wanted: self.spec.count, found },

@@ -51,6 +51,9 @@ pub struct TreesSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub count: u32,
+    /// Whether a group may have fewer edge-disjoint trees, if no more are found: one at least.
+    #[serde(default)]
+    pub or_fewer: bool,
     /// Whether every member has a tree of its own, on which it alone sends, instead of one tree on which all do.
     #[serde(default)]
     pub directed: bool,
@@ -67,7 +70,7 @@ fn one() -> u32 {
 impl TreesSpec {
     /// One undirected tree a group, classes by default, tables without a limit.
     pub fn new(build: TreeSpec) -> Self {
-        Self { build, count: 1, directed: false, classes: None, table_entries: None }
+        Self { build, count: 1, or_fewer: false, directed: false, classes: None, table_entries: None }
     }
 
     /// Whether classes of virtual channels are the routing's own if nothing is said: where both go up and down the same levels.

@@ -252,6 +252,23 @@ impl Trees {
         }
     }
 
+    /// The exit toward a member whose switch the tree passes through: the one by which a packet that a switch has combined goes on to
+    /// that member. Found by going up from the member's switch; none where the node is no member.
+    pub fn toward(&self, topology: &dyn Topology, entry: u32, member: NodeId) -> Option<&Exit> {
+        let (router, port) = topology.attachment(member);
+        let mut at = self.entry_at(router, self.entry(entry).tree)?;
+        if at == entry {
+            return self.exits(entry).iter().find(|exit| exit.port == port);
+        }
+        while let Some(&Exit { next, .. }) = self.up(at) {
+            if next == entry {
+                return self.exits(entry).iter().find(|exit| exit.next == at);
+            }
+            at = next;
+        }
+        self.up(entry)
+    }
+
     /// Whether a port is in the bit vector of an entry.
     #[inline]
     pub fn has_port(&self, entry: u32, port: PortId) -> bool {

@@ -1,6 +1,6 @@
 //! The records of all executors as one, in an order that does not depend on how ranks were divided.
 
-use host::{Executor, Kind, TracedOp};
+use host::{Executor, Kind, OpKey, Purpose, TracedOp};
 
 use super::Activity;
 
@@ -69,6 +69,22 @@ fn index(activity: &mut Activity) {
     }
     receives.sort_unstable();
     activity.receives = receives;
+    activity.givers = givers(activity);
+}
+
+/// Of each operation of a group, that of the member which was the last to give what it has: of several the one of the highest rank.
+fn givers(activity: &Activity) -> Vec<((u32, u32), OpKey)> {
+    let mut all = Vec::new();
+    for rank in 0..activity.ranks() {
+        let own = (0..).zip(activity.ops_of(rank)).filter(|(_, op)| op.kind == Kind::Group);
+        all.extend(own.filter_map(|(number, op)| {
+            let given = activity.work_for((rank, number), Purpose::Send)?;
+            Some(((op.peer, op.sent_by), given.end, (rank, number)))
+        }));
+    }
+    all.sort_unstable();
+    let last = all.chunk_by(|one, other| one.0 == other.0).filter_map(|members| members.last());
+    last.map(|&(key, _, op)| (key, op)).collect()
 }
 
 /// Where parts begin that lie one after the other, given their lengths; one entry more.
@@ -79,4 +95,64 @@ fn starts(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
         Some(*sum)
     }));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::activity::breakdown::State;
+    use crate::activity::path::StepKind;
+    use host::{TracedPart, TracedWork};
+
+    #[test]
+    fn members_of_a_group_wait_for_the_last_one() {
+        // Would catch a wait for a group that nobody is late for, a path that ends at it or goes on at the rank that has waited, and a group that
+        // is taken for a message.
+        let op = |kind, (started, ended), (peer, sent_by)| TracedOp {
+            kind,
+            cause: host::NO_OP,
+            started,
+            ended,
+            peer,
+            sent_by,
+            bytes: 0,
+        };
+        let work = |rank, number, purpose, (begin, end)| TracedWork {
+            rank,
+            begin,
+            end,
+            purpose,
+            op: (rank, number),
+            work: end - begin,
+            beside: true,
+        };
+        let mut gathered = Gathered::new(2, 0);
+        let in_group = |started| op(Kind::Group, (started, 5014), (0, 7));
+        gathered.ops[0] = vec![in_group(0)];
+        gathered.ops[1] = vec![op(Kind::Calc, (0, 3000), (0, 0)), TracedOp { cause: 0, ..in_group(3000) }];
+        gathered.activity.work = vec![
+            work(0, 0, Purpose::Send, (0, 60)),
+            work(0, 0, Purpose::Receive, (5000, 5014)),
+            TracedWork { beside: false, ..work(1, 0, Purpose::Calc, (0, 3000)) },
+            work(1, 1, Purpose::Send, (3000, 3060)),
+            work(1, 1, Purpose::Receive, (5000, 5014)),
+        ];
+        let activity = gathered.finish(100).unwrap();
+        let pieces: Vec<_> = activity.pieces(0).iter().map(|own| (own.state, own.begin, own.end)).collect();
+        let expected = [
+            (State::Overhead, 0, 60),
+            (State::LateSender, 60, 3000),
+            (State::Transfer, 3000, 5000),
+            (State::Overhead, 5000, 5014),
+        ];
+        assert_eq!(pieces, expected);
+        let path: Vec<_> = activity.critical_path().iter().map(|own| (own.kind, own.from, own.rank, own.end)).collect();
+        let expected = [
+            (StepKind::Computing, 1, 1, 3000),
+            (StepKind::Overhead, 1, 1, 3060),
+            (StepKind::Message((1, 1), TracedPart::Data), 1, 0, 5000),
+            (StepKind::Overhead, 0, 0, 5014),
+        ];
+        assert_eq!(path, expected);
+    }
 }

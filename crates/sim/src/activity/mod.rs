@@ -37,6 +37,8 @@ pub(crate) struct Activity {
     flights: Vec<TracedFlight>,
     /// By message, the receive that it has met; sorted.
     receives: Vec<(OpKey, OpKey)>,
+    /// By operation of a group in the switches, as its members know it, that of the member which was the last to give what it has; sorted.
+    givers: Vec<((u32, u32), OpKey)>,
     /// When the ranks began, in picoseconds.
     start: u64,
     /// By rank, when its last operation ended; `start` if it has none.
@@ -102,6 +104,12 @@ impl Activity {
         Some(self.receives[found].1)
     }
 
+    /// The operation of the member that was the last to give what it has, in an operation of a group in the switches.
+    fn last_giver(&self, op: &TracedOp) -> Option<OpKey> {
+        let found = self.givers.binary_search_by_key(&(op.peer, op.sent_by), |giver| giver.0).ok()?;
+        Some(self.givers[found].1)
+    }
+
     /// Whether a message stays within a node.
     fn stays(&self, message: OpKey) -> bool {
         self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
@@ -135,7 +143,8 @@ impl Activity {
             Purpose::Data => (work.op, TracedPart::Answer),
             Purpose::Receive => {
                 let op = self.op(work.op);
-                ((op.peer, op.sent_by), TracedPart::Data)
+                let message = if op.kind == Kind::Group { self.last_giver(op)? } else { (op.peer, op.sent_by) };
+                (message, TracedPart::Data)
             }
         };
         let is_waited_for = work.purpose != Purpose::Receive || self.op(work.op).started < work.begin;

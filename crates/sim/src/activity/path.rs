@@ -108,6 +108,10 @@ impl<'a> Path<'a> {
                 Some(work)
             }
             Kind::Recv => self.activity.work_for(op, Purpose::Receive),
+            Kind::Group => {
+                let last = [Purpose::Receive, Purpose::Write, Purpose::Send];
+                last.into_iter().find_map(|purpose| self.activity.work_for(op, purpose))
+            }
             Kind::Poll => {
                 let came = self.activity.work_for(op, Purpose::Probe);
                 match came.filter(|came| came.end == held.ended) {
@@ -195,6 +199,9 @@ impl<'a> Path<'a> {
             }
             Purpose::Receive => {
                 let receive = self.activity.op(work.op);
+                if receive.kind == Kind::Group {
+                    return work.begin;
+                }
                 let arrived = self.activity.flight((receive.peer, receive.sent_by), TracedPart::Data, true);
                 arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
             }

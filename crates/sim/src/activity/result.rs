@@ -74,7 +74,8 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
 impl Activity {
     /// What a step over the network has spent its time with.
     fn add_message(&self, step: &Step, (message, part): (OpKey, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
-        if step.from == step.rank {
+        let is_own = step.from == step.rank && self.op(message).kind != Kind::Group;
+        if is_own {
             // A copy, or a wait, at one rank.
             times.host += step.end - step.begin;
             return;

@@ -5,6 +5,7 @@
 //! and that `reference` documents.
 
 mod error;
+mod in_switch;
 mod include;
 mod jobs;
 mod kinds;
@@ -26,6 +27,7 @@ mod validate;
 mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
+pub use in_switch::{CombineUnitsSpec, InSwitchSpec, LineRateSpec, TurnSpec, WordSerialSpec};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
@@ -42,6 +44,6 @@ pub use spec::{
     Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
 };
 pub use workload::{
-    ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution,
+    ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,
     ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };

@@ -103,8 +103,11 @@ pub struct CollectiveTrafficSpec {
     /// nodes it is for.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub load: f64,
-    /// How many nodes an operation is for; they are drawn anew each time, all alike.
+    /// How many nodes an operation is for; they are drawn, all alike.
     pub fanout: FanoutSpec,
+    /// When the nodes are drawn that an operation is for, and how routers know them.
+    #[serde(default)]
+    pub groups: GroupsKind,
     /// The number of nodes that send, spread evenly over the tasks; without it, all.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +140,17 @@ pub enum CollectiveOperation {
     /// One node sends a message to all others of the group.
     #[default]
     Multicast,
+}
+
+/// The nodes that the operations of a sender are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupsKind {
+    /// Drawn anew for each operation: packets name them in their headers.
+    #[default]
+    OneShot,
+    /// Drawn once for each sender: routers have them in their tables, as the trees of `[in_switch]`.
+    Persistent,
 }
 
 /// Who carries out collective operations.

@@ -17,6 +17,10 @@ pub(crate) const WHOLE: u64 = 1 << 30;
 pub(crate) const NO_CHANNELS: &str = "a flat network has no channels between routers, and so no loads of channels to work out: \
                                       `analyze` is for the other kinds of topology";
 
+/// Why nothing is done in switches.
+pub(crate) const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
+                                      topology, or another algorithm than `in-switch`";
+
 /// Refuses what a flat network does not have, instead of ignoring it.
 ///
 /// # Errors

@@ -57,6 +57,22 @@ pub struct ProgramResult {
     /// What a program has besides that measures times itself.
     #[serde(flatten)]
     pub times: Option<MeasuredTimes>,
+    /// What a program has besides whose collective operations routers carry out.
+    #[serde(flatten)]
+    pub groups: Option<GroupsResult>,
+}
+
+/// Groups whose operations routers carry out.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GroupsResult {
+    /// The groups of the program.
+    pub groups: u32,
+    /// Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64 bits.
+    pub groups_verified: bool,
+    /// Packets of a group that a member may have under way before a result is known.
+    pub groups_window: u32,
+    /// The most entries that a router's table has: trees of all jobs that pass through it.
+    pub table_entries_max: u32,
 }
 
 /// Times that a program measures itself: of a collective operation or, of a training step, of the step and of its parts.

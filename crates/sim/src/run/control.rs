@@ -144,7 +144,7 @@ impl<'a> Control<'a> {
             let (mut entered, mut delivered) = (0, 0);
             for counts in counts.iter().filter_map(|counts| counts.get(batch)) {
                 entered += counts.entered + counts.copies;
-                delivered += counts.packets;
+                delivered += counts.packets + counts.ended;
             }
             self.in_flight += entered as i64 - delivered as i64;
             // A stop between two batches cuts one short.

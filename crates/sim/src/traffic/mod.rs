@@ -1,6 +1,7 @@
 //! What the nodes of a partition send: one file for each kind of traffic (`single` has the one match), with a pacer before it
 //! (`paced`), and of several jobs at once (`shared`).
 
+mod groups;
 mod multicasts;
 mod numbers;
 mod open;
@@ -11,10 +12,11 @@ mod single;
 mod span;
 mod volume;
 
-use fabric::{Actions, Demand, Member, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
 use host::Executor;
 use units::NodeId;
 
+pub use groups::GroupTrees;
 pub use multicasts::Multicasts;
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
@@ -165,6 +167,14 @@ impl Traffic for NodeTraffic {
             Self::Job(traffic) => traffic.members(node),
             Self::Paced(traffic) => traffic.members(node),
             Self::Shared(traffic) => traffic.members(node),
+        }
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        match self {
+            Self::Job(traffic) => traffic.tree_packet(node),
+            Self::Paced(traffic) => traffic.tree_packet(node),
+            Self::Shared(traffic) => traffic.tree_packet(node),
         }
     }
 

@@ -3,24 +3,42 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use fabric::Member;
+use fabric::{Member, Target, TreePacket};
 use routing::Routing;
 use units::NodeId;
-use workload::multicast::RandomSets;
+use workload::multicast::{FixedSets, RandomSets};
+
+use super::groups::GroupTrees;
 
 /// The multicasts that nodes send instead of messages for one node.
 #[derive(Clone, Debug)]
 pub struct Multicasts {
     /// To whom.
     pub sets: Arc<RandomSets>,
+    /// To whom, if each sender has always the same; else drawn anew for each message.
+    pub fixed: Option<Arc<FixedSets>>,
     /// Routers make the copies; else the node that sends does, one after the other.
     pub by_routers: bool,
+}
+
+impl Multicasts {
+    /// Nodes that a message is for, on average.
+    pub fn fanout(&self) -> f64 {
+        self.fixed.as_ref().map_or_else(|| self.sets.fanout().mean(), |fixed| fixed.mean())
+    }
+
+    /// Whether routers copy messages by the trees of groups.
+    pub fn by_trees(&self) -> Option<&Arc<FixedSets>> {
+        self.fixed.as_ref().filter(|_| self.by_routers)
+    }
 }
 
 /// The multicasts of the nodes of a partition.
 #[derive(Debug)]
 pub(super) struct MulticastSources {
     spec: Multicasts,
+    /// The trees of the senders' groups, if routers copy by trees.
+    trees: Option<GroupTrees>,
     /// By node, whom its current message is for.
     destinations: Vec<Destinations>,
 }
@@ -33,6 +51,8 @@ struct Destinations {
     done: usize,
     /// The same nodes, with what the packet that was given last carries for each.
     members: Vec<Member>,
+    /// Packets that have been sent by trees.
+    sent: u32,
 }
 
 /// A node's current message.
@@ -43,8 +63,16 @@ pub(super) struct Current<'a> {
 
 impl MulticastSources {
     /// Nothing sent yet, of so many nodes.
-    pub fn new(spec: &Multicasts, nodes: usize) -> Self {
-        Self { spec: spec.clone(), destinations: vec![Destinations::default(); nodes] }
+    pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, nodes: usize) -> Self {
+        let trees = trees.filter(|_| spec.by_trees().is_some());
+        Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); nodes] }
+    }
+
+    /// What the packet is for that a node, by its numbers in the partition and in the machine, was given last, if it goes by a tree.
+    pub fn tree_packet(&self, number: usize, node: NodeId) -> Option<TreePacket> {
+        let (group, _) = self.spec.by_trees()?.of(node)?;
+        let segment = self.destinations[number].sent.wrapping_sub(1);
+        Some(self.trees.as_ref()?.multicast(group, segment))
     }
 
     /// The current message of a node, by its number in the partition.
@@ -64,11 +92,17 @@ impl Current<'_> {
         self.spec.by_routers
     }
 
-    /// Draws the destinations of the next message of a node; returns the first.
+    /// Draws the destinations of the next message of a node, or knows them; returns the first.
     pub fn draw(&mut self, node: NodeId, stream: &mut Stream) -> NodeId {
-        self.to.nodes.clear();
         self.to.done = 0;
-        self.spec.sets.draw(node, stream, &mut self.to.nodes);
+        match self.spec.fixed.as_ref().and_then(|fixed| fixed.of(node)) {
+            Some((_, set)) if self.to.nodes.is_empty() => self.to.nodes.extend_from_slice(set),
+            Some(_) => {}
+            None => {
+                self.to.nodes.clear();
+                self.spec.sets.draw(node, stream, &mut self.to.nodes);
+            }
+        }
         self.to.nodes.first().copied().unwrap_or_default()
     }
 
@@ -81,10 +115,15 @@ impl Current<'_> {
         self.to.nodes.get(self.to.done).copied()
     }
 
-    /// Draws what the next packet carries for each of the nodes.
-    pub fn start(&mut self, routing: &dyn Routing, from: NodeId, stream: &mut Stream) {
+    /// Draws what the next packet carries for each of the nodes; returns what it is for.
+    pub fn start(&mut self, routing: &dyn Routing, from: NodeId, stream: &mut Stream) -> Target {
+        if self.spec.fixed.is_some() {
+            self.to.sent = self.to.sent.wrapping_add(1);
+            return Target::Tree;
+        }
         self.to.members.clear();
         let start = |&node: &NodeId| Member { node, state: routing.start(from, node, stream) };
         self.to.members.extend(self.to.nodes.iter().map(start));
+        Target::Members
     }
 }

@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, Member, Target, Traffic};
+use fabric::{Actions, Demand, Member, Target, Traffic, TreePacket};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
+use super::groups::GroupTrees;
 use super::multicasts::{Current, MulticastSources, Multicasts};
 use super::span::Span;
 use crate::network::Packets;
@@ -20,6 +21,8 @@ pub struct OpenTrafficSpec {
     pub pattern: Arc<PlacedPattern>,
     /// If messages are for several nodes each: who they are for, instead of the pattern's destinations.
     pub multicasts: Option<Multicasts>,
+    /// The trees of the groups of the job, if it has any.
+    pub groups: Option<GroupTrees>,
     /// Draws what a packet carries for its routing.
     pub routing: Arc<dyn Routing>,
     /// When nodes generate,
@@ -108,7 +111,10 @@ impl OpenTraffic {
         };
         Self {
             sources: nodes.iter().map(source).collect(),
-            multicasts: spec.multicasts.as_ref().map(|own| Box::new(MulticastSources::new(own, nodes.len()))),
+            multicasts: spec
+                .multicasts
+                .as_ref()
+                .map(|own| Box::new(MulticastSources::new(own, spec.groups.clone(), nodes.len()))),
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),
@@ -210,8 +216,8 @@ impl Process {
     fn start(&self, source: &mut Source, to: Option<Current<'_>>) -> (Target, RouteState) {
         match to {
             Some(mut to) if to.is_by_routers() => {
-                to.start(&*self.routing, source.node, &mut source.stream);
-                (Target::Members, RouteState::default())
+                let target = to.start(&*self.routing, source.node, &mut source.stream);
+                (target, RouteState::default())
             }
             _ => (Target::Node(source.dst), self.routing.start(source.node, source.dst, &mut source.stream)),
         }
@@ -234,6 +240,10 @@ impl Traffic for OpenTraffic {
 
     fn members(&self, node: usize) -> &[Member] {
         self.multicasts.as_ref().map_or(&[], |own| own.members(node))
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        self.multicasts.as_ref()?.tree_packet(node, self.sources[node].node)
     }
 
     #[inline]

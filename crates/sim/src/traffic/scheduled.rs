@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
 use host::{Envelope, Executor, HostContext};
-use routing::Routing;
+use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::program::Context;
 
+use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};
 
 /// How the nodes of a machine are divided over partitions.
@@ -48,6 +49,8 @@ pub struct RankSetting {
     pub routing: Arc<dyn Routing>,
     /// The partitions.
     pub division: Division,
+    /// The trees of its groups, if it has any.
+    pub groups: Option<GroupTrees>,
 }
 
 /// The ranks of one partition's nodes.
@@ -58,6 +61,8 @@ pub struct ScheduledTraffic {
     /// By node, by its number in the partition.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
+    /// By node, what its last packet for a group was for; empty without groups.
+    given: Vec<Option<TreePacket>>,
 }
 
 impl ScheduledTraffic {
@@ -67,6 +72,7 @@ impl ScheduledTraffic {
             executor,
             nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
             streams: nodes.iter().map(|&node| Stream::new(setting.seed, Owner::Node(node))).collect(),
+            given: Vec::new(),
             setting,
         }
     }
@@ -127,6 +133,9 @@ impl ScheduledTraffic {
             return None;
         }
         let packet = self.executor.next_of(node, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        if packet.dst == host::Outgoing::GROUP {
+            return self.for_group(node, &packet);
+        }
         let dst = NodeId(packet.dst);
         let state = self.setting.routing.start(self.nodes[node], dst, &mut self.streams[node]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
@@ -143,9 +152,27 @@ impl ScheduledTraffic {
     }
 }
 
+impl ScheduledTraffic {
+    /// A packet of a node for a group.
+    #[inline(never)]
+    fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
+        let groups = self.setting.groups.as_ref()?;
+        let (of, mark) = groups.packet(&self.executor.group_packet(node));
+        self.given.resize(self.nodes.len(), None);
+        self.given[node] = Some(of);
+        let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
+        let (to, state) = (Target::Tree, RouteState::default());
+        Some(Demand { generated_at, part: 0, release: generated_at, to, bytes, state, flow_id, mark })
+    }
+}
+
 impl Traffic for ScheduledTraffic {
     fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
         self.next_of(node, now, |_, _| true)
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        self.given.get(node).copied().flatten()
     }
 
     fn wants_events(&self) -> bool {
@@ -166,6 +193,12 @@ impl Traffic for ScheduledTraffic {
         let around = &mut Asking { actions, setting, now };
         match what {
             TrafficEvent::Delivered { flow_id, mark, .. } => executor.arrived((job_of(flow_id).1, mark), now, around),
+            TrafficEvent::Collected { node, tree, segment, work, bytes, contributions, value, mark, .. } => {
+                let Some(groups) = &setting.groups else { return };
+                let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, (bytes, mark));
+                let number = setting.division.number_of[node.index()] as usize;
+                executor.group_arrived(number, arrival, now, around);
+            }
             TrafficEvent::Notice(Notice { content: NoticeContent::Announced(words), .. }) => {
                 executor.announced(envelope_of(words));
             }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use fabric::{Actions, Demand, FLOW_BITS, Member, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, FLOW_BITS, Member, Traffic, TrafficEvent, TreePacket};
 use units::NodeId;
 
 use super::numbers::{JobNumbers, flow_of, job_of};
@@ -161,6 +161,13 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
         }
     }
 
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        match self.given[node] {
+            NOBODY => None,
+            job => self.jobs[usize::from(job)].tree_packet(node),
+        }
+    }
+
     fn wants_events(&self) -> bool {
         self.jobs.iter().any(Traffic::wants_events)
     }
@@ -194,6 +201,7 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
                     false => return,
                 }
             }
+            TrafficEvent::Collected { flow_id, .. } => (self.numbers.job(job_of(flow_id).0), what),
             TrafficEvent::Notice(notice) => (job_of(notice.flow_id).0, what),
             TrafficEvent::Alarm { target, purpose } => {
                 let job = (purpose / PURPOSES) as usize;

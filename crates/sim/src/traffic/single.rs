@@ -1,6 +1,6 @@
 //! What one job sends, before a pacer: one of the kinds.
 
-use fabric::{Actions, Demand, Member, Traffic, TrafficEvent};
+use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
 use units::NodeId;
 
 use super::open::OpenTraffic;
@@ -41,6 +41,14 @@ impl Traffic for JobTraffic {
         match self {
             Self::Open(traffic) => traffic.members(node),
             Self::Volume(_) | Self::Scheduled(_) => &[],
+        }
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        match self {
+            Self::Open(traffic) => traffic.tree_packet(node),
+            Self::Volume(_) => None,
+            Self::Scheduled(traffic) => traffic.tree_packet(node),
         }
     }
 

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use engine::{Owner, Stream};
 use units::{NodeId, TaskId};
-use workload::PlacedPattern;
-use workload::multicast::{Destinations, RandomSets};
+use workload::multicast::{Destinations, FixedSets, RandomSets};
+use workload::{InjectionSpec, PlacedPattern};
 
 use super::site::Site;
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
-use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives};
+use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, GroupsKind};
 use crate::network::Packets;
 use crate::traffic::Multicasts;
 
@@ -43,15 +44,30 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
     let sets = RandomSets::new(nodes, spec.fanout, spec.include_self);
     let sets = sets.map_err(|error| wrong("fanout", error.to_string()))?;
     let by_routers = spec.collectives == Collectives::Hardware;
+    let is_fixed = spec.groups == GroupsKind::Persistent;
+    if is_fixed && by_routers && spec.include_self {
+        let message = "a multicast by a tree does not come back to the node that sends it; leave `include_self` out, or choose \
+                       `groups = \"one-shot\"`";
+        return Err(wrong("include_self", message.to_owned()));
+    }
+    if is_fixed && spec.injection == InjectionSpec::Backlogged {
+        let message = "senders whose groups differ in size cannot be compared by the bytes that they bring through: persistent groups go with \
+                       the other kinds of injection";
+        return Err(wrong("injection", message.to_owned()));
+    }
     let pattern = Destinations::new(shape.tasks, senders, spec.include_self);
     let pattern = Arc::new(PlacedPattern::new(Arc::new(pattern), &placement, false));
     debug_assert!((0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))), "nobody sends");
+    let sending = (0..site.topology.nodes()).map(NodeId).filter(|&node| pattern.sends(node));
+    // A stream of its own for each sender's group: not that of what it generates.
+    let draws = |sender: NodeId| Stream::new(site.seed, Owner::Group(sender.0));
+    let fixed = is_fixed.then(|| Arc::new(FixedSets::drawn(&sets, sending, draws)));
     Ok(Arc::new(Open {
         load: spec.load,
         injection: spec.injection,
         packets,
         pattern,
         placement,
-        multicasts: Some(Multicasts { sets: Arc::new(sets), by_routers }),
+        multicasts: Some(Multicasts { sets: Arc::new(sets), fixed, by_routers }),
     }))
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
-use workload::multicast::RandomSets;
+use workload::multicast::{FixedSets, RandomSets};
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
@@ -68,6 +68,14 @@ pub trait Workload: Debug + Send + Sync {
     /// The multicasts that routers make copies of, if it has any.
     fn multicasts(&self) -> Option<&RandomSets> {
         None
+    }
+    /// The sets that its senders always send to, if it has such, and whether routers copy what they send by trees.
+    fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
+        None
+    }
+    /// The groups of nodes whose operations routers carry out.
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        Vec::new()
     }
     /// Where its tasks are.
     fn placement(&self) -> &Arc<Placement>;
@@ -148,6 +156,8 @@ pub struct Setting {
     pub span: Span,
     /// The length of a batch, in ticks.
     pub batch: u64,
+    /// The number of the job's first group, among those of all jobs.
+    pub first_group: u32,
     /// Whether others run in the same network: then all decide at common times.
     pub shared: bool,
     /// Latency that the network interfaces add to every message, in nanoseconds.

@@ -15,6 +15,7 @@ mod dragonfly;
 mod fairness;
 mod flat;
 mod flat_jobs;
+mod in_switch;
 mod interface;
 mod jobs;
 mod message_driven;

@@ -243,6 +243,7 @@ fn collective_cells() -> Vec<String> {
         words.filter(|word| word != "backlogged").collect()
     };
     let (operations, means, injections) = (words("operation"), words("collectives"), words("injection"));
+    let groups = words("groups");
     let mut cells = Vec::new();
     for (topology, keys) in TOPOLOGIES {
         for router in kinds("router").iter().map(kind) {
@@ -250,6 +251,7 @@ fn collective_cells() -> Vec<String> {
                 let number = cells.len();
                 let law = ["fixed", "uniform", "binomial", "geometric"][number % 4];
                 let injection = &injections[number / 4 % injections.len()];
+                let group = &groups[number / 3 % groups.len()];
                 let (_, nodes) = in_turn(number);
                 cells.push(format!(
                     r#"
@@ -257,7 +259,7 @@ fn collective_cells() -> Vec<String> {
                     link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
                     router = {{ kind = "{router}" }}
                     workload = {{ kind = "collective", operation = "{operation}", collectives = "{by}", load = 0.04,
-                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", size = "600 B" }}
+                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", groups = "{group}", size = "600 B" }}
                     measure = {{ warm_up = "20 us", min_time = "200 us", max_time = "220 us", precision = 0.5, messages = true }}
                     {nodes}
                     "#

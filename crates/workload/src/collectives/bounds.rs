@@ -6,7 +6,8 @@
 //! counts), and ranks of one node pay nothing for what they exchange. A bound is the time of the shortest message and that of the bytes which some node has to send or receive at least; it does not count that a
 //! rank may have to send several messages one after the other, which is a property of the interface.
 
-use super::table::Operation;
+use super::call::Collective;
+use super::table::{Algorithm, Operation};
 use crate::communicator::Communicator;
 
 /// What no message of a machine is faster than.
@@ -32,9 +33,13 @@ impl Fastest {
     }
 }
 
-/// The time of an operation of a size at least, in picoseconds, from when the first member begins to when the last ends. The nodes of
+/// The time of an operation, whose algorithm has been chosen, at least, in picoseconds, from when the first member begins to when the last ends. The nodes of
 /// the communicator have to be known; without them, each member has one of its own.
-pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fastest: &Fastest) -> u64 {
+///
+/// Of an operation in the switches, the link of each node carries at least the buffer once in each direction (an allreduce takes n/B, where
+/// messages take 2(P-1)/P n/B): what messages have to carry of the others' data, the switches have combined or copied.
+pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
+    let Collective { operation, algorithm, bytes, .. } = *call;
     let members = f64::from(communicator.len());
     let (nodes, most, least) = match communicator.nodes() {
         None => (members, 1.0, 1.0),
@@ -56,6 +61,7 @@ pub fn bound(operation: Operation, bytes: u64, communicator: &Communicator, fast
         Operation::Gather if !fastest.limits_receivers => least * bytes,
         // Of a scan, what the last member has depends on members of other nodes.
         Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => bytes,
+        Operation::Allreduce if algorithm == Algorithm::InSwitch => bytes,
         Operation::Allreduce => 2.0 * (nodes - 1.0) / nodes * bytes,
         Operation::ReduceScatter => (members - least) / members * bytes,
         // The root's node keeps what is its own; how many that are depends on the root.

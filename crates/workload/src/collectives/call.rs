@@ -1,5 +1,6 @@
 //! A call of a collective operation.
 
+use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
@@ -89,6 +90,15 @@ pub enum CollectiveError {
     Communicator {
         /// Its number.
         communicator: u32,
+    },
+    /// An operation in the switches of a program whose groups are not known before it runs.
+    #[error(
+        "`{}` by `in-switch` has to be known before the run, since switches have tables of groups; of a program that is called back it is \
+         not: record the program first", operation.name()
+    )]
+    CalledBack {
+        /// The operation.
+        operation: Operation,
     },
     /// A hierarchical operation in a communicator whose nodes are not known.
     #[error("the nodes of communicator {communicator} are not known, which a hierarchical operation needs")]
@@ -204,6 +214,8 @@ pub struct Stage {
     pub group: Group,
     /// The rank among them.
     pub at: Member,
-    /// What the algorithm is made of.
+    /// What the algorithm is made of; nothing of one in the switches,
     pub phases: Phases,
+    /// of which this is what the rank posts.
+    pub in_switch: Option<GroupCall>,
 }

@@ -1,5 +1,5 @@
 //! Hierarchical operations: within each node along a binomial tree, and between the heads of the nodes, their first ranks or, of the
-//! root's node, the root, by the algorithm that the built-in table chooses for so many. Broadcast and reduction let the first rank of
+//! root's node, the root, by the algorithm that the built-in table chooses for so many, or by the switches. Broadcast and reduction let the first rank of
 //! the root's node lead it, and go through that node first or last.
 //!
 //! A buffer of parts is in the order of nodes: to bring it into that of members takes no time. What a node's ranks have for those of
@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::call::{Collective, Stage};
-use super::member::Shares;
+use super::member::{Member, Shares};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, phases};
 use crate::communicator::{Communicator, Group, NodeGroups};
@@ -109,25 +109,35 @@ impl Place<'_> {
             return self.stage(group, (self.own, 0), of_nodes, &[&super::pairwise::BetweenNodes]);
         }
         let size = group.len();
+        let root = if self.call.operation.has_root() { self.root } else { 0 };
+        if self.call.algorithm == Algorithm::InSwitch {
+            let at = self.member((self.own, size, root), of_nodes);
+            return self.call.group_stage(self.communicator, group, at);
+        }
         // A part is what is a node's there.
         let bytes = match operation.is_of_parts() {
             true => self.call.bytes.saturating_mul(u64::from(self.communicator.len().div_ceil(size))),
             false => self.call.bytes,
         };
         let (algorithm, _) = Selection::built_in().choose(operation, size, (bytes, self.call.element));
-        let root = if self.call.operation.has_root() { self.root } else { 0 };
         self.stage(group, (self.own, root), of_nodes, phases(operation, algorithm)?)
     }
 
     /// A stage in a group, of which the rank is a member and another is the root.
     fn stage(&self, group: Group, (own, root): (u32, u32), shares: Shares, phases: Phases) -> Option<Stage> {
-        let (call, size) = (self.call, group.len());
+        let at = self.member((own, group.len(), root), shares);
+        Some(Stage { group, at, phases, in_switch: None })
+    }
+
+    /// The rank as a member, of so many, of a group with a root.
+    fn member(&self, (own, size, root): (u32, u32, u32), shares: Shares) -> Member {
+        let call = self.call;
         let mut at = call.member(call.operation, (own, size, root));
         at.elements = match call.operation {
             Operation::Alltoall => call.bytes,
             operation => operation.buffer(call.bytes, self.communicator.len()),
         } / u64::from(call.element);
         at.shares = shares;
-        Some(Stage { group, at, phases })
+        at
     }
 }

@@ -1,4 +1,4 @@
-//! Collective operations in software, made of messages between ranks: one file a family of algorithms.
+//! Collective operations: in software, made of messages between ranks, one file a family of algorithms; or in the switches ([`in_switch`]).
 //!
 //! An algorithm is a sequence of *phases* ([`Phase`]), each of which gives, for one member of a group, what it posts in a round. That
 //! is a function of the member and the round, so that a rank holds a few numbers and no list of messages. [`table`] says which
@@ -9,7 +9,9 @@ mod bruck;
 mod call;
 mod data;
 mod dissemination;
+mod group_call;
 mod hierarchical;
+mod in_switch;
 mod linear;
 mod member;
 mod pairwise;
@@ -26,6 +28,9 @@ mod tree;
 pub use bounds::{Fastest, bound};
 pub use call::{Collective, CollectiveError, Stage};
 pub use data::Data;
+pub use group_call::GroupCall;
+pub use in_switch::ProgramGroup;
+pub(crate) use in_switch::combined;
 pub use member::{Member, Move, Phase, Shares, Way};
 pub use selection::{Rule, Selection};
 pub use stages::{stage, stages};

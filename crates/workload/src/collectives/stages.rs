@@ -1,29 +1,46 @@
 //! The stages that a collective operation is made of: one within a group of ranks, or several; and its messages.
 
 use super::call::{Collective, Stage};
+use super::group_call::GroupCall;
 use super::member::{Move, Way};
 use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
 
+/// The stage of an operation whose middle is in the switches.
+const MIDDLE: u8 = 1;
+
 /// How many stages an operation has.
 pub const fn stages(call: &Collective) -> u8 {
-    if matches!(call.algorithm, Algorithm::Hierarchical) { 3 } else { 1 }
+    if matches!(call.algorithm, Algorithm::Hierarchical | Algorithm::InSwitch) { 3 } else { 1 }
 }
 
 /// What a rank does in a stage of an operation that has been checked; none if it takes no part.
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let call = &call.chosen(communicator.len());
-    if call.algorithm == Algorithm::Hierarchical {
-        return super::hierarchical::stage(call, communicator, number);
+    match call.algorithm {
+        Algorithm::InSwitch if communicator.nodes().is_none() => {
+            return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
+        }
+        Algorithm::Hierarchical | Algorithm::InSwitch => return super::hierarchical::stage(call, communicator, number),
+        _ => {}
     }
     let root = if call.operation.has_root() { call.root } else { 0 };
     let made_of = if call.segment == 0 { phases } else { pipelines };
     let phases = made_of(call.operation, call.algorithm)?;
     let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
-    Some(Stage { group: communicator.group().clone(), at, phases })
+    Some(Stage { group: communicator.group().clone(), at, phases, in_switch: None })
 }
 
 impl Collective {
+    /// What the member of a communicator that knows it posts to the switches in an operation that has been checked; none if it posts
+    /// nothing.
+    pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
+        match self.algorithm {
+            Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
+            _ => None,
+        }
+    }
+
     /// Visits the messages that a member sends of an operation that has been checked: to a rank, and its bytes.
     pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
         let element = u64::from(self.element);

@@ -127,11 +127,13 @@ pub enum Algorithm {
     Binary,
     /// Parts along a binomial tree, then exchanged by pairs at doubling distances.
     ScatterDoubling,
+    /// By the switches, which copy and combine packets; ranks of a node first combine within it.
+    InSwitch,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -148,6 +150,7 @@ impl Algorithm {
         Self::Chain,
         Self::Binary,
         Self::ScatterDoubling,
+        Self::InSwitch,
     ];
 
     /// Its name in files.
@@ -169,6 +172,7 @@ impl Algorithm {
             Self::Chain => "chain",
             Self::Binary => "binary",
             Self::ScatterDoubling => "scatter-doubling",
+            Self::InSwitch => "in-switch",
         }
     }
 
@@ -230,7 +234,7 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
 }
 
 /// What an algorithm of an operation is made of; none if it does not serve it, is made of other
-/// operations (hierarchical) or has not been chosen (auto).
+/// operations (hierarchical), is not made of messages (in-switch) or has not been chosen (auto).
 pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
@@ -282,6 +286,13 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
     Algorithm::ALL.into_iter().filter(move |&algorithm| match algorithm {
         Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
+        Algorithm::InSwitch => is_in_switches(operation),
         _ => phases(operation, algorithm).is_some(),
     })
+}
+
+/// Whether switches can carry an operation out.
+const fn is_in_switches(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::Broadcast | O::Reduce | O::Allreduce | O::Barrier | O::Allgather | O::ReduceScatter)
 }

@@ -105,7 +105,7 @@ impl ProgramSpec {
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
-            Self::Calls(spec) => return spec.build(ranks, base),
+            Self::Calls(spec) => return spec.build(node_of, base),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
@@ -154,13 +154,13 @@ impl GoalSpec {
 }
 
 impl CallsSpec {
-    fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+    fn build(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
         let name = self.file.display();
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
-        check_room(calls.ranks(), ranks).map_err(wrong)?;
+        check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls))
+        Ok(Arc::new(calls.on_nodes(node_of)))
     }
 }
 

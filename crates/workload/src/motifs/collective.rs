@@ -10,7 +10,7 @@ use units::{Bytes, Time};
 use super::limits::{check_reduction, check_time};
 use super::ranks::{Grouping, Groups};
 use crate::PatternError;
-use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, Selection, bound};
+use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use crate::communicator::Communicator;
 use crate::program::{Action, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
@@ -169,6 +169,8 @@ pub(super) struct CollectiveProgram {
     overlap: bool,
     /// Messages of all ranks in all operations.
     messages: u64,
+    /// What ranks post to the switches, of all ranks in all operations.
+    in_switch: u64,
 }
 
 impl CollectiveProgram {
@@ -189,10 +191,13 @@ impl CollectiveProgram {
             compute: spec.compute.0,
             overlap: spec.overlap,
             messages: 0,
+            in_switch: 0,
         };
         program.call.check(&program.groups.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
         let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
         program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
+        let members = program.groups().iter().map(|group| group.ranks.len() as u64).sum::<u64>();
+        program.in_switch = members.saturating_mul(u64::from(spec.iterations));
         Ok(program)
     }
 }
@@ -214,7 +219,11 @@ impl Programs for CollectiveProgram {
     }
 
     fn operations(&self) -> u64 {
-        2 * self.messages
+        2 * self.messages + self.in_switch
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.groups.in_switch(&self.call).collect()
     }
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
@@ -224,7 +233,7 @@ impl Programs for CollectiveProgram {
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
-        let bounds = self.groups.firsts().map(|own| bound(self.call.operation, self.call.bytes, &own, fastest));
+        let bounds = self.groups.firsts().map(|own| bound(&self.call, &own, fastest));
         let bound = bounds.max();
         vec![Measure { name: self.call.operation.name().to_owned(), bound }]
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::collectives::{Collective, ProgramGroup};
 use crate::communicator::{Communicator, Context, Group, NodeGroups};
 
 /// Groups of so many ranks each, a stride apart.
@@ -80,5 +81,10 @@ impl Groups {
     /// That of the first rank of each group.
     pub fn firsts(&self) -> impl Iterator<Item = Communicator> + '_ {
         (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)))
+    }
+
+    /// The groups of ranks that carry a call out in the switches, if it is.
+    pub fn in_switch<'a>(&'a self, call: &'a Collective) -> impl Iterator<Item = ProgramGroup> + 'a {
+        self.firsts().filter_map(|own| ProgramGroup::of(call, &own))
     }
 }

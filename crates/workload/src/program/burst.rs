@@ -23,7 +23,7 @@ impl Burst {
         match self.first {
             Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
             Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-            Action::Calc { .. } | Action::Poll | Action::Probe { .. } => self.first,
+            Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_) => self.first,
         }
     }
 }

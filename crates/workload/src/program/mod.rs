@@ -21,6 +21,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::collectives::{CollectiveError, Fastest};
+pub use crate::collectives::{GroupCall, ProgramGroup};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
@@ -71,6 +72,10 @@ pub enum Action {
         /// Whether it waits until there is one; otherwise it ends without one if none has come (MPI's iprobe).
         waits: bool,
     },
+    /// Takes part in an operation in the switches, of the group that the rank knows by the call's context. It ends when the rank has all that
+    /// it gets, or, if it gets nothing, when all that it gives has been handed to the network interface. All members of a group call its
+    /// operations in the same order.
+    Group(GroupCall),
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
@@ -112,6 +117,7 @@ impl Action {
             Self::Send { to, bytes, tag, .. } => Self::Send { to, bytes, tag, context },
             Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
             Self::Probe { from, tag, waits, .. } => Self::Probe { from, tag, context, waits },
+            Self::Group(call) => Self::Group(GroupCall { context, ..call }),
             Self::Poll | Self::Calc { .. } => self,
         }
     }
@@ -259,6 +265,10 @@ pub trait Programs: Debug + Send + Sync {
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false
+    }
+    /// Every group of ranks that calls operations in the switches, each rank on a node of its own. A rank is in no two groups of one context.
+    fn groups(&self) -> Vec<ProgramGroup> {
+        Vec::new()
     }
     /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
     /// message does), as far as that can be known beforehand.

@@ -3,7 +3,7 @@
 use super::Action;
 use super::ProgramError;
 use super::burst::Burst;
-use crate::collectives::{Collective, Member, Move, Stage, Way, stage, stages};
+use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 
 /// A collective operation of a rank: what it does next follows from a few numbers.
@@ -21,13 +21,36 @@ pub(super) struct Running {
     round: u32,
     /// Bytes that have come and are still to be combined.
     uncombined: u64,
+    /// It has something for the switches that it has not posted.
+    unposted: bool,
+    /// It waits for its turn to post that.
+    pub held: bool,
 }
 
 impl Running {
     /// An operation that a rank begins, after so many in the same communicator.
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
-        Ok(Self { call, communicator, tag, stage: None, begun: 0, phase: 0, round: 0, uncombined: 0 })
+        let unposted = call.in_switch(&communicator).is_some();
+        let (stage, begun, phase, round, uncombined) = (None, 0, 0, 0, 0);
+        Ok(Self { call, communicator, tag, stage, begun, phase, round, uncombined, unposted, held: false })
+    }
+
+    /// The communicator, and the place among its operations, of one that has something for the switches that it has not posted.
+    pub fn unposted(&self) -> Option<(Context, u32)> {
+        self.unposted.then(|| (self.communicator.context(), self.tag))
+    }
+
+    /// The same of one that would post it next, when nothing is outstanding.
+    pub fn turn(&mut self) -> Option<(Context, u32)> {
+        let combines = self.uncombined > 0 && self.call.time_per_byte > 0;
+        let is_next = self.unposted && !combines && self.has_round() && self.posts_to_switches();
+        self.unposted().filter(|_| is_next)
+    }
+
+    /// Whether the present stage is in the switches, and has not begun.
+    fn posts_to_switches(&self) -> bool {
+        self.round == 0 && self.stage.as_ref().is_some_and(|stage| stage.in_switch.is_some())
     }
 
     /// Gives what is posted next, when all that was posted before has ended; nothing at the end.
@@ -46,6 +69,9 @@ impl Running {
     /// Goes on to the next round, if there is one: through phases and stages that are over.
     fn has_round(&mut self) -> bool {
         loop {
+            if self.posts_to_switches() {
+                return true;
+            }
             let phase = self.stage.as_ref().and_then(|stage| Some((stage, stage.phases.get(self.phase)?)));
             if let Some((stage, phase)) = phase {
                 if self.round < phase.rounds(&stage.at) {
@@ -64,7 +90,13 @@ impl Running {
 
     /// Posts a round; returns whether there is anything in it.
     fn post_round(&mut self, post: &mut dyn FnMut(Burst)) -> bool {
-        let Some(Stage { group, at, phases }) = &self.stage else { return false };
+        let Some(Stage { group, at, phases, in_switch }) = &self.stage else { return false };
+        if let Some(call) = in_switch {
+            self.uncombined = combined(call, at);
+            (self.round, self.unposted) = (1, false);
+            post(Burst { first: Action::Group(*call), count: 1, stride: 0 });
+            return true;
+        }
         let shape = Shape {
             group,
             at,

@@ -157,8 +157,43 @@ impl<S: Script> ScriptedRank<S> {
         Ok(request)
     }
 
-    /// Goes on with a collective operation that nothing is outstanding of. Returns whether it has ended.
+    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it. Returns whether one has
+    /// ended.
     fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
+        if !self.has_turn(place) {
+            self.hold(place);
+            return false;
+        }
+        let mut ended = self.advance_collective(place, starts);
+        while let Some(place) =
+            (0..self.running.len()).find(|&place| self.running[place].1.held && self.has_turn(place))
+        {
+            let (request, running) = &mut self.running[place];
+            running.held = false;
+            self.left[(*request - self.first) as usize] = 0;
+            self.open -= 1;
+            ended |= self.advance_collective(place, starts);
+        }
+        ended
+    }
+
+    /// Whether a collective operation may go on: what is posted to the switches in a communicator has the order of the operations, which
+    /// is that of all members, although stages within nodes may end in another.
+    fn has_turn(&mut self, place: usize) -> bool {
+        let Some(turn) = self.running[place].1.turn() else { return true };
+        self.running.iter().all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
+    }
+
+    /// Has a collective operation wait for its turn: until then something is outstanding of it.
+    fn hold(&mut self, place: usize) {
+        let (request, running) = &mut self.running[place];
+        running.held = true;
+        self.left[(*request - self.first) as usize] = 1;
+        self.open += 1;
+    }
+
+    /// Goes on with a collective operation whose turn it is. Returns whether it has ended.
+    fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
         let mut posted = 0;

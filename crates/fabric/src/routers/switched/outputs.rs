@@ -98,7 +98,7 @@ impl Switched {
     }
 
     /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
-    /// until its tail has come, at the least.
+    /// until its tail has come, at the least, or until a combine unit is done with it.
     #[inline(always)]
     pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
         let class = fabric.outputs[output].class;
@@ -107,7 +107,10 @@ impl Switched {
         } else {
             fabric.time_on(class, bytes).div_ceil(self.speedup)
         };
-        if self.buffers.is_empty() { time.max(tail_in) } else { time }
+        match self.buffers.is_empty() {
+            true => fabric.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in)),
+            false => time,
+        }
     }
 
     /// Takes a packet that crosses: sends it or puts it into its buffer.

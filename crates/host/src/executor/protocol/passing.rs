@@ -62,7 +62,7 @@ impl Executor {
     }
 
     /// The time of bytes on the node's link, in picoseconds: as links have it, in whole ticks, rounded up.
-    fn on_link(&self, bytes: u64) -> u64 {
+    pub(in super::super) fn on_link(&self, bytes: u64) -> u64 {
         let (packet, pace) = (u64::from(self.interface.packet), self.interface.pace);
         let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;
         ticks.saturating_mul(self.interface.tick)

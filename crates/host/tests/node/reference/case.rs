@@ -227,6 +227,7 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
         rendezvous,
         eager_credits,
         memory,
+        ..ProtocolParams::PLAIN
     })
 }
 

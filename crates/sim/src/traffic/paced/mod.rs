@@ -205,9 +205,10 @@ impl Traffic for PacedTraffic {
                 }
             }
             TrafficEvent::Alarm { target, purpose: RETRY } => actions.wake(target),
-            TrafficEvent::Arrival { .. } | TrafficEvent::Alarm { .. } | TrafficEvent::Notice(_) => {
-                self.inner.on_event(what, now, actions)
-            }
+            TrafficEvent::Arrival { .. }
+            | TrafficEvent::Collected { .. }
+            | TrafficEvent::Alarm { .. }
+            | TrafficEvent::Notice(_) => self.inner.on_event(what, now, actions),
         }
     }
 

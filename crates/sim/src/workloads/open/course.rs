@@ -17,7 +17,7 @@ use crate::network::Network;
 use crate::progress::Phase;
 use crate::results::{Latencies, PointResult, channels};
 use crate::series::Series;
-use crate::traffic::{JobTraffic, OpenTraffic, OpenTrafficSpec};
+use crate::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
@@ -282,6 +282,7 @@ impl Course for OpenCourse {
             pattern: Arc::clone(&open.pattern),
             routing: Arc::clone(&network.routing),
             multicasts: open.multicasts.clone(),
+            groups: GroupTrees::of(network, self.setting.first_group),
             injection: open.injection,
             slot: network.slot(open.packets()),
             units_per_tick: network.plan.units_per_tick(),

@@ -46,6 +46,6 @@ pub(crate) struct Open {
 impl Open {
     /// Nodes that a message is for, on average.
     fn fanout(&self) -> f64 {
-        self.multicasts.as_ref().map_or(1.0, |multicasts| multicasts.sets.fanout().mean())
+        self.multicasts.as_ref().map_or(1.0, Multicasts::fanout)
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use units::{NodeId, Time};
-use workload::multicast::RandomSets;
+use workload::multicast::{FixedSets, RandomSets};
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use super::course::OpenCourse;
 use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::{MeasureSpec, WarmUp};
 use crate::network::{Network, Packets};
+use crate::traffic::Multicasts;
 use crate::workloads::{Course, Extent, Setting, Workload};
 
 /// Packets that a batch should hold on average.
@@ -58,7 +59,17 @@ impl Workload for Open {
     }
 
     fn multicasts(&self) -> Option<&RandomSets> {
-        self.multicasts.as_ref().filter(|multicasts| multicasts.by_routers).map(|multicasts| &*multicasts.sets)
+        let one_shot = |multicasts: &&Multicasts| multicasts.by_routers && multicasts.fixed.is_none();
+        self.multicasts.as_ref().filter(one_shot).map(|multicasts| &*multicasts.sets)
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        self.multicasts.as_ref().and_then(Multicasts::by_trees).map_or_else(Vec::new, |fixed| fixed.groups())
+    }
+
+    fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
+        let multicasts = self.multicasts.as_ref()?;
+        Some((multicasts.fixed.as_ref()?, multicasts.by_routers))
     }
 
     fn is_continuous(&self) -> bool {

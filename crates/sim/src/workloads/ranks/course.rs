@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Completed, Executor, HostError, MOST_TRACED, Progress, RankPlacement, Released};
+use host::{Completed, Executor, Groups, HostError, MOST_TRACED, Progress, RankPlacement, Released};
 use topology::ChannelClass;
 use units::TaskId;
 use workload::collectives::Fastest;
@@ -10,14 +10,14 @@ use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;
-use super::measured::{HostCounts, Measured, Steps, measured_times, of_program, steps_result};
+use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of_program, steps_result};
 use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
-use crate::traffic::{JobTraffic, RankSetting, ScheduledTraffic};
+use crate::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use crate::workloads::closed::{self, Counted, Ending};
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
@@ -31,6 +31,8 @@ pub(super) struct RanksCourse {
     counted: Counted,
     /// By rank, its node.
     node_of: Arc<[u32]>,
+    /// The groups whose operations routers carry out.
+    groups: Arc<Groups>,
     progress: Progress,
     ended: Ends,
     /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
@@ -64,6 +66,7 @@ impl RanksCourse {
         Self {
             longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
             node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
+            groups: Arc::new(Groups::of(&*ranks.programs)),
             setting: setting.clone(),
             counted: Counted::new(setting, ranks.packet),
             progress: Progress { open: u64::from(count), ..Progress::default() },
@@ -183,6 +186,9 @@ impl Course for RanksCourse {
         if network.is_flat() {
             executor.use_wire(network.wire());
         }
+        if network.trees().is_some() {
+            executor = executor.with_groups(Arc::clone(&self.groups));
+        }
         if self.ranks.processors.differ() {
             executor = executor.with_nodes(|node| self.ranks.processors.node(node));
         }
@@ -198,6 +204,7 @@ impl Course for RanksCourse {
             end: if self.setting.shared { span.end } else { u64::MAX },
             routing: Arc::clone(&network.routing),
             division: division.clone(),
+            groups: GroupTrees::of(network, self.setting.first_group),
         };
         JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes)))
     }
@@ -273,6 +280,7 @@ impl Course for RanksCourse {
                 let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
                 let measures = ranks.programs.measures(&fastest(&ranks, network));
                 program.times = measured_times(&measures, &ended.intervals);
+                program.groups = of_groups(&ended.counts, ranks.programs.groups().len() as u32, network);
                 (None, Some(program))
             }
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use host::{
-    BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
-    ProtocolParams, RegistrationParams, Rendezvous,
+    BusParams, DmaParams, GapParams, GroupParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams,
+    ProgressMode, ProtocolParams, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
@@ -35,17 +35,25 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         matching: parts.map_or_else(MatchingParams::default, matching),
         registration: parts.map_or_else(RegistrationParams::default, registration),
         parts: parts.map_or(PartParams::NONE, parts_of),
-        protocol: protocol(ranks),
+        protocol: protocol(ranks, network),
     }
 }
 
-fn protocol(ranks: &Ranks) -> ProtocolParams {
+fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
     let host = ranks.nic.host();
     let rendezvous = match host.rendezvous {
         Some(RendezvousSpec::Read) => Rendezvous::Read,
         Some(RendezvousSpec::Write) | None => Rendezvous::Write,
     };
-    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory }
+    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory, group: groups(network) }
+}
+
+/// As many segments under way as the trees of each group have partial sums for.
+fn groups(network: &Network) -> GroupParams {
+    let Some(groups) = network.plan.groups() else { return GroupParams::DEFAULT };
+    let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
+    let window = groups.units.map_or(1, |units| units.window);
+    GroupParams { window: window.saturating_mul(trees).max(1) }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {
@@ -123,6 +131,8 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
         }
     }
     charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
+    // What parts of an operation that routers carry out have may be of any size.
+    charged.extend((!ranks.programs.groups().is_empty()).then_some(1));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {
         times.extend(charged.iter().map(|&bytes| Time(each.saturating_mul(bytes))));

@@ -10,9 +10,10 @@ use workload::Placement;
 use workload::program::{Interval, Measure};
 use workload::tasks::TaskGraph;
 
+use crate::network::Network;
 use crate::results::{
-    ApplicationResult, BenchmarkResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult, ProgramResult,
-    StepsResult,
+    ApplicationResult, BenchmarkResult, GroupsResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult,
+    ProgramResult, StepsResult,
 };
 use crate::workloads::application;
 
@@ -86,6 +87,8 @@ pub(super) struct HostCounts {
     credit_waits: u64,
     /// How long all processors have been busy.
     busy: BusyTimes,
+    /// Some operation of a group was not carried out right.
+    unverified: bool,
 }
 
 impl HostCounts {
@@ -96,7 +99,20 @@ impl HostCounts {
         self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
         self.credit_waits += executor.credit_waits();
         executor.busy().for_each(|(_, own)| self.busy.add(own));
+        self.unverified |= !executor.verified();
     }
+}
+
+/// What has been measured of the groups of a program, if it has any.
+pub(super) fn of_groups(counts: &HostCounts, count: u32, network: &Network) -> Option<GroupsResult> {
+    let trees = network.trees().filter(|_| count > 0)?;
+    let fullest = trees.fullest(&*network.topology).map_or(0, |(_, memory)| memory.entries);
+    Some(GroupsResult {
+        groups: count,
+        groups_verified: !counts.unverified,
+        groups_window: network.plan.groups().and_then(|groups| groups.units).map_or(0, |units| units.window),
+        table_entries_max: fullest,
+    })
 }
 
 /// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
@@ -119,6 +135,7 @@ pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bo
         library_share: share(counts.busy.library),
         noise_share: share(counts.busy.noise),
         times: None,
+        groups: None,
     }
 }
 

@@ -10,8 +10,8 @@ mod volumes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use units::{NodeId, Time};
-use workload::program::Programs;
+use units::{NodeId, TaskId, Time};
+use workload::program::{ProgramGroup, Programs};
 use workload::{PlacedPattern, Placement};
 
 use super::closed;
@@ -48,7 +48,9 @@ impl Workload for Ranks {
         // A message of no bytes is a packet of one.
         let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
         // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
-        rests.extend(self.programs.is_called_back().then_some(1));
+        // The same of operations that routers carry out: their parts may have any size.
+        let unknown = self.programs.is_called_back() || !self.programs.groups().is_empty();
+        rests.extend(unknown.then_some(1));
         let host = self.nic.host();
         rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()
@@ -70,6 +72,11 @@ impl Workload for Ranks {
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
         Box::new(RanksCourse::new(self, setting))
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        let nodes = |group: &ProgramGroup| group.ranks.iter().map(|&rank| self.placement.node(TaskId(rank))).collect();
+        self.programs.groups().iter().map(nodes).collect()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::PatternError;
-use crate::collectives::Fastest;
+use crate::collectives::{Fastest, ProgramGroup};
 use crate::program::{Measure, Messages, Programs, RankProgram, ScriptedRank};
 use plan::Plan;
 use rank::TrainingRank;
@@ -29,6 +29,8 @@ use spec::TrainingSpec;
 pub(super) struct Training {
     plan: Arc<Plan>,
     messages: u64,
+    /// What ranks post to the switches.
+    in_switch: u64,
 }
 
 impl Training {
@@ -38,10 +40,11 @@ impl Training {
     /// Groups that the ranks cannot be divided into, a model that cannot be divided so, or a file that cannot be read.
     pub fn new(spec: &TrainingSpec, node_of: &[u32], base: &Path) -> Result<Self, PatternError> {
         spec.check()?;
-        let mut training = Self { plan: Arc::new(Plan::new(spec, node_of, base)?), messages: 0 };
+        let mut training = Self { plan: Arc::new(Plan::new(spec, node_of, base)?), messages: 0, in_switch: 0 };
         let mut messages = 0_u64;
         training.each_message(&mut |of_shape| messages = messages.saturating_add(of_shape.count));
         training.messages = messages;
+        training.in_switch = training.plan.in_switch_operations();
         Ok(training)
     }
 }
@@ -60,11 +63,15 @@ impl Programs for Training {
     }
 
     fn operations(&self) -> u64 {
-        self.messages.saturating_mul(2)
+        self.messages.saturating_mul(2).saturating_add(self.in_switch)
     }
 
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         self.plan.each_message(rank, visit);
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.plan.in_switch()
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::spec::TrainingSpec;
 use crate::PatternError;
-use crate::collectives::{Collective, Fastest, Operation, Selection, bound};
+use crate::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection, bound};
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::program::{Measure, Messages};
 
@@ -231,6 +231,29 @@ impl Plan {
         of_layers.chain(of_buckets).collect()
     }
 
+    /// What ranks post to the switches, of all ranks in all steps.
+    pub fn in_switch_operations(&self) -> u64 {
+        let of = |(call, often): (Collective, u64)| {
+            let members =
+                self.groups(call.communicator).in_switch(&call).map(|group| group.ranks.len() as u64).sum::<u64>();
+            members.saturating_mul(often * u64::from(self.steps))
+        };
+        self.calls().into_iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// The groups of ranks that carry calls out in the switches.
+    pub fn in_switch(&self) -> Vec<ProgramGroup> {
+        let mut groups: Vec<ProgramGroup> = Vec::new();
+        let mut known = Vec::new();
+        for (call, _) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
+            if !known.contains(&call.communicator) {
+                known.push(call.communicator);
+                groups.extend(self.groups(call.communicator).in_switch(&call));
+            }
+        }
+        groups
+    }
+
     /// Visits the messages that a rank sends.
     pub fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         let steps = u64::from(self.steps);
@@ -263,7 +286,7 @@ impl Plan {
     pub fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
         let least = |call: &Collective| {
             let groups = self.groups(call.communicator).firsts();
-            groups.map(|own| bound(call.operation, call.bytes, &own, fastest)).min().unwrap_or(0)
+            groups.map(|own| bound(call, &own, fastest)).min().unwrap_or(0)
         };
         let often = 4 * u64::from(self.layers) * u64::from(self.micro_batches);
         let of_layers = |call: &Option<Collective>| call.as_ref().map_or(0, least).saturating_mul(often);

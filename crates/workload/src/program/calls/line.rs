@@ -186,6 +186,8 @@ fn of_action(action: Action) -> String {
     match action {
         Action::Calc { time } => format!("calc {time} ps"),
         Action::Poll => "poll".to_owned(),
+        // No call of its own.
+        Action::Group(call) => call.operation.name().to_owned(),
         Action::Probe { from, tag, waits, .. } => {
             format!("{} from {} tag {}", if waits { "probe" } else { "iprobe" }, any(from), any(tag))
         }

@@ -3,21 +3,23 @@
 //! Unlike a [`crate::schedule::Schedule`], which is a graph of operations, this says what a rank calls in which order, and so has
 //! waiting for any request, tests, and bursts. It runs as every [`Script`] does.
 
+mod in_switch;
 mod line;
 mod schedule;
 pub mod text;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use units::{Bytes, Time};
 
 use super::running::Running;
 use super::{
-    Action, Burst, Communicator, Context, Messages, ProgramError, Programs, RankProgram, Request, Script, ScriptedRank,
-    Seen, Step,
+    Action, Burst, Communicator, Context, Messages, ProgramError, ProgramGroup, Programs, RankProgram, Request, Script,
+    ScriptedRank, Seen, Step,
 };
-use crate::collectives::{Collective, CollectiveError};
-use crate::communicator::Group;
+use crate::collectives::{Algorithm, Collective, CollectiveError, Operation};
+use crate::communicator::{Group, NodeGroups};
 use crate::schedule::ScheduleError;
 
 pub use line::ANY_SIZE;
@@ -82,6 +84,8 @@ pub struct Calls {
     steps: Vec<Step>,
     /// The ranks of communicators by their numbers, from 1.
     groups: Vec<Group>,
+    /// By communicator, from 0, the nodes of its members, of those that have operations in the switches; empty if nodes are not known.
+    nodes: Vec<Option<Arc<NodeGroups>>>,
     /// Operations of all ranks.
     operations: u64,
 }
@@ -123,6 +127,8 @@ impl CallsBuilder {
         check_rank(rank, ranks)?;
         let made = &mut self.made[rank as usize];
         match step {
+            // What is posted to the switches is part of a collective operation, and no call of its own.
+            Step::Do(Action::Group(_)) => return Err(CallError::EmptyBurst),
             Step::Do(action) => {
                 check_action(action, ranks)?;
                 *made += u32::from(action.is_message());
@@ -166,7 +172,7 @@ impl CallsBuilder {
             steps.extend(own);
             first.push(steps.len());
         }
-        let mut calls = Calls { first, steps, groups: self.groups, operations: 0 };
+        let mut calls = Calls { first, steps, groups: self.groups, nodes: Vec::new(), operations: 0 };
         calls.operations = calls.count();
         calls
     }
@@ -193,9 +199,11 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
         Action::Send { to: rank, .. }
         | Action::Recv { from: Some(rank), .. }
         | Action::Probe { from: Some(rank), .. } => check_rank(rank, ranks),
-        Action::Calc { .. } | Action::Poll | Action::Recv { from: None, .. } | Action::Probe { from: None, .. } => {
-            Ok(())
-        }
+        Action::Calc { .. }
+        | Action::Poll
+        | Action::Group(_)
+        | Action::Recv { from: None, .. }
+        | Action::Probe { from: None, .. } => Ok(()),
     }
 }
 
@@ -205,9 +213,43 @@ impl Calls {
         &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
+    /// The same on some nodes, by rank: ranks of a node combine within it what goes to the switches. Without it, each rank has a node of
+    /// its own.
+    #[must_use]
+    pub fn on_nodes(mut self, node_of: &[u32]) -> Self {
+        let used = self.in_switch();
+        if used.is_empty() {
+            return self;
+        }
+        self.nodes = vec![None; self.groups.len() + 1];
+        for (number, rank) in used {
+            let own = communicator_of(&self.groups, number, (rank, self.ranks()));
+            self.nodes[number as usize] = own.map(|own| Arc::new(NodeGroups::new(own.group(), node_of)));
+        }
+        self.operations = self.count();
+        self
+    }
+
+    /// The communicators that have operations in the switches, in ascending order, and the first rank that calls one.
+    fn in_switch(&self) -> BTreeMap<u32, u32> {
+        let mut used = BTreeMap::new();
+        for rank in 0..self.ranks() {
+            for call in self.of(rank).iter().filter_map(collective_of) {
+                if call.algorithm == Algorithm::InSwitch {
+                    used.entry(call.communicator).or_insert(rank);
+                }
+            }
+        }
+        used
+    }
+
     /// A communicator by its number, 0 for that of all ranks, as a rank knows it; none if it is no member.
     pub fn communicator(&self, number: u32, rank: u32) -> Option<Communicator> {
-        communicator_of(&self.groups, number, (rank, self.ranks()))
+        let own = communicator_of(&self.groups, number, (rank, self.ranks()))?;
+        match self.nodes.get(number as usize) {
+            Some(Some(nodes)) => Some(own.on_nodes(Arc::clone(nodes))),
+            _ => Some(own),
+        }
     }
 
     /// Each operation of a rank, those of collective operations among them, and how many there are of it.
@@ -269,11 +311,20 @@ impl Calls {
         if self.operations() > MOST_CHECKED {
             return Ok(());
         }
-        match self.schedule() {
+        self.check_in_switch()?;
+        match self.schedule_for_check() {
             Ok(schedule) => schedule.check_progress(eager_limit),
             Err(NoSchedule::Wrong(error)) => Err(error),
-            Err(NoSchedule::Call { .. } | NoSchedule::Tag { .. }) => Ok(()),
+            Err(NoSchedule::Call { .. } | NoSchedule::Tag { .. } | NoSchedule::InSwitch { .. }) => Ok(()),
         }
+    }
+}
+
+/// The collective operation that a call is.
+fn collective_of(step: &Step) -> Option<&Collective> {
+    match step {
+        Step::Collective(call) | Step::StartCollective(call) => Some(call),
+        _ => None,
     }
 }
 
@@ -310,6 +361,15 @@ impl Programs for Calls {
                 visit(Messages { from, to, bytes, count });
             }
         });
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        let own = self.in_switch().into_iter().filter_map(|(number, rank)| {
+            let communicator = self.communicator(number, rank)?;
+            let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
+            ProgramGroup::of(&call, &communicator)
+        });
+        own.collect()
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {

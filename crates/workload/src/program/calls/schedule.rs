@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::line::{ANY_SIZE, line_of};
 use super::{Calls, each_action};
-use crate::collectives::Collective;
+use crate::collectives::{Algorithm, Collective};
 use crate::program::{Action, Burst, Programs, Step};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
@@ -34,6 +34,14 @@ pub enum NoSchedule {
         /// A collective operation that it calls.
         collective: String,
     },
+    /// A collective operation that is not made of messages.
+    #[error("rank {rank} calls `{call}`, which a schedule cannot say: the switches carry it out, and no messages")]
+    InSwitch {
+        /// The rank.
+        rank: u32,
+        /// What it calls.
+        call: String,
+    },
     /// A schedule that cannot run.
     #[error(transparent)]
     Wrong(#[from] ScheduleError),
@@ -56,6 +64,15 @@ impl Calls {
     /// # Errors
     /// A rank that waits for any of its requests, tests or probes, collective operations beside receives of any tag, and what cannot be built.
     pub fn schedule(&self) -> Result<Schedule, NoSchedule> {
+        self.written(false)
+    }
+
+    /// The same to check whether everything ends: what switches carry out has messages without bytes, from each to each that waits for it.
+    pub(super) fn schedule_for_check(&self) -> Result<Schedule, NoSchedule> {
+        self.written(true)
+    }
+
+    fn written(&self, checks: bool) -> Result<Schedule, NoSchedule> {
         let ranks = self.ranks();
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
         for rank in 0..ranks {
@@ -80,7 +97,7 @@ impl Calls {
                 _ if bytes == ANY_SIZE => largest,
                 _ => bytes,
             };
-            let mut writer = Writer::new(self, rank, &mut builder, &mut room);
+            let mut writer = Writer { checks, ..Writer::new(self, rank, &mut builder, &mut room) };
             self.of(rank).iter().try_for_each(|step| writer.step(step))?;
         }
         Ok(builder.build().map_err(|error| self.explained(error))?)
@@ -130,7 +147,7 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
     match first {
         Action::Send { tag, .. } => *tag == wanted,
         Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
-        Action::Calc { .. } | Action::Poll => false,
+        Action::Calc { .. } | Action::Poll | Action::Group(_) => false,
     }
 }
 
@@ -158,6 +175,8 @@ struct Writer<'a> {
     rank: u32,
     builder: &'a mut ScheduleBuilder,
     room: &'a mut Room<'a>,
+    /// Whether it is written only to check whether everything ends.
+    checks: bool,
     /// What operations wait for from now on.
     gate: Option<OpId>,
     /// Calls so far that have blocked.
@@ -173,7 +192,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(calls: &'a Calls, rank: u32, builder: &'a mut ScheduleBuilder, room: &'a mut Room<'a>) -> Self {
         let (requests, begun) = (Vec::new(), BTreeMap::new());
-        Self { calls, rank, builder, room, gate: None, stage: 0, requests, open: 0, begun }
+        Self { calls, rank, builder, room, checks: false, gate: None, stage: 0, requests, open: 0, begun }
     }
 
     /// Writes a call.
@@ -215,6 +234,13 @@ impl<'a> Writer<'a> {
 
     /// Writes a collective operation, which is a request: round after round, each of which waits for the one before.
     fn collective(&mut self, call: Collective, step: &Step) -> Result<(), NoSchedule> {
+        let call = match call.algorithm {
+            Algorithm::InSwitch if !self.checks => {
+                return Err(NoSchedule::InSwitch { rank: self.rank, call: line_of(step) });
+            }
+            Algorithm::InSwitch => Collective { algorithm: Algorithm::Linear, bytes: 0, ..call },
+            _ => call,
+        };
         let begun = self.begun.entry(call.communicator).or_default();
         let number = *begun;
         *begun += 1;
@@ -253,7 +279,7 @@ impl<'a> Writer<'a> {
                 self.builder.recv_any(self.rank, from, room, tag)
             }
             Action::Calc { time } => self.builder.calc(self.rank, time),
-            Action::Poll | Action::Probe { .. } => self.builder.calc(self.rank, 0),
+            Action::Poll | Action::Probe { .. } | Action::Group(_) => self.builder.calc(self.rank, 0),
         }
     }
 

@@ -266,6 +266,7 @@ impl Naive {
             Action::Recv { .. } => self.post(op),
             Action::Probe { waits, .. } => self.probe(op, waits),
             Action::Poll => self.end(op, None),
+            Action::Group(_) => unreachable!("no case has groups"),
         }
     }
 

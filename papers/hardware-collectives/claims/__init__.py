@@ -1,10 +1,12 @@
-"""Sections 3, 3.1 and 4 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 15, 17 and 18 (multicast)."""
+"""Sections 3 and 4 of Kumar, Kalé and Stunkel: figures 5 to 12 (unicast), 13 to 15, 17, 18 (multicast), 16."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cutthrough.reproduce import Claim, Expect, Planned
+
+from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +41,13 @@ VARIANTS = {
     "fixed fanout": {"workload.fanout.law": "fixed"},
     "binomial fanout": {"workload.fanout.law": "binomial"},
     "Bernoulli multicasts": {"workload.injection": "bernoulli"},
+    **COMBINING,
 }
 #: The choices that section 3 has, and those that the sections on multicasts have on trees and on single switches.
-POINT_TO_POINT = frozenset(VARIANTS) - {"fixed fanout", "binomial fanout", "Bernoulli multicasts"}
-ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"}
+#: What concerns combine units alone.
+OF_UNITS = {"2 words a cycle", "up by a fixed port"}
+POINT_TO_POINT = frozenset(VARIANTS) - {"fixed fanout", "binomial fanout", "Bernoulli multicasts"} - OF_UNITS
+ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"} - OF_UNITS
 ON_TREES = ON_SWITCHES | {"random up", "d-mod-k up"}
 
 #: Sources that always have a packet: the full load of the text.
@@ -54,14 +59,17 @@ def plan(quick: bool) -> dict[str, Planned]:
     """The curves of the figures, and full load."""
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
     curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
-    return curves | _full_load(quick) | _multicasts(quick)
+    return curves | _full_load(quick) | _multicasts(quick) | reductions_plan()
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
     """The points that the claims need."""
     loads = {"sweep.workload.load": [0.8, 0.9, 0.95, 1.0], **(QUICK if quick else {})}
     return (
-        {"ports32-buffer4": Planned("ports32-buffer4", loads, POINT_TO_POINT)} | _full_load(quick) | _multicasts(True)
+        {"ports32-buffer4": Planned("ports32-buffer4", loads, POINT_TO_POINT)}
+        | _full_load(quick)
+        | _multicasts(True)
+        | reductions_plan()
     )
 
 
@@ -83,6 +91,7 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *_response_times(results["ports32-buffer4"]),
         *_switch_claims(results),
         *_tree_claims(results),
+        *reduction_claims(results),
         *_md_claims(results),
     ]
 
@@ -379,14 +388,18 @@ def _md_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 15, 17 and 18 of the paper."""
+    """Figures 5 to 18 of the paper."""
+    from cutthrough.plots import STYLE
+    from matplotlib import style
+
     drawn = {}
     for name, (throughput, latency) in FIGURES.items():
         drawn[f"figure-{throughput:02}"] = results[name].plot("throughput")
         drawn[f"figure-{latency:02}"] = results[name].plot("latency")
     names = {13: "switch", 14: "two senders", 15: "tree", 17: "md 8 ports", 18: "md 32 ports"}
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
-    return drawn
+    with style.context(STYLE):
+        return drawn | {"figure-16": draw_reductions(results)}
 
 
 def _by_pattern(found: Results, quantity: str, load: float = 1.0) -> dict[str, float]:

@@ -1,170 +1,14 @@
 //! Collective operations: every algorithm delivers what its operation means, with the messages and the bytes that theory gives.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
-use std::collections::{BTreeMap, VecDeque};
+mod in_switch;
+mod walker;
+
 use std::sync::Arc;
 
-use workload::collectives::{
-    Algorithm, Collective, Data, Member, Operation, Stage, Way, algorithms, is_segmented, stage, stages,
-};
+use walker::{Buffer, Run, Sent};
+use workload::collectives::{Algorithm, Collective, Data, Operation, algorithms, is_segmented};
 use workload::communicator::{Communicator, Context, Group, NodeGroups};
-
-/// What a rank has: of each element, what it is made of. Of combined data a bit for each rank, of others a number.
-type Buffer = Vec<u64>;
-
-/// What all ranks have sent: messages and bytes of each, and the most rounds of a rank.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Sent {
-    messages: Vec<u64>,
-    bytes: Vec<u64>,
-    rounds: Vec<u32>,
-}
-
-/// A rank on its way through an operation.
-struct Walker {
-    communicator: Communicator,
-    stage: Option<Stage>,
-    begun: u8,
-    phase: usize,
-    round: u32,
-    buffer: Buffer,
-    /// The result of a scan.
-    prefix: Buffer,
-    /// Receives of the present round: from a rank, what, and what becomes of it.
-    open: Vec<(u32, Data, Way)>,
-    rounds: u32,
-}
-
-/// Carries out an operation, round by round, with messages that come in order between pairs.
-struct Run {
-    call: Collective,
-    walkers: Vec<Walker>,
-    wires: BTreeMap<(u32, u32), VecDeque<Vec<u64>>>,
-    sent: Sent,
-}
-
-impl Run {
-    fn new(call: Collective, communicators: Vec<Communicator>, buffers: Vec<Buffer>) -> Self {
-        let ranks = communicators.len();
-        let walkers = communicators.into_iter().zip(buffers).map(|(communicator, buffer)| {
-            call.check(&communicator).unwrap();
-            let prefix = match call.operation {
-                Operation::Exscan => vec![0; buffer.len()],
-                _ => buffer.clone(),
-            };
-            let (stage, open) = (None, Vec::new());
-            Walker { communicator, stage, begun: 0, phase: 0, round: 0, buffer, prefix, open, rounds: 0 }
-        });
-        let sent = Sent { messages: vec![0; ranks], bytes: vec![0; ranks], rounds: vec![0; ranks] };
-        Self { call, walkers: walkers.collect(), wires: BTreeMap::new(), sent }
-    }
-
-    /// A barrier has no data: it is followed with one element, which is what a rank knows of the others.
-    fn member(&self, at: &Member) -> Member {
-        match self.call.operation {
-            Operation::Barrier => Member { elements: 1, ..at.clone() },
-            _ => at.clone(),
-        }
-    }
-
-    /// Posts the next round of a rank; returns whether there is one.
-    fn post(&mut self, rank: usize) -> bool {
-        loop {
-            let walker = &mut self.walkers[rank];
-            if let Some(stage) = walker.stage.clone()
-                && let Some(phase) = stage.phases.get(walker.phase)
-            {
-                if walker.round == phase.rounds(&stage.at) {
-                    (walker.phase, walker.round) = (walker.phase + 1, 0);
-                    continue;
-                }
-                let mut moves = Vec::new();
-                phase.round(&stage.at, walker.round, &mut |own| moves.push(own));
-                walker.round += 1;
-                walker.rounds += u32::from(!moves.is_empty());
-                let at = self.member(&stage.at);
-                for own in moves {
-                    for number in 0..own.count {
-                        let (peer, data) = own.message(number, at.size);
-                        let other = stage.group.rank(peer);
-                        assert_ne!(other, rank as u32, "a message to itself");
-                        match own.way {
-                            Way::Send => self.send(rank, other, data, (&at, &stage.at)),
-                            way => self.walkers[rank].open.push((other, data, way)),
-                        }
-                    }
-                }
-                return true;
-            }
-            if walker.begun == stages(&self.call) {
-                return false;
-            }
-            walker.stage = stage(&self.call, &walker.communicator, walker.begun);
-            (walker.begun, walker.phase, walker.round) = (walker.begun + 1, 0, 0);
-        }
-    }
-
-    fn send(&mut self, rank: usize, to: u32, data: Data, (at, real): (&Member, &Member)) {
-        let mut payload = Vec::new();
-        let buffer = &self.walkers[rank].buffer;
-        data.each_range(at.elements, &mut |from, end| payload.extend(&buffer[from as usize..end as usize]));
-        assert_eq!(payload.len() as u64, data.elements(at.elements), "{data:?} of {}", at.elements);
-        self.wires.entry((rank as u32, to)).or_default().push_back(payload);
-        self.sent.messages[rank] += 1;
-        self.sent.bytes[rank] += data.elements(real.elements) * u64::from(self.call.element);
-    }
-
-    /// Takes what has come of the round of a rank; returns whether anything is missing.
-    fn take(&mut self, rank: usize) -> bool {
-        let at = self.walkers[rank].stage.clone().map(|stage| self.member(&stage.at));
-        let Walker { buffer, prefix, open, .. } = &mut self.walkers[rank];
-        while let Some(&(from, data, way)) = open.first() {
-            let Some(payload) = self.wires.entry((from, rank as u32)).or_default().pop_front() else { return true };
-            let mut payload = payload.into_iter();
-            data.each_range(at.as_ref().unwrap().elements, &mut |first, end| {
-                for place in first as usize..end as usize {
-                    let came = payload.next().expect("a message that is too short");
-                    let combine = |element: &mut u64| {
-                        if self.call.operation != Operation::Barrier {
-                            assert_eq!(*element & came, 0, "a contribution that comes twice");
-                        }
-                        *element |= came;
-                    };
-                    match way {
-                        Way::Combine => combine(&mut buffer[place]),
-                        Way::Prefix { .. } => {
-                            combine(&mut buffer[place]);
-                            combine(&mut prefix[place]);
-                        }
-                        _ => buffer[place] = came,
-                    }
-                }
-            });
-            assert_eq!(payload.next(), None, "a message that is too long");
-            open.remove(0);
-        }
-        false
-    }
-
-    /// Runs to the end.
-    fn run(mut self) -> (Vec<Buffer>, Sent) {
-        let mut going = true;
-        while going {
-            going = false;
-            for rank in 0..self.walkers.len() {
-                while !self.take(rank) && self.post(rank) {
-                    going = true;
-                }
-            }
-        }
-        assert!(self.walkers.iter().all(|walker| walker.open.is_empty()), "a rank that waits for ever");
-        assert!(self.wires.values().all(VecDeque::is_empty), "a message that nobody receives");
-        self.sent.rounds = self.walkers.iter().map(|walker| walker.rounds).collect();
-        let is_scan = matches!(self.call.operation, Operation::Scan | Operation::Exscan);
-        let result = |walker: Walker| if is_scan { walker.prefix } else { walker.buffer };
-        (self.walkers.into_iter().map(result).collect(), self.sent)
-    }
-}
 
 /// Elements of the buffer of a call.
 fn elements(call: &Collective, ranks: u32) -> u64 {
@@ -267,11 +111,16 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
     }
 }
 
+/// Whether parts are in the order of nodes.
+fn is_by_nodes(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Hierarchical | Algorithm::InSwitch)
+}
+
 /// Carries out a call on the ranks of a communicator, and checks what they have then.
 fn carry_out(call: &Collective, communicators: Vec<Communicator>) -> Sent {
     let ranks = communicators.len() as u32;
     let mut places: Vec<u32> = (0..ranks).collect();
-    if let Some(nodes) = communicators[0].nodes().filter(|_| call.algorithm == Algorithm::Hierarchical) {
+    if let Some(nodes) = communicators[0].nodes().filter(|_| is_by_nodes(call.algorithm)) {
         (0..).zip(nodes.ranks()).for_each(|(place, &rank)| places[rank as usize] = place);
     }
     let buffers = (0..ranks).map(|rank| before(call, &places, rank)).collect();
@@ -316,11 +165,10 @@ fn every_algorithm_does_what_its_operation_means() {
 #[test]
 fn hierarchical_operations_cross_the_network_once_a_node() {
     // Would catch a root that does not lead its node, a node whose ranks are not neighbours, and a part that is left out.
+    let by_nodes = |operation| algorithms(operation).filter(|&own| is_by_nodes(own)).map(move |own| (operation, own));
     for ranks in [1_u32, 2, 5, 8, 12, 27] {
         for per_node in [1, 2, 3, 8] {
-            for operation in
-                Operation::ALL.into_iter().filter(|&own| algorithms(own).any(|one| one == Algorithm::Hierarchical))
-            {
+            for (operation, algorithm) in Operation::ALL.into_iter().flat_map(by_nodes) {
                 let nodes = ranks.div_ceil(per_node);
                 // Node after node, and in turn.
                 for node_of in [|rank: u32, nodes: u32| rank % nodes, |rank: u32, nodes: u32| rank * nodes / 27 % nodes]
@@ -330,12 +178,15 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
                     let on_nodes = |own: Communicator| own.on_nodes(Arc::clone(&groups));
                     for root in if operation.has_root() { 0..ranks } else { 0..1 } {
                         for bytes in [24, 7] {
-                            let call =
-                                Collective { root, ..Collective::new(operation, Algorithm::Hierarchical, bytes) };
+                            let call = Collective { root, ..Collective::new(operation, algorithm, bytes) };
                             let communicators: Vec<_> = worlds(ranks).into_iter().map(on_nodes).collect();
                             carry_out(&call, communicators.clone());
                             let crossing = crossing(&call, &communicators, &node_of);
-                            let most = most_crossing(operation, u64::from(groups.len()));
+                            let most = match algorithm {
+                                // The switches carry everything.
+                                Algorithm::InSwitch => 0,
+                                _ => most_crossing(operation, u64::from(groups.len())),
+                            };
                             assert!(
                                 crossing <= most,
                                 "{operation:?}: {crossing} messages between {} nodes",
@@ -459,7 +310,7 @@ fn what_cannot_be_called_is_refused() {
     assert_eq!(
         check(Collective { algorithm: Algorithm::Bruck, ..call }),
         "`bruck` does not serve `broadcast`: `auto`, `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical`, `chain`, `binary`, \
-         `scatter-doubling` are allowed"
+         `scatter-doubling`, `in-switch` are allowed"
     );
     assert_eq!(check(Collective { root: 4, ..call }), "there is no member 4: 0 to 3 are allowed");
     assert_eq!(check(Collective { element: 3, ..call }), "8 bytes are not whole elements of 3 bytes");

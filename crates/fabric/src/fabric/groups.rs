@@ -1,0 +1,249 @@
+//! Packets that go by the tree of a group: what they carry, where routers copy them, and what becomes of them in combine units.
+//!
+//! A packet is looked up in the tables of trees by its entry, which the table of the switch before it has given it. What it carries of its
+//! operation lies beside the pool, by place, and is empty without groups. Model choice: on its way down from the top switch a multicast
+//! leaves out the port of the member that has sent it, as on the way by every switch.
+
+use routing::RouteState;
+use routing::trees::{Exit, Trees};
+use topology::Endpoint;
+use units::{NodeId, RouterId};
+
+use super::{Arrival, Fabric};
+use crate::event_kind;
+use crate::fabric::wakes::notify;
+use crate::packet::{NONE, Packet};
+use crate::port::FarEnd;
+use crate::stations::combine::{Contribution, UnitPlace};
+use crate::tag::{GroupTag, Stage};
+use crate::target::{TreePacket, TreeWork};
+use crate::traffic::TrafficEvent;
+
+/// A way out that a packet on a tree takes, and what it is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Branch {
+    out: u16,
+    class: u8,
+    /// The entry at the far end; `Exit::NODE` if that is a member.
+    next: u32,
+    stage: Stage,
+}
+
+impl Fabric {
+    /// Whether the network has groups.
+    #[inline]
+    fn trees(&self) -> Option<&Trees> {
+        self.plan.groups.as_ref().map(|groups| &*groups.trees)
+    }
+
+    /// Has a packet that a node sends go by a tree. A packet by a tree that does not pass the node's switch is for nobody.
+    pub(crate) fn send_by_tree(&mut self, place: u32, from: NodeId, of: TreePacket) {
+        let (router, _) = self.plan.topology.attachment(from);
+        let Some(groups) = &self.plan.groups else { return };
+        let tag = GroupTag::new(of, from, groups.turn);
+        let entry = groups.trees.entry_at(router, of.tree);
+        debug_assert!(entry.is_some(), "a node sends by a tree that does not reach it");
+        if let Some(entry) = entry {
+            self.pool[place].be_on_tree(entry);
+            self.tag(place, tag);
+        }
+    }
+
+    /// Keeps what a packet carries of its operation.
+    pub(super) fn tag(&mut self, place: u32, tag: GroupTag) {
+        if self.tags.len() <= place as usize {
+            self.tags.resize(place as usize + 1, GroupTag::NONE);
+        }
+        self.tags[place as usize] = tag;
+    }
+
+    /// What a packet carries of a group's operation, if it is of one.
+    pub(super) fn tag_of(&self, place: u32) -> Option<GroupTag> {
+        self.pool[place].is_of_group().then(|| self.tags[place as usize])
+    }
+
+    /// Copies a packet on a tree that is through the pipeline: adds an arrival for each output by which it leaves, in the order of ports,
+    /// the first of which is the packet itself. There are none where a multicast comes down to nobody but the member that has sent it.
+    #[inline(never)]
+    pub(super) fn split_on_tree(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
+        let packet = arrival.packet;
+        let (Some(entry), Some(tag)) = (self.pool[packet].entry(), self.tag_of(packet)) else { return };
+        let mut branches = std::mem::take(&mut self.tree_branches);
+        self.find_tree_branches(arrival, (entry, &tag), &mut branches);
+        self.pool[packet].hops += 1;
+        let bytes = self.pool[packet].bytes;
+        let first = into.len();
+        for &Branch { out, class, next, stage } in &branches {
+            let copy = if into.len() == first { packet } else { self.copy(packet) };
+            let node = if next == Exit::NODE { self.node_at(arrival.id, out) } else { None };
+            match node {
+                Some(node) => self.pool[copy].leave_tree(node),
+                None => self.pool[copy].be_on_tree(next),
+            }
+            let unit = self.unit_number(arrival, out);
+            self.tag(copy, GroupTag { stage, unit, ..tag });
+            self.pool[copy].leave_by(out, class);
+            self.outputs[arrival.base as usize + usize::from(out)].queued += u64::from(bytes);
+            into.push(Arrival { packet: copy, out, class, bytes, ..*arrival });
+        }
+        if branches.len() > 1 {
+            self.context.counters.split(&self.pool[packet], (branches.len() - 1) as u64);
+        }
+        branches.clear();
+        self.tree_branches = branches;
+    }
+
+    /// The number of the unit behind an output, of an arrival's router.
+    fn unit_number(&self, arrival: &Arrival, out: u16) -> u32 {
+        let Some(units) = &self.units else { return 0 };
+        let own = out.saturating_sub(self.plan.topology.ports(arrival.id));
+        arrival.router * u32::from(units.per_router()) + u32::from(own)
+    }
+
+    fn node_at(&self, router: RouterId, out: u16) -> Option<NodeId> {
+        match self.plan.topology.endpoint(router, units::PortId(out)) {
+            Endpoint::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Decides by which outputs a packet leaves.
+    fn find_tree_branches(&self, arrival: &Arrival, (entry, tag): (u32, &GroupTag), branches: &mut Vec<Branch>) {
+        let Some(trees) = self.trees() else { return };
+        let go = |stage| move |exit: &Exit| Branch { out: exit.port.0, class: exit.vc_class.0, next: exit.next, stage };
+        let ports = self.plan.topology.ports(arrival.id);
+        match (tag.stage, trees.up(entry), &self.units) {
+            (Stage::Spreading, ..) => {
+                let others = trees.exits(entry).iter().filter(|exit| exit.port.0 != arrival.port);
+                branches.extend(others.map(go(Stage::Spreading)));
+            }
+            (Stage::Rising, Some(up), _) => branches.push(go(Stage::Rising)(up)),
+            (Stage::Rising | Stage::Falling, up, _) => {
+                let sender = |exit: &Exit| {
+                    exit.next == Exit::NODE
+                        && tag.of.work == TreeWork::Multicast
+                        && self.node_at(arrival.id, exit.port.0) == Some(tag.from)
+                };
+                let down = trees.exits(entry).iter().filter(|&exit| Some(exit) != up && !sender(exit));
+                branches.extend(down.map(go(Stage::Falling)));
+            }
+            (Stage::Combining, _, Some(units)) => {
+                if arrival.port < ports {
+                    let out = ports + units.unit_for(arrival.id, arrival.port);
+                    branches.push(Branch { out, class: 0, next: entry, stage: Stage::Combining });
+                    return;
+                }
+                match units.direction(entry, tag.of.work) {
+                    Some(exit) => branches.push(go(Stage::Combining)(&exit)),
+                    None => branches.extend(trees.exits(entry).iter().map(go(Stage::Falling))),
+                }
+            }
+            (Stage::Combining, _, None) => debug_assert!(false, "a reduction without combine units"),
+        }
+    }
+
+    /// Combine units have combined some packets in this instant.
+    #[inline(never)]
+    pub(crate) fn combine(&mut self, packets: &mut Vec<u32>) {
+        // Of a router, in the order of its units, whatever the order of events.
+        packets.sort_unstable_by_key(|&packet| self.tags[packet as usize].unit);
+        packets.drain(..).for_each(|packet| self.combined(packet));
+    }
+
+    /// A combine unit has received a packet whole and combined it: it ends here, and what it completes is to be sent.
+    #[inline(never)]
+    fn combined(&mut self, packet: u32) {
+        let now = self.now();
+        let (Some(tag), Some(entry)) = (self.tag_of(packet), self.pool[packet].entry()) else { return };
+        let Packet { flow_id, bytes, generated_at, .. } = self.pool[packet];
+        self.context.counters.combined(&self.pool[packet]);
+        self.pool.free(packet);
+        let Some(units) = &mut self.units else { return };
+        let per_router = u32::from(units.per_router());
+        let place = UnitPlace { router: tag.unit / per_router, unit: (tag.unit % per_router) as u16 };
+        let contribution = Contribution { entry, of: tag.of, flow_id, bytes, generated_at };
+        let Some(sum) = units.combine(place, &contribution) else { return };
+        let root = units.root_of(place).map(|root| (root, units.hand_over(root, sum.bytes, now)));
+        let mut result = Packet::new(sum.generated_at, sum.flow_id, NodeId(0), (RouteState::default(), sum.bytes));
+        result.be_on_tree(entry);
+        let result = self.admit(result, 0);
+        let of = TreePacket { contributions: sum.contributions, value: sum.value, ..tag.of };
+        let unit = root.map_or(tag.unit, |(root, _)| root.router * per_router + u32::from(root.unit));
+        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit });
+        if self.reports_deliveries {
+            self.mark_packet(result, 0);
+        }
+        self.context.counters.made(&self.pool[result]);
+        if let Some((_, at)) = root {
+            return self.wheel.insert(at, event_kind::TRAFFIC, result, notify::COMBINED);
+        }
+        if let Some(units) = &mut self.units {
+            units.results[tag.unit as usize].push(&mut self.pool, result);
+        }
+        self.dirty_nodes.mark(self.nodes.len() + tag.unit as usize);
+    }
+
+    /// How long a packet whose tail comes in after some ticks keeps the combine unit behind an output busy; none of other outputs.
+    #[inline(always)]
+    pub(crate) fn time_in_unit(&self, output: usize, bytes: u32, tail_in: u64) -> Option<u64> {
+        match (&self.units, self.outputs[output].far_end) {
+            (Some(units), FarEnd::Unit) => Some(tail_in + units.time(bytes)),
+            _ => None,
+        }
+    }
+
+    /// Sends what a combine unit has made, if it can be sent; `unit` counts in the partition.
+    #[inline(never)]
+    pub(crate) fn send_result(&mut self, unit: usize, now: u64) {
+        let Some(packet) = self.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != NONE)
+        else {
+            return;
+        };
+        let output = self.ports() + self.nodes.len() + unit;
+        let free_at = self.outputs[output].free_at;
+        if free_at > now {
+            return self.wake_at(output, free_at);
+        }
+        let bytes = self.pool[packet].bytes;
+        let Some(vc) = self.ready_vc(output, packet, (0, bytes)) else { return self.block(output) };
+        if let Some(units) = &mut self.units {
+            units.results[unit].pop(&self.pool);
+        }
+        self.send_from_unit(output, super::Outgoing { packet, bytes, vc }, now);
+        if self.units.as_ref().is_some_and(|units| !units.results[unit].is_empty()) {
+            let free_at = self.outputs[output].free_at;
+            self.wake_at(output, free_at);
+        }
+    }
+
+    /// The tail of a packet at the end of a tree has reached its node: what is reported of it.
+    pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
+        let TreePacket { tree, segment, work, contributions, value } = tag.of;
+        let Packet { flow_id, bytes, .. } = self.pool[packet];
+        let node = self.pool[packet].dst();
+        let mark = self.marks[packet as usize];
+        self.pool.free(packet);
+        TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, mark }
+    }
+
+    /// A packet ends at a router, because nobody behind it is to have it: its space falls free.
+    #[inline(never)]
+    pub(crate) fn end_here(&mut self, arrival: &Arrival, now: u64) {
+        let Arrival { base, port, vc, packet, .. } = *arrival;
+        let bytes = self.pool[packet].bytes;
+        self.context.counters.combined(&self.pool[packet]);
+        self.pool.free(packet);
+        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        self.return_credit(super::Space { input, part: 0 }, bytes, now);
+    }
+
+    /// Whether no combine unit holds anything.
+    pub(crate) fn has_idle_units(&self) -> bool {
+        self.units.as_ref().is_none_or(crate::stations::combine::CombineUnits::is_empty)
+    }
+
+    /// The number of combine units of this partition.
+    pub(crate) fn unit_count(&self) -> usize {
+        self.units.as_ref().map_or(0, |units| units.results.len())
+    }
+}

@@ -1,0 +1,51 @@
+//! What routers do of the collective operations of groups: what a fabric is built from.
+
+use std::sync::Arc;
+
+use routing::trees::Trees;
+use units::{Bytes, Time};
+
+/// Groups of nodes whose collective operations routers carry out.
+#[derive(Clone, Debug)]
+pub struct GroupsSpec {
+    /// The tables of their trees.
+    pub trees: Arc<Trees>,
+    /// Where multicasts turn.
+    pub turn: Turn,
+    /// The combine units of every router; without them, nothing is combined.
+    pub units: Option<CombineSpec>,
+}
+
+/// Where the multicast of a member turns from its way up to its ways down a tree: the paper says both ("hardware-collectives",
+/// sections 2.1 and 2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// At every switch: it leaves each by all ports of the tree but the one that it came by.
+    #[default]
+    EverySwitch,
+    /// At the top switch: it goes up there first, and then down to all members.
+    TopSwitch,
+}
+
+/// The combine units of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CombineSpec {
+    /// How many there are: 1, or 3 and more, of which the last is the root of the others.
+    pub units: u16,
+    /// Time of a cycle.
+    pub cycle: Time,
+    /// What a unit combines at a time,
+    pub word: Bytes,
+    /// and how often it does so in a cycle.
+    pub words_per_cycle: u32,
+    /// Partial sums of a tree in a switch: as many segments may be under way.
+    pub window: u32,
+}
+
+impl CombineSpec {
+    /// The cycles that a packet of a size takes: at least one.
+    pub fn cycles(&self, bytes: u32) -> u64 {
+        let words = u64::from(bytes).div_ceil(self.word.0.max(1));
+        words.div_ceil(u64::from(self.words_per_cycle.max(1))).max(1)
+    }
+}

@@ -1,0 +1,362 @@
+//! Operations of groups that routers carry out by trees: every copy is delivered once, every contribution combined once, credits come
+//! back, nothing is left in combine units, and neither threads nor partitions matter.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use common::Run;
+use engine::{Owner, Stream};
+use fabric::{
+    Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, LinkParameters, Plan, Target, Traffic, TrafficEvent,
+    TreePacket, TreeWork, Turn,
+};
+use proptest::prelude::*;
+use routing::trees::{TreeSpec, TreesSpec};
+use routing::{RouteState, RoutingSpec};
+use topology::TopologySpec;
+use units::{Bytes, Draw, NodeId, Time};
+
+/// What a member is delivered: when, node, tree, segment, contributions, value.
+type Delivery = (u64, u32, u32, u32, u32, u64);
+
+/// What the members of a group do, segment by segment.
+#[derive(Debug)]
+struct Operations {
+    groups: Vec<Vec<u32>>,
+    segments: u32,
+    window: u32,
+    /// Only operations whose results all members get, so that they can keep to a window.
+    answered: bool,
+}
+
+impl Operations {
+    /// What a group does in a segment: the work of those who send, and who sends.
+    fn work(&self, group: u32, segment: u32) -> (TreeWork, Vec<u32>) {
+        let members = &self.groups[group as usize];
+        let mut stream = Stream::new(11, Owner::Node(group * 1000 + segment));
+        let one = members[stream.below(members.len() as u32) as usize];
+        match stream.below(3) {
+            0 => (TreeWork::Multicast, vec![one]),
+            1 if members.len() > 1 && !self.answered => {
+                (TreeWork::CombineFor(NodeId(one)), members.iter().copied().filter(|&member| member != one).collect())
+            }
+            _ => (TreeWork::CombineForAll, members.clone()),
+        }
+    }
+
+    /// Who gets something in a segment.
+    fn receivers(&self, group: u32, segment: u32) -> Vec<u32> {
+        let members = self.groups[group as usize].clone();
+        match self.work(group, segment) {
+            (TreeWork::Multicast, from) => members.into_iter().filter(|&member| member != from[0]).collect(),
+            (TreeWork::CombineFor(node), _) => vec![node.0],
+            (TreeWork::CombineForAll, _) => members,
+        }
+    }
+
+    /// What all members are delivered, without times.
+    fn expected(&self) -> Vec<(u32, u32, u32, u32, u64)> {
+        let mut all = Vec::new();
+        for group in 0..self.groups.len() as u32 {
+            for segment in 0..self.segments {
+                let (_, from) = self.work(group, segment);
+                let sum = from.iter().fold(0_u64, |sum, &member| sum.wrapping_add(value(member, segment)));
+                let of = |to: u32| (to, group, segment, from.len() as u32, sum);
+                all.extend(self.receivers(group, segment).into_iter().map(of));
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
+/// What a member gives for a segment.
+fn value(member: u32, segment: u32) -> u64 {
+    (u64::from(member) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * u64::from(segment) + 1)
+}
+
+/// A member's place in its group's operations.
+#[derive(Clone, Debug)]
+struct Place {
+    group: u32,
+    /// The next segment that it may have something to send for.
+    next: u32,
+    /// By segment, whether it is over for this member.
+    over: Vec<bool>,
+}
+
+struct Members {
+    nodes: Vec<u32>,
+    places: Vec<Vec<Place>>,
+    given: Vec<Option<TreePacket>>,
+    operations: Arc<Operations>,
+    log: Arc<Mutex<Vec<Delivery>>>,
+}
+
+impl Members {
+    fn new(nodes: &[u32], operations: &Arc<Operations>, log: &Arc<Mutex<Vec<Delivery>>>) -> Self {
+        let place = |group| Place { group, next: 0, over: vec![false; operations.segments as usize] };
+        let of = |node: &u32| {
+            let groups = (0..).zip(&operations.groups).filter(|(_, members)| members.contains(node));
+            groups.map(|(group, _)| place(group)).collect()
+        };
+        let places = nodes.iter().map(of).collect();
+        let (operations, log) = (Arc::clone(operations), Arc::clone(log));
+        Self { nodes: nodes.to_vec(), places, given: vec![None; nodes.len()], operations, log }
+    }
+
+    /// The next packet of a node that the window allows.
+    fn find(&mut self, node: usize) -> Option<TreePacket> {
+        let Self { nodes, places, operations, .. } = self;
+        for place in &mut places[node] {
+            while place.next < operations.segments {
+                let segment = place.next;
+                let (work, from) = operations.work(place.group, segment);
+                let is_over = |before: u32| place.over[before as usize];
+                if segment.checked_sub(operations.window).is_some_and(|before| !is_over(before)) {
+                    break;
+                }
+                place.next += 1;
+                if work == TreeWork::Multicast {
+                    // Nothing is held of it in routers.
+                    place.over[segment as usize] = true;
+                }
+                if from.contains(&nodes[node]) {
+                    let value = value(nodes[node], segment);
+                    return Some(TreePacket { tree: place.group, segment, work, contributions: 1, value });
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Traffic for Members {
+    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
+        let packet = self.find(node)?;
+        self.given[node] = Some(packet);
+        let bytes = if packet.segment.is_multiple_of(3) { 96 } else { 256 };
+        let (to, state, flow_id) = (Target::Tree, RouteState::default(), self.nodes[node]);
+        Some(Demand { generated_at: now, part: 0, release: now, to, bytes, state, flow_id, mark: 7 })
+    }
+
+    fn tree_packet(&self, node: usize) -> Option<TreePacket> {
+        self.given[node]
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        true
+    }
+
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
+        let TrafficEvent::Collected { node, tree, segment, contributions, value, mark, .. } = what else {
+            panic!("{what:?}")
+        };
+        let (work, _) = self.operations.work(tree, segment);
+        assert_eq!(mark, if work == TreeWork::Multicast { 7 } else { 0 });
+        self.log.lock().unwrap().push((now, node.0, tree, segment, contributions, value));
+        let number = self.nodes.iter().position(|&own| own == node.0).unwrap();
+        let place = self.places[number].iter_mut().find(|place| place.group == tree).unwrap();
+        place.over[segment as usize] = true;
+        actions.wake(number as u32);
+    }
+}
+
+/// What a network is made of.
+#[derive(Clone, Debug)]
+struct Case<'a> {
+    topology: &'a str,
+    router: &'a str,
+    routing: &'a str,
+    rates: [&'a str; 2],
+    units: u16,
+    turn: Turn,
+    trees: Option<TreeSpec>,
+}
+
+fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
+    let topology = case.topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
+    let routing = match case.routing {
+        "" => RoutingSpec::default_for(&*topology),
+        keys => toml::from_str(keys).unwrap(),
+    };
+    let routing = routing.build(&*topology).unwrap();
+    let link =
+        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
+    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
+    (links[0], links[1]) = (link(case.rates[0]), link(case.rates[1]));
+    let groups: Vec<Vec<NodeId>> =
+        operations.groups.iter().map(|group| group.iter().map(|&node| NodeId(node)).collect()).collect();
+    let trees = case.trees.unwrap_or_else(|| TreeSpec::default_for(&*topology));
+    let trees = TreesSpec::new(trees).build(&topology, &*routing, &groups).unwrap();
+    let units = CombineSpec {
+        units: case.units,
+        cycle: Time(4000),
+        word: Bytes(8),
+        words_per_cycle: 1,
+        window: operations.window,
+    };
+    Plan::new(FabricSpec {
+        topology,
+        routing,
+        links,
+        router: toml::from_str(case.router).unwrap(),
+        packet: Bytes(256),
+        other_packets: vec![Bytes(96)],
+        other_times: vec![],
+        receive_buffer: None,
+        multicasts: false,
+        groups: Some(GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units) }),
+        continuous: false,
+        seed: 5,
+    })
+    .unwrap()
+}
+
+fn run(case: &Case<'_>, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u64) -> Vec<Delivery> {
+    let name = format!("{case:?}, {parts} partitions");
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let kind: fabric::catalogue::RouterSpec = toml::from_str(case.router).unwrap();
+    let traffic = |nodes: &[u32]| Members::new(nodes, operations, &log);
+    kind.with_routers(Run { plan: Arc::clone(plan), parts, name: &name, traffic });
+    let mut log = log.lock().unwrap().clone();
+    log.sort_unstable();
+    log
+}
+
+/// Runs a network in one partition and in several, and checks what every member is delivered.
+fn check(case: &Case<'_>, operations: Operations) {
+    let operations = Arc::new(operations);
+    let plan = Arc::new(plan(case, &operations));
+    let log = run(case, &plan, &operations, 1);
+    let mut found: Vec<_> =
+        log.iter().map(|&(_, node, tree, segment, of, value)| (node, tree, segment, of, value)).collect();
+    found.sort_unstable();
+    assert_eq!(found, operations.expected(), "{case:?}");
+    let routers = u64::from(plan.topology().routers());
+    for parts in [2, 3, routers].into_iter().filter(|&parts| parts > 1 && parts <= routers) {
+        assert!(run(case, &plan, &operations, parts) == log, "{case:?}, {parts} partitions");
+    }
+}
+
+/// Random groups of the nodes of a machine.
+fn groups(nodes: u32, count: u32, seed: u64) -> Vec<Vec<u32>> {
+    let group = |number: u32| {
+        let mut stream = Stream::new(seed, Owner::Node(number));
+        let wanted = 1 + stream.below(nodes.min(12));
+        let mut members: Vec<u32> = (0..wanted).map(|_| stream.below(nodes)).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    };
+    let mut all: Vec<_> = (0..count).map(group).collect();
+    all.push((0..nodes).collect());
+    all
+}
+
+const ROUTERS: [&str; 12] = [
+    "kind = \"output-queued\"",
+    "kind = \"output-queued\"\nbuffer = \"1 packets\"\ncredit_return = \"tail\"",
+    "kind = \"output-queued\"\nbuffer = \"300 B\"\ncredits = \"row-counter\"\nvcs = 16",
+    "kind = \"output-queued\"\ncredits = \"row-counter\"\ncredit_return = \"tail\"\narbitration = \"random\"",
+    "kind = \"input-queued\"\nbuffer = \"1 packets\"",
+    "kind = \"input-queued\"\ncredit_return = \"tail\"\nvcs = 16",
+    "kind = \"input-output-queued\"\nspeedup = 2",
+    "kind = \"input-output-queued\"\noutput_buffer = \"300 B\"\ncredit_return = \"tail\"",
+    "kind = \"virtual-output-queued\"\nbuffer = \"2 packets\"",
+    "kind = \"virtual-output-queued\"\nvcs = 16\niterations = 2",
+    "kind = \"shared-buffer\"\nbuffer = \"300 B\"\nmemory = \"1500 B\"",
+    "kind = \"shared-buffer\"\nmemory = \"20 packets\"\nalpha = 4.0\ncredit_return = \"tail\"",
+];
+
+const NETWORKS: [(&str, &str); 9] = [
+    ("single-switch:9", ""),
+    ("single-switch:70", ""),
+    ("fat-tree:k=3,n=3", ""),
+    ("fat-tree:k=2,n=4", "kind = \"up-down\""),
+    ("torus:4x3x2", ""),
+    ("torus:4x4", "kind = \"minimal-adaptive\""),
+    ("mesh:4x4", ""),
+    ("dragonfly:h=1", ""),
+    ("dragonfly:h=1", "kind = \"ugal-l\""),
+];
+
+const RATES: [[&str; 2]; 3] = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]];
+const TURNS: [Turn; 2] = [Turn::EverySwitch, Turn::TopSwitch];
+
+fn nodes_of(topology: &str) -> u32 {
+    topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap().nodes()
+}
+
+#[test]
+fn every_contribution_is_combined_once_and_every_copy_comes_once() {
+    // Would catch a contribution lost or combined twice, a result that goes to the wrong member or by the wrong port, a partial sum
+    // that two segments share, a multicast that comes back to its sender, credit that is lost with what ends in a router, and an order
+    // that depends on partitions.
+    for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
+        for (number, router) in ROUTERS.into_iter().enumerate().skip(at % 3).step_by(3) {
+            let (rates, turn) = (RATES[at % 3], TURNS[number % 2]);
+            let case =
+                Case { topology, router, routing, rates, units: [1, 3, 5][(at + number) % 3], turn, trees: None };
+            let groups = groups(nodes_of(topology), 6, at as u64);
+            check(&case, Operations { groups, segments: 12, window: 12, answered: false });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_contribution_is_combined_once_in_random_networks(
+        (network, router, rates, turn, units) in (0..NETWORKS.len(), 0..ROUTERS.len(), 0_usize..3, 0_usize..2, 0_usize..4),
+        (window, seed) in (1_u32..5, 0_u64..1000),
+    ) {
+        // As above in combinations that are not listed, and with windows that members have to keep to.
+        let (topology, routing) = NETWORKS[network];
+        let (router, rates, turn) = (ROUTERS[router], RATES[rates], TURNS[turn]);
+        let case = Case { topology, router, routing, rates, units: [1, 3, 4, 7][units], turn, trees: None };
+        let groups = groups(nodes_of(topology), 5, seed);
+        check(&case, Operations { groups, segments: 14, window, answered: true });
+    }
+}
+
+/// Every node of a switch of 8 ports at 10 Gb/s has one packet of 256 B combined for all: when the last result is there, in
+/// picoseconds.
+fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
+    let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], Turn::EverySwitch);
+    let case = Case { topology, router, routing: "", rates, units, turn, trees: None };
+    let operations = Operations { groups: vec![(0..8).collect()], segments: 1, window: 1, answered: true };
+    let operations = Arc::new(operations);
+    let plan = Arc::new(plan(&case, &operations));
+    assert_eq!(operations.work(0, 0).0, TreeWork::CombineForAll, "another seed is needed");
+    let log = run(&case, &plan, &operations, 1);
+    log.iter().map(|of| of.0).max().unwrap() * plan.tick().0
+}
+
+#[test]
+fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
+    // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back into the switch.
+    // 96 B take 76.8 ns on a link and 12 cycles of 4 ns in a unit. Up: 20 ns of link and 90 ns of router, and the tail; down: a cycle,
+    // 20 ns of link, and the tail.
+    let (tail, cycle, combining) = (76_800, 4_000, 12 * 4_000);
+    let (up, down) = (20_000 + 90_000 + tail, cycle + 20_000 + tail);
+    // A crossbar that takes one packet at a time from an input sends the copies of the result one after the other.
+    let routers = [("output-queued", 0), ("shared-buffer", 0), ("virtual-output-queued", 7), ("input-queued", 7)];
+    for (router, before) in routers {
+        let router = format!("kind = \"{router}\"");
+        let down = down + before * tail;
+        assert_eq!(allreduce_on_a_switch(1, &router), up + 8 * combining + down, "{router}");
+        // Two leaves with 4 ports each, which hand over at the same time; the root then takes one after the other.
+        let leaves = 4 * combining + cycle + 2 * combining;
+        assert_eq!(allreduce_on_a_switch(3, &router), up + leaves + down, "{router}");
+    }
+}

@@ -1,0 +1,134 @@
+//! A member of a group: its operations, and how far it is with what it sends.
+
+use std::collections::VecDeque;
+
+use super::early::Early;
+use super::operation::{GroupOp, Work};
+use crate::nic::Stream;
+use crate::ranges::{Ranges, ahead_of};
+
+/// A member of a group on a node of this executor.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// The group, and which of its members this is.
+    pub group: u32,
+    pub member: u32,
+    /// The rank, and its number here.
+    pub of: u32,
+    pub rank: u32,
+    /// The node, by its number here.
+    pub node: u32,
+    /// The first segment of the next operation that the rank calls.
+    pub next: u32,
+    /// Operations, in order: those that have not ended, and those of which segments are not finished.
+    pub ops: VecDeque<GroupOp>,
+    /// Segments that are known to be finished.
+    pub finished: Ranges,
+    /// What has come for operations that the rank has not called.
+    pub early: Early,
+    /// All that the member sends before this segment has been handed to the interface, at this time and this tick at the latest.
+    pub released: u32,
+    pub released_at: (u64, u64),
+    /// All before this segment has been taken by the network. One segment at a time waits in the interface's queue, so that the groups and
+    /// messages of a node take turns.
+    pub taken: u32,
+    pub is_queued: bool,
+    /// How items come to the interface, with their first segments; empty where they come at once.
+    pub streams: VecDeque<(u32, Stream)>,
+    /// Acknowledgements that wait in the interface's queue.
+    pub acknowledgements: VecDeque<u32>,
+}
+
+/// What a member does next to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// An operation, by its place, has nothing left to send.
+    Sent(u32),
+    /// Segments of an item of an operation, by its index, are handed to the interface; `begins` with the first of the item.
+    Segments { op: usize, item: u32, begins: bool },
+}
+
+impl Member {
+    /// A member of a group that has called nothing: a rank, and its number here, on a node.
+    pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), node: u32) -> Self {
+        Self {
+            group,
+            member,
+            of,
+            rank,
+            node,
+            next: 0,
+            ops: VecDeque::new(),
+            finished: Ranges::new(0),
+            early: Early::default(),
+            released: 0,
+            released_at: (0, 0),
+            taken: 0,
+            is_queued: false,
+            streams: VecDeque::new(),
+            acknowledgements: VecDeque::new(),
+        }
+    }
+
+    /// The operation that a segment is of, and which of its segments.
+    #[inline]
+    pub fn find(&self, number: u32) -> Option<(usize, u32)> {
+        self.ops.iter().enumerate().find_map(|(place, op)| Some((place, op.segment(number)?)))
+    }
+
+    /// The operation that begins with a segment.
+    pub fn begun(&mut self, first: u32) -> Option<&mut GroupOp> {
+        self.ops.iter_mut().find(|op| op.first == first)
+    }
+
+    /// What it may send next, where so many segments may be under way.
+    pub fn release(&mut self, window: u32) -> Option<Release> {
+        let place = self.ops.iter().position(|op| !op.sent)?;
+        let op = &mut self.ops[place];
+        if !op.handed {
+            return None;
+        }
+        let from = op.next_sent(self.released.wrapping_sub(op.first));
+        if from == op.shape.segments {
+            op.sent = true;
+            self.released = op.end();
+            return Some(Release::Sent(op.place));
+        }
+        let item = op.shape.items.item_of(from);
+        let (begin, mut to) = op.shape.items.range(item);
+        if op.shape.work != Work::Copy {
+            let room = ahead_of(self.finished.front().wrapping_add(window), op.first.wrapping_add(from));
+            to = to.min(from.saturating_add(u32::try_from(room).unwrap_or(0)));
+        }
+        self.released = op.first.wrapping_add(to.max(from));
+        (from < to).then_some(Release::Segments { op: place, item, begins: from == begin })
+    }
+
+    /// The next segment for the interface's queue, if there is one: its operation, and which of its segments it is.
+    pub fn next_taken(&mut self) -> Option<(usize, u32)> {
+        while ahead_of(self.released, self.taken) > 0 {
+            let (place, segment) = self.find(self.taken)?;
+            let op = &self.ops[place];
+            let next = op.next_sent(segment);
+            let number = op.first.wrapping_add(next);
+            if ahead_of(self.released, number) < i32::from(next < op.shape.segments) {
+                return None;
+            }
+            self.taken = number;
+            if next < op.shape.segments {
+                return Some((place, next));
+            }
+        }
+        None
+    }
+
+    /// Forgets operations that are over for all.
+    pub fn settle(&mut self) {
+        let Self { finished, taken, .. } = self;
+        let is_over =
+            |op: &GroupOp| op.ended && ahead_of(finished.front(), op.end()) >= 0 && ahead_of(*taken, op.end()) >= 0;
+        while self.ops.front().is_some_and(&is_over) {
+            self.ops.pop_front();
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What the network gives the members of groups.
+
+use super::early::Run;
+use super::member::Member;
+use super::operation::{GroupOp, Work, item_bytes, rank_of};
+use super::{Landing, Memberships};
+use crate::context::{GroupArrival, GroupWork, HostContext};
+use crate::event::{Event, OpId};
+use crate::executor::Executor;
+use crate::groups::{contribution, without_segment};
+use crate::nic::{Fragment, Passage};
+use crate::ranges::ahead_of;
+
+impl Memberships {
+    /// How a packet that arrives stands in its item. Of what the rank has not called, that is not known.
+    fn fragment(&self, landing: &Landing) -> Fragment {
+        let GroupArrival { segment, bytes, work, .. } = landing.arrival;
+        let bytes = u64::from(bytes);
+        if work == GroupWork::Acknowledge {
+            return Fragment { bytes, is_first: true, is_last: true };
+        }
+        let own = &self.members[landing.member as usize];
+        let Some((place, segment)) = own.find(segment) else {
+            return Fragment { bytes, is_first: false, is_last: false };
+        };
+        let items = &own.ops[place].shape.items;
+        let (begin, end) = items.range(items.item_of(segment));
+        Fragment { bytes, is_first: segment == begin, is_last: segment + 1 == end }
+    }
+
+    /// Whether segments that come of an operation are what they have to be, all of one item.
+    fn is_right(&self, own: &Member, op: &GroupOp, run: &Run) -> bool {
+        let Some(segment) = op.segment(run.from) else { return false };
+        let item = op.shape.items.item_of(segment);
+        let is_one_item = op.shape.items.item_of(run.to.wrapping_sub(op.first) - 1) == item;
+        let group = self.groups.get(own.group);
+        let rank = rank_of(&op.call, group, item);
+        let members = group.ranks.len() as u32;
+        let of_one = |rank| without_segment(contribution(rank, 0), 0);
+        let of_all = |without| without_segment(self.groups.sum(own.group, without, 0), 0);
+        let wanted = match op.shape.work {
+            Work::Copy => (GroupWork::Multicast, 1, of_one(rank)),
+            Work::ForAll => (GroupWork::CombineForAll, members, of_all(None)),
+            Work::ForOne => {
+                (GroupWork::CombineFor { node: self.nodes[rank as usize] }, members - 1, of_all(Some(rank)))
+            }
+        };
+        is_one_item && op.gets(segment) && (run.work, run.contributions, run.sum) == wanted
+    }
+
+    /// Segments come of an operation of a member: its place among those that have not ended, and up to which segment the others may be told
+    /// that what is combined for it is finished.
+    fn take(&mut self, member: u32, run: &Run, window: u32) -> Option<(u32, Option<u32>)> {
+        let own = &self.members[member as usize];
+        let (place, _) = own.find(run.from)?;
+        let is_right = self.is_right(own, &own.ops[place], run);
+        let own = &mut self.members[member as usize];
+        let op = &mut own.ops[place];
+        let is_new = op.got.add(run.from, run.to);
+        self.verified &= is_right && is_new;
+        debug_assert!(is_right, "{run:?} is not what the group has contributed");
+        debug_assert!(is_new, "{run:?} has come before");
+        op.missing = op.missing.saturating_sub(run.to.wrapping_sub(run.from));
+        if op.shape.work != Work::Copy {
+            own.finished.add(run.from, run.to);
+        }
+        let told = (op.shape.work == Work::ForOne).then(|| {
+            let (known, end) = (op.got.end_of(op.acknowledged), op.first.wrapping_add(op.own.1));
+            let more = known.wrapping_sub(op.acknowledged);
+            let is_told = more >= (window / 2).max(1) || (known == end && more > 0);
+            is_told.then(|| {
+                op.acknowledged = known;
+                known.wrapping_sub(1)
+            })
+        });
+        Some((op.place, told.flatten()))
+    }
+
+    /// What has been combined for another member is finished up to a segment.
+    fn acknowledged(&mut self, member: u32, arrival: &GroupArrival) {
+        let own = &mut self.members[member as usize];
+        let group = self.groups.get(own.group);
+        let Some((place, segment)) = own.find(arrival.segment) else {
+            // An operation that is over for this member is finished.
+            debug_assert!(ahead_of(arrival.segment, own.finished.front()) < 0, "an acknowledgement of nothing");
+            return;
+        };
+        let op = &own.ops[place];
+        let item = op.shape.items.item_of(segment);
+        let wanted = contribution(rank_of(&op.call, group, item), arrival.segment);
+        let is_right = op.shape.work == Work::ForOne && (arrival.contributions, arrival.value) == (1, wanted);
+        self.verified &= is_right;
+        debug_assert!(is_right, "{arrival:?} is not of the member that the result is for");
+        let begin = op.first.wrapping_add(op.shape.items.range(item).0);
+        own.finished.add(begin, arrival.segment.wrapping_add(1));
+    }
+}
+
+impl Executor {
+    /// A packet of a group has arrived at a node (its number here), at a tick.
+    pub fn group_arrived(&mut self, node: usize, arrival: GroupArrival, tick: u64, around: &mut impl HostContext) {
+        let now = self.come_to(tick);
+        self.catch_up(now.saturating_sub(1), around);
+        let Some(own) = &mut self.groups else { return };
+        let Some(member) = own.at_node(node, arrival.group) else {
+            own.verified = false;
+            debug_assert!(false, "{arrival:?} at a node that has no member");
+            return;
+        };
+        let others = own.groups.get(arrival.group).ranks.len() as i64 - 1;
+        match arrival.work {
+            GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets -= 1,
+            GroupWork::CombineForAll => self.progress.combining -= 1,
+            GroupWork::CombineFor { .. } => self.progress.combining -= others,
+        }
+        let landing = Landing { member, arrival };
+        match self.interfaces.receiving {
+            true => self.pass_group(node, landing, now, around),
+            false => self.take_arrival(&landing, now, around),
+        }
+        self.start_ready(now, around);
+    }
+
+    /// A packet passes the parts of the interface of a node, by its number here.
+    fn pass_group(&mut self, node: usize, landing: Landing, now: u64, around: &mut impl HostContext) {
+        let Some(own) = &mut self.groups else { return };
+        let fragment = own.fragment(&landing);
+        own.arrived[node] = own.arrived[node].wrapping_add(1);
+        let op = OpId { rank: own.members[landing.member as usize].of, number: own.arrived[node] };
+        let place = own.landings.insert(landing);
+        let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
+        let at = self.interfaces.receive(node, &fragment, at).tail;
+        self.later(at, op, Event::GroupLanded(place), now, around);
+    }
+
+    /// A packet has passed the interface.
+    pub(in super::super) fn group_landed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(own) = &mut self.groups else { return };
+        let landing = own.landings.remove(place);
+        self.take_arrival(&landing, now, around);
+    }
+
+    fn take_arrival(&mut self, landing: &Landing, now: u64, around: &mut impl HostContext) {
+        let &Landing { member, arrival } = landing;
+        let Some(own) = &mut self.groups else { return };
+        let GroupArrival { segment, work, contributions, value, bytes, .. } = arrival;
+        if work == GroupWork::Acknowledge {
+            own.acknowledged(member, &arrival);
+            return self.release(member, now, around);
+        }
+        let at = &mut own.members[member as usize];
+        if ahead_of(segment, at.next) >= 0 {
+            let is_new = at.early.add(at.next, &arrival);
+            own.verified &= is_new;
+            debug_assert!(is_new, "{arrival:?} has come before");
+            return self.unexpected.hold(at.rank, u64::from(bytes));
+        }
+        let sum = without_segment(value, segment);
+        let run = Run { from: segment, to: segment.wrapping_add(1), work, contributions, sum };
+        self.take_run(member, &run, now, around);
+    }
+
+    /// Segments come of an operation that a member has called.
+    fn take_run(&mut self, member: u32, run: &Run, now: u64, around: &mut impl HostContext) {
+        let window = self.interface.protocol.group.window;
+        let Some(own) = &mut self.groups else { return };
+        let Some((place, told)) = own.take(member, run, window) else {
+            own.verified = false;
+            debug_assert!(false, "{run:?} of an operation that is over");
+            return;
+        };
+        if let Some(segment) = told {
+            self.acknowledge(member, segment, now, around);
+        }
+        if run.work != GroupWork::Multicast {
+            self.release(member, now, around);
+        }
+        self.group_progress(place, now, around);
+    }
+
+    /// A member takes what has come for an operation before it was called.
+    pub(super) fn take_early(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let cut = self.cut();
+        let Some(own) = &self.groups else { return };
+        let member = own.called[place].member;
+        while let Some(own) = &mut self.groups
+            && let at = &mut own.members[member as usize]
+            && let Some(op) = at.ops.back()
+            && let Some(run) = at.early.take(op.end())
+        {
+            // A run is of one item.
+            let (from, to) = (run.from.wrapping_sub(op.first), run.to.wrapping_sub(op.first));
+            let item = op.shape.items.item_of(from);
+            let begin = op.shape.items.range(item).0;
+            let all = item_bytes(&op.call, own.groups.get(at.group), item);
+            let bytes = cut.bytes(all, (from - begin, to.saturating_sub(begin)));
+            let rank = at.rank;
+            self.unexpected.take(rank, bytes);
+            self.take_run(member, &run, now, around);
+        }
+    }
+}

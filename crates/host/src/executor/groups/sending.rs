@@ -1,0 +1,201 @@
+//! Segments from the interface to the network.
+
+use super::Memberships;
+use super::member::Release;
+use super::operation::{Work, item_bytes, rank_of};
+use crate::context::{GroupPacket, GroupWork, HostContext, Outgoing};
+use crate::event::Event;
+use crate::executor::Executor;
+use crate::flow::{Part, flow_of};
+use crate::groups::contribution;
+use crate::nic::{Interfaces, Stream};
+use crate::processor::Reaction;
+use crate::queues::{self, Taken};
+
+/// The bit of a mark of an acknowledgement; the others are the member.
+const ACKNOWLEDGEMENT: u32 = 1 << 31;
+
+impl Memberships {
+    /// Segments of an item are handed to the interface: with the first, the item is a message that comes to it.
+    fn hand_over(&mut self, member: u32, item: (usize, u32, bool), now: u64, interfaces: &mut Interfaces) {
+        let (place, item, begins) = item;
+        let own = &mut self.members[member as usize];
+        let group = self.groups.get(own.group);
+        let op = &mut own.ops[place];
+        if !begins || !interfaces.sending {
+            return;
+        }
+        let bytes = item_bytes(&op.call, group, item);
+        let stream = match op.written {
+            Some(written) => Stream { from: written.passage(op.handed_bytes, 0).head, ..written },
+            None => interfaces.fetch(own.node as usize, bytes.max(1), now),
+        };
+        op.handed_bytes += bytes;
+        let first = op.first.wrapping_add(op.shape.items.range(item).0);
+        own.streams.push_back((first, stream));
+    }
+
+    /// How a segment of an item that begins with another comes to the interface.
+    fn stream(&mut self, member: u32, first: u32, before: u64) -> Stream {
+        let own = &mut self.members[member as usize];
+        while own.streams.front().is_some_and(|stream| stream.0 != first) {
+            own.streams.pop_front();
+        }
+        let released_at = own.released_at.0;
+        match own.streams.front() {
+            Some((_, stream)) => Stream { from: stream.passage(before, 0).head.max(released_at), ..*stream },
+            None => Stream::whole(released_at),
+        }
+    }
+
+    /// What a segment of a member is to the network.
+    fn packet(&self, member: u32, place: usize, segment: u32) -> GroupPacket {
+        let own = &self.members[member as usize];
+        let (op, group) = (&own.ops[place], self.groups.get(own.group));
+        let number = op.first.wrapping_add(segment);
+        let work = match op.shape.work {
+            Work::Copy => GroupWork::Multicast,
+            Work::ForAll => GroupWork::CombineForAll,
+            Work::ForOne => {
+                let rank = rank_of(&op.call, group, op.shape.items.item_of(segment));
+                GroupWork::CombineFor { node: self.nodes[rank as usize] }
+            }
+        };
+        GroupPacket { group: own.group, segment: number, work, value: contribution(own.of, number) }
+    }
+}
+
+impl Executor {
+    /// A member hands on to the interface what it may send.
+    pub(super) fn release(&mut self, member: u32, now: u64, around: &mut impl HostContext) {
+        let window = self.interface.protocol.group.window.max(1);
+        let tick = self.tick;
+        while let Some(own) = &mut self.groups
+            && let Some(release) = own.members[member as usize].release(window)
+        {
+            match release {
+                Release::Sent(place) => self.group_progress(place, now, around),
+                Release::Segments { op, item, begins } => {
+                    own.members[member as usize].released_at = (now, tick);
+                    own.hand_over(member, (op, item, begins), now, &mut self.interfaces);
+                }
+            }
+        }
+        if let Some(node) = self.queue_segment(member) {
+            around.wake(node);
+        }
+    }
+
+    /// Puts a member's next segment into the queue of its interface, if there is one and none is there: the node, by its number here.
+    fn queue_segment(&mut self, member: u32) -> Option<u32> {
+        let cut = self.cut();
+        let own = self.groups.as_mut()?;
+        let at = &mut own.members[member as usize];
+        if at.is_queued {
+            return None;
+        }
+        let Some((place, segment)) = at.next_taken() else {
+            at.settle();
+            return None;
+        };
+        at.is_queued = true;
+        let op = &at.ops[place];
+        let item = op.shape.items.item_of(segment);
+        let begin = op.shape.items.range(item).0;
+        let all = item_bytes(&op.call, own.groups.get(at.group), item);
+        let within = segment - begin;
+        let bytes = cut.bytes(all, (within, within + 1));
+        let before = if within == 0 { 0 } else { cut.bytes(all, (0, within)) };
+        let (first, node, tick) = (op.first.wrapping_add(begin), at.node, at.released_at.1);
+        let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark: member, dst: Outgoing::GROUP };
+        let stream = own.stream(member, first, before);
+        self.queues.push(node as usize, message, bytes, (tick, stream));
+        Some(node)
+    }
+
+    /// A member acknowledges what has been combined for it, up to a segment.
+    pub(super) fn acknowledge(&mut self, member: u32, segment: u32, now: u64, around: &mut impl HostContext) {
+        let Some(own) = &mut self.groups else { return };
+        let at = &mut own.members[member as usize];
+        at.acknowledgements.push_back(segment);
+        let mark = member | ACKNOWLEDGEMENT;
+        let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark, dst: Outgoing::GROUP };
+        let node = at.node;
+        self.queues.push(node as usize, message, u64::from(self.interface.control), (self.tick, Stream::whole(now)));
+        around.wake(node);
+    }
+
+    /// A packet of a group is taken out of the queue of a node, by its number here.
+    pub(in super::super) fn give_group_packet(&mut self, node: usize, taken: &mut Taken) {
+        let Some(own) = &mut self.groups else { return };
+        let mark = taken.message.mark;
+        let member = mark & !ACKNOWLEDGEMENT;
+        let at = &mut own.members[member as usize];
+        let others = own.groups.get(at.group).ranks.len() as i64 - 1;
+        let packet = if mark == member {
+            let Some((place, segment)) = at.find(at.taken) else { return };
+            let items = &at.ops[place].shape.items;
+            let (begin, end) = items.range(items.item_of(segment));
+            (taken.is_first, taken.is_last) = (segment == begin, segment + 1 == end);
+            at.is_queued = false;
+            at.taken = at.taken.wrapping_add(1);
+            own.packet(member, place, segment)
+        } else {
+            let segment = at.acknowledgements.pop_front().unwrap_or(0);
+            let value = contribution(at.of, segment);
+            GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value }
+        };
+        taken.message.mark = packet.segment;
+        own.given[node] = packet;
+        // One of these has been given to the network; as many arrive.
+        match packet.work {
+            GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets += others - 1,
+            GroupWork::CombineForAll | GroupWork::CombineFor { .. } => {
+                self.progress.packets -= 1;
+                self.progress.combining += 1;
+            }
+        }
+        if mark == member {
+            self.queue_segment(member);
+        }
+    }
+
+    /// An operation ends if all has come and been sent.
+    pub(super) fn group_progress(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(own) = &mut self.groups else { return };
+        let super::Called { op, member, first, .. } = own.called[place];
+        let at = &mut own.members[member as usize];
+        let rank = at.rank;
+        let Some(done) = at.begun(first).filter(|done| done.sent && done.missing == 0 && !done.complete) else {
+            return;
+        };
+        done.complete = true;
+        let (gets, written_at) = (done.gets_any(), done.written_at);
+        match gets {
+            true => self.react(rank, Reaction::Group(place), (now, now), around),
+            false => self.later(written_at.max(now), op, Event::GroupEnded(place), now, around),
+        }
+    }
+
+    /// The library does what an operation takes of which all has come: when it ends.
+    pub(in super::super) fn group_came(&mut self, place: u32, from: u64) -> (u64, crate::event::OpId) {
+        let Some(own) = &self.groups else { return (from, crate::event::OpId::FIRST) };
+        let (op, rank) = (own.called[place].op, own.members[own.called[place].member as usize].rank);
+        let bytes = self.group_op(place).map_or(0, |own| own.bytes.1);
+        let work = self.interface.receiving(bytes);
+        (self.reaction_work(rank, (op, crate::trace::Purpose::Receive), from, work), op)
+    }
+
+    /// An operation ends.
+    pub(in super::super) fn group_ended(&mut self, place: u32, now: u64) {
+        let Some(own) = &mut self.groups else { return };
+        let super::Called { op, id, member, first } = own.called.remove(place);
+        let at = &mut own.members[member as usize];
+        if let Some(done) = at.begun(first) {
+            done.ended = true;
+        }
+        let rank = at.rank;
+        at.settle();
+        self.end(rank, (op.number, id), now, None);
+    }
+}

@@ -1,0 +1,101 @@
+//! From the call of an operation in the switches until it is handed to the interface.
+
+use workload::program::GroupCall;
+
+use super::operation::{Cut, GroupOp, Shape, Work};
+use super::{Called, Memberships};
+use crate::context::HostContext;
+use crate::event::{Event, OpId};
+use crate::executor::Executor;
+use crate::nic::{PerByte, Stream};
+use crate::report::HostError;
+use crate::trace::Purpose;
+
+impl Memberships {
+    /// An operation of a member begins: its place among those that have not ended.
+    fn begin(&mut self, called: Called, call: GroupCall, cut: Cut) -> Result<u32, u64> {
+        let member = &mut self.members[called.member as usize];
+        let group = self.groups.get(member.group);
+        let shape = Shape::new(&call, group, cut, &mut self.items[member.group as usize])?;
+        let first = member.next;
+        let mut op = GroupOp::new(call, shape, first, (group, member.member));
+        op.place = self.called.insert(Called { first, ..called });
+        member.next = op.end();
+        if op.shape.work == Work::Copy {
+            member.finished.add(first, op.end());
+        }
+        let place = op.place;
+        member.ops.push_back(op);
+        Ok(place)
+    }
+}
+
+impl Executor {
+    /// How bytes are cut into segments.
+    #[inline]
+    pub(super) fn cut(&self) -> Cut {
+        Cut { packet: self.interface.packet, control: self.interface.control }
+    }
+
+    /// A rank, by its number here, calls an operation in the switches.
+    pub(in super::super) fn start_group(
+        &mut self,
+        rank: u32,
+        (op, id): (OpId, u32),
+        call: GroupCall,
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let (operation, cut) = (call.operation, self.cut());
+        let found = self.groups.as_mut().and_then(|own| Some((own.find(rank, call.context)?, own)));
+        let Some((member, own)) = found else {
+            return self.fail(HostError::NoGroup { rank: op.rank, operation, context: call.context });
+        };
+        let place = match own.begin(Called { op, id, member, first: 0 }, call, cut) {
+            Ok(place) => place,
+            Err(segments) => return self.fail(HostError::Segments { rank: op.rank, operation, segments }),
+        };
+        let member = &own.members[member as usize];
+        let which = (member.group, own.called[place].first);
+        self.trace_group(rank, op.number, which);
+        let at = self.group_work(rank, op, place, now);
+        self.take_early(place, now, around);
+        self.later(at, op, Event::GroupData(place), now, around);
+    }
+
+    /// The work of a call that a member's processor does: when its data are handed over.
+    fn group_work(&mut self, rank: u32, op: OpId, place: u32, now: u64) -> u64 {
+        let Some((bytes, sends)) = self.group_op(place).map(|own| (own.bytes.0, own.next_sent(0) < own.shape.segments))
+        else {
+            return now;
+        };
+        if !sends {
+            return now;
+        }
+        let at = self.call_work(rank, (op, Purpose::Send), now, self.interface.sending(bytes));
+        if let Some(time) = self.interface.parts.written(bytes).filter(|_| bytes > 0) {
+            let until = self.call_work(rank, (op, Purpose::Write), at, time);
+            let stream = Stream { from: at, per_byte: PerByte::ratio(until - at, bytes) };
+            if let Some(own) = self.group_op(place) {
+                (own.written, own.written_at) = (Some(stream), until);
+            }
+        }
+        at
+    }
+
+    /// An operation that has not ended, by its place.
+    pub(super) fn group_op(&mut self, place: u32) -> Option<&mut GroupOp> {
+        let own = self.groups.as_mut()?;
+        let Called { member, first, .. } = own.called[place];
+        own.members[member as usize].begun(first)
+    }
+
+    /// An operation is handed to the interface.
+    pub(in super::super) fn group_handed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let Some(op) = self.group_op(place) else { return };
+        op.handed = true;
+        let Some(own) = &self.groups else { return };
+        let member = own.called[place].member;
+        self.release(member, now, around);
+    }
+}

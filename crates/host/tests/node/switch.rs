@@ -1,0 +1,109 @@
+//! One switch for all nodes: it copies and combines packets of groups, and knows what each of them has to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use host::{GroupArrival, GroupPacket, GroupWork, Groups};
+
+/// A segment of a group.
+type Key = (u32, u32);
+
+/// What has come of a segment: from which nodes, when, and how it is combined.
+#[derive(Debug, Default)]
+struct Partial {
+    sources: BTreeSet<u32>,
+    at: u64,
+    value: u64,
+    bytes: u32,
+    work: Option<GroupWork>,
+}
+
+/// A switch that all nodes are connected to.
+pub struct Switch {
+    groups: Arc<Groups>,
+    node_of: Arc<[u32]>,
+    window: u32,
+    partials: BTreeMap<Key, Partial>,
+    /// By time, what arrives at nodes.
+    arrivals: BTreeMap<u64, Vec<(u32, GroupArrival)>>,
+    /// Packets that have been sent: copied, acknowledging and combined.
+    pub sent: [u64; 3],
+    /// The most segments of a group that were held at a time.
+    pub most_held: usize,
+    /// Leaves the contributions of a node out, or takes them twice.
+    pub wrong: Option<(u32, u32)>,
+}
+
+impl Switch {
+    pub fn new(groups: Arc<Groups>, node_of: Arc<[u32]>, window: u32) -> Self {
+        let (partials, arrivals) = (BTreeMap::new(), BTreeMap::new());
+        Self { groups, node_of, window, partials, arrivals, sent: [0; 3], most_held: 0, wrong: None }
+    }
+
+    /// Whether nothing is held or under way.
+    pub fn is_empty(&self) -> bool {
+        self.partials.is_empty() && self.arrivals.is_empty()
+    }
+
+    /// When something arrives next.
+    pub fn next(&self) -> Option<u64> {
+        self.arrivals.keys().next().copied()
+    }
+
+    /// What arrives at a time.
+    pub fn take(&mut self, now: u64) -> Vec<(u32, GroupArrival)> {
+        let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
+        arrived.sort_by_key(|(node, own)| (*node, own.group, own.segment));
+        arrived
+    }
+
+    fn nodes(&self, group: u32) -> Vec<u32> {
+        self.groups.get(group).ranks.iter().map(|&rank| self.node_of[rank as usize]).collect()
+    }
+
+    fn arrive(&mut self, nodes: &[u32], arrival: GroupArrival, at: u64) {
+        self.arrivals.entry(at).or_default().extend(nodes.iter().map(|&node| (node, arrival)));
+    }
+
+    /// A node sends a packet, which would arrive at a time at the others.
+    pub fn send(&mut self, (source, bytes): (u32, u32), packet: GroupPacket, at: u64) {
+        let GroupPacket { group, segment, work, value } = packet;
+        let nodes = self.nodes(group);
+        assert!(nodes.contains(&source), "a packet of a node that is no member");
+        let copied = GroupArrival { group, segment, work, contributions: 1, value, bytes };
+        let wanted = match work {
+            GroupWork::Multicast | GroupWork::Acknowledge => {
+                self.sent[usize::from(work == GroupWork::Acknowledge)] += 1;
+                let others: Vec<u32> = nodes.into_iter().filter(|&node| node != source).collect();
+                return self.arrive(&others, copied, at);
+            }
+            GroupWork::CombineForAll => nodes.len(),
+            GroupWork::CombineFor { node } => {
+                assert!(node != source && nodes.contains(&node), "a contribution of the node that gets the result");
+                nodes.len() - 1
+            }
+        };
+        self.sent[2] += 1;
+        let copies = if self.wrong.is_some_and(|(node, _)| node == source) { self.wrong.unwrap().1 } else { 1 };
+        let partial = self.partials.entry((group, segment)).or_default();
+        let is_first = partial.sources.is_empty();
+        assert!(is_first || (partial.bytes, partial.work) == (bytes, Some(work)), "members do not agree");
+        assert!(partial.sources.insert(source), "a contribution that comes twice");
+        (partial.bytes, partial.work, partial.at) = (bytes, Some(work), partial.at.max(at));
+        partial.value = partial.value.wrapping_add(value.wrapping_mul(u64::from(copies)));
+        let is_whole = partial.sources.len() == wanted;
+        let held = self.partials.range((group, 0)..=(group, u32::MAX));
+        let numbers: Vec<u32> = held.map(|(key, _)| key.1).collect();
+        self.most_held = self.most_held.max(numbers.len());
+        assert!(numbers.last().unwrap() - numbers[0] < self.window, "a window that is not kept: {numbers:?}");
+        if !is_whole {
+            return;
+        }
+        let Some(Partial { at, value, .. }) = self.partials.remove(&(group, segment)) else { return };
+        let result = GroupArrival { contributions: wanted as u32, value, ..copied };
+        match work {
+            GroupWork::CombineFor { node } => self.arrive(&[node], result, at),
+            _ => self.arrive(&self.nodes(group), result, at),
+        }
+    }
+}

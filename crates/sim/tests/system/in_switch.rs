@@ -1,0 +1,134 @@
+//! Collective operations that routers carry out: on every topology and router, against closed forms and against software.
+
+use fabric::Grain;
+
+use crate::common::{ROUTERS, as_text, build, result, run_divided};
+
+/// A machine with a collective operation of all ranks.
+fn network(topology: &str, router: &str, program: &str, more: &str) -> String {
+    format!(
+        r#"
+        seed = 7
+        topology = {{ {topology} }}
+        link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+        router = {{ {router} }}
+        nic = {{ kind = "ideal", send_overhead = "1300 ns", receive_overhead = "1300 ns" }}
+        workload = {{ kind = "program", packet_size = "256 B", program = {{ kind = "collective", {program} }} }}
+        {more}
+        "#
+    )
+}
+
+const OUTPUT_QUEUED: &str = r#"kind = "output-queued", delay = "90 ns""#;
+const OPERATIONS: [&str; 6] = ["broadcast", "reduce", "allreduce", "barrier", "allgather", "reduce-scatter"];
+
+#[test]
+fn every_operation_is_carried_out_right_on_every_network() {
+    // Would catch trees or units that an architecture or a topology breaks, ranks that wait for ever, contributions that are lost, and
+    // results that depend on threads. Windows of two packets; messages of five packets and a rest.
+    let networks = [
+        (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { trees_per_group = 2, turn = \"top-switch\" }"),
+        (
+            r#"kind = "torus", dims = [4, 3]"#,
+            "in_switch = { combine = { kind = \"word-serial\", units = 3, window = 2 } }",
+        ),
+        (r#"kind = "dragonfly", h = 1"#, "in_switch = { combine = { kind = \"line-rate\", window = 2 } }"),
+        (r#"kind = "mesh", dims = [3, 3]"#, "placement = { processes_per_node = 2 }"),
+    ];
+    for (at, (topology, more)) in networks.into_iter().enumerate() {
+        for (number, operation) in OPERATIONS.into_iter().enumerate() {
+            let router = format!(r#"kind = "{}", delay = "90 ns""#, ROUTERS[(at + number) % ROUTERS.len()]);
+            let program =
+                format!(r#"operation = "{operation}", algorithm = "in-switch", size = "1400 B", iterations = 3"#);
+            let text = network(topology, &router, &program, more);
+            let system = build(&text).unwrap_or_else(|error| panic!("{text}{error:?}"));
+            let alone = run_divided(&system, 1, Grain::Fine);
+            let closed = alone.closed.as_ref().unwrap();
+            assert!(closed.time_ns.is_some(), "{text}");
+            assert!(closed.program.as_ref().unwrap().groups.as_ref().unwrap().groups_verified, "{text}");
+            let alone = as_text(&alone);
+            for (threads, grain) in [(2, Grain::Fine), (1, Grain::Exactly(4))] {
+                assert_eq!(as_text(&run_divided(&system, threads, grain)), alone, "{text}{threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_barrier_takes_the_time_of_its_way_up_and_down() {
+    // Would catch a unit that is passed twice, a level of the tree too many, and overheads that are charged for each packet. On a 2-ary
+    // 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B takes 51.2 ns on a link, and 8 cycles of 4 ns
+    // in a unit for each of two packets; up again it is cut through, but for the units, which wait for its tail.
+    let combine = "in_switch = { combine = { kind = \"word-serial\" } }";
+    let text = network(
+        r#"kind = "fat-tree", k = 2, n = 2"#,
+        OUTPUT_QUEUED,
+        r#"operation = "barrier", algorithm = "in-switch""#,
+        combine,
+    );
+    let found = result(&text).closed.unwrap();
+    let control = sizes_of_control(&text);
+    let (tail, words) = (control * 0.8, (control / 8.0).ceil());
+    let level = 20.0 + 90.0 + tail + 2.0 * words * 4.0 + 4.0;
+    let down = 20.0 + 90.0 + 20.0 + tail;
+    let expected = 1300.0 + 2.0 * level + down + 1300.0;
+    assert!((found.time_ns.unwrap() - expected).abs() < 1e-6, "{:?} for {expected}", found.time_ns);
+}
+
+/// Bytes of a control packet.
+fn sizes_of_control(text: &str) -> f64 {
+    build(text).unwrap().spec.nic.host().control().0 as f64
+}
+
+#[test]
+fn switches_beat_software_where_the_paper_says_so() {
+    // Would catch combine units that are slower than a tree of messages, and one unit that does not become a bottleneck on wide switches:
+    // figure 16. Reductions of one packet to a root on 64 nodes, with 8 and with 16 ports.
+    let time = |topology: &str, algorithm: &str, units: u32, size: &str| {
+        let more = format!("in_switch = {{ combine = {{ kind = \"word-serial\", units = {units} }} }}");
+        let program = format!(r#"operation = "reduce", algorithm = "{algorithm}", size = "{size}""#);
+        result(&network(topology, OUTPUT_QUEUED, &program, &more)).closed.unwrap().time_ns.unwrap()
+    };
+    let (narrow, wide) = (r#"kind = "fat-tree", k = 2, n = 6"#, r#"kind = "fat-tree", k = 8, n = 2"#);
+    for size in ["8 B", "256 B"] {
+        assert!(time(wide, "in-switch", 1, size) < time(wide, "binomial", 1, size), "{size}");
+    }
+    assert!(time(wide, "in-switch", 1, "8 B") < time(narrow, "in-switch", 1, "8 B"));
+    // A packet of 256 B takes 32 cycles, 128 ns. One unit of a leaf switch combines eight, of the top switch seven, of the root's leaf switch
+    // the last one. Of five units, two have four of them each (or three, at the top), hand over, and the root of the units combines two; in the
+    // root's leaf switch the last packet passes a leaf unit and the root.
+    let (one, five) = (time(wide, "in-switch", 1, "256 B"), time(wide, "in-switch", 5, "256 B"));
+    let (unit, wire) = (128.0, 4.0);
+    let [by_one, by_five] =
+        [(8.0 + 7.0 + 1.0) * unit, (4.0 + 2.0) * unit + wire + (4.0 + 1.0) * unit + wire + 2.0 * unit + wire];
+    assert!((one - five - (by_one - by_five)).abs() < 1e-6, "{five} and {one}");
+}
+
+#[test]
+fn what_cannot_be_done_in_switches_is_refused() {
+    let refused = |topology: &str, router: &str, program: &str, more: &str| {
+        let error = build(&network(topology, router, program, more)).unwrap_err();
+        (error.key, error.message)
+    };
+    let tree = r#"kind = "fat-tree", k = 2, n = 2"#;
+    let allreduce = r#"operation = "allreduce", algorithm = "in-switch""#;
+    let per_crosspoint = r#"kind = "output-queued", credits = "per-crosspoint""#;
+    assert_eq!(refused(tree, per_crosspoint, allreduce, "").0, "router.credits");
+    let (key, message) =
+        refused(tree, OUTPUT_QUEUED, allreduce, "in_switch = { combine = { kind = \"word-serial\", units = 2 } }");
+    assert!(key == "in_switch.combine.units" && message.contains("3 and more"), "{key}: {message}");
+    let (key, message) = refused(
+        r#"kind = "torus", dims = [3, 3]"#,
+        OUTPUT_QUEUED,
+        allreduce,
+        "in_switch = { trees = { kind = \"least-loaded-parent\" } }",
+    );
+    assert!(key.starts_with("in_switch.trees") && message.contains("load-balanced"), "{key}: {message}");
+    let groups = r#"operation = "allreduce", algorithm = "in-switch", group_size = 2, group_stride = 2"#;
+    let (key, message) = refused(tree, OUTPUT_QUEUED, groups, "in_switch = { table_entries = 1 }");
+    assert!(key.starts_with("in_switch") && message.contains("table"), "{key}: {message}");
+    assert_eq!(
+        refused(tree, OUTPUT_QUEUED, r#"operation = "alltoall", algorithm = "in-switch""#, "").0,
+        "workload.program.algorithm"
+    );
+}

@@ -1,0 +1,60 @@
+//! What can be checked of operations in the switches before calls run: they have no messages that would have to meet.
+
+use super::line::line_of;
+use super::{Calls, collective_of};
+use crate::collectives::{Algorithm, Collective};
+use crate::program::Step;
+use crate::schedule::ScheduleError;
+
+impl Calls {
+    /// Checks that all members of a communicator call the same operations in the same order, where one of them is in the switches.
+    ///
+    /// # Errors
+    /// An operation that members do not share.
+    pub(super) fn check_in_switch(&self) -> Result<(), ScheduleError> {
+        self.in_switch().into_iter().try_for_each(|(number, rank)| self.check_members(number, rank))
+    }
+
+    /// Checks those of a communicator that a rank is a member of.
+    fn check_members(&self, number: u32, rank: u32) -> Result<(), ScheduleError> {
+        let Some(communicator) = self.communicator(number, rank) else { return Ok(()) };
+        let first = communicator.rank(0);
+        let known: Vec<&Step> = self.collectives(first, number).collect();
+        for rank in (1..communicator.len()).map(|member| communicator.rank(member)) {
+            let mut own = self.collectives(rank, number);
+            let mut place = 0;
+            loop {
+                let pair = (known.get(place).copied(), own.next());
+                if pair == (None, None) {
+                    break;
+                }
+                place += 1;
+                if !is_shared(pair) {
+                    let call = |step: Option<&Step>| {
+                        step.map_or_else(|| "none".to_owned(), |step| format!("`{}`", line_of(step)))
+                    };
+                    let (ranks, calls) = ([first, rank], [call(pair.0), call(pair.1)]);
+                    return Err(ScheduleError::Unequal { communicator: number, number: place as u32, ranks, calls });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The collective operations of a rank in a communicator, in order.
+    fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &Step> {
+        let is_own = move |step: &&Step| collective_of(step).is_some_and(|call| call.communicator == communicator);
+        self.of(rank).iter().filter(is_own)
+    }
+}
+
+/// Whether what two members call is one operation. What messages are made of meets, or not, where they are checked.
+fn is_shared(pair: (Option<&Step>, Option<&Step>)) -> bool {
+    let (one, other) = (pair.0.and_then(collective_of), pair.1.and_then(collective_of));
+    let is_in_switch = |call: Option<&Collective>| call.is_some_and(|call| call.algorithm == Algorithm::InSwitch);
+    if !is_in_switch(one) && !is_in_switch(other) {
+        return true;
+    }
+    let known = |call: &Collective| Collective { time_per_byte: 0, ..*call };
+    one.map(known) == other.map(known)
+}

@@ -1,0 +1,128 @@
+"""Section 3.2: reductions by the switches, figure 16."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutthrough.reproduce import Claim, Expect, Planned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough.results import Results
+    from matplotlib.figure import Figure
+
+#: What section 2 leaves open of combine units, each choice changed alone.
+COMBINING = {
+    "2 words a cycle": {"in_switch.combine.words_per_cycle": 2},
+    "up by a fixed port": {"in_switch.trees": {"kind": "fixed-up-port"}},
+    "row-counter": {"router.credits": "row-counter"},
+    "return at tail": {"router.credit_return": "tail"},
+    "round-robin": {"router.arbitration": "round-robin"},
+}
+#: The networks, and what differs from the experiment file.
+NETWORKS = {
+    "8 ports": {"topology.k": 4, "topology.n": 4, "title": "Reduction on 256 nodes, 8-port switches, 1 combine unit"},
+    "32 ports": {},
+    "32 ports, 5 units": {
+        "in_switch.combine.units": 5,
+        "title": "Reduction on 256 nodes, 32-port switches, 5 combine units",
+    },
+}
+#: Bytes of a packet.
+PACKET = 256
+
+
+def reductions_plan() -> dict[str, Planned]:
+    """A reduction by size, on each network; one run a point is exact."""
+    return {
+        f"reduction, {name}": Planned("reduction", changes, frozenset(COMBINING)) for name, changes in NETWORKS.items()
+    }
+
+
+def _times(results: Mapping[str, Results], network: str) -> dict[int, float]:
+    """By size in bytes, the time of a reduction in nanoseconds."""
+    return {_bytes(point["workload.program.size"]): point["time_ns"] for point in results[f"reduction, {network}"]}
+
+
+def _bytes(size: str) -> int:
+    number, unit = size.split()
+    return int(number) * {"B": 1, "KiB": 1024}[unit]
+
+
+def _crossing(slow: Mapping[int, float], fast: Mapping[int, float]) -> int:
+    """The largest size up to which the second of two networks is not slower than the first; 0 if there is none."""
+    largest = 0
+    for size in sorted(slow):
+        if fast[size] > slow[size]:
+            break
+        largest = size
+    return largest
+
+
+def reduction_claims(results: Mapping[str, Results]) -> list[Claim]:
+    """What section 3.2 states."""
+    narrow, wide, mended = (_times(results, network) for network in NETWORKS)
+    with_one, with_five = _crossing(narrow, wide), _crossing(narrow, mended)
+    lost = {name: times[PACKET] - times[8] for name, times in (("one", wide), ("narrow", narrow), ("five", mended))}
+    return [
+        Claim(
+            id="reduction-crossing",
+            figure="16",
+            text="one unit: 32-port switches are as fast as 8-port ones up to 64 bytes, slower beyond (largest size)",
+            paper="64",
+            here=with_one,
+            unit="B",
+            expect=Expect(low=64, high=64),
+        ),
+        Claim(
+            id="reduction-degrades",
+            figure="16",
+            text="one unit: what 256 B take longer than 8 B, on 32-port against 8-port switches",
+            paper="> 1",
+            here=lost["one"] / lost["narrow"],
+            unit="x",
+            expect=Expect(low=1.1),
+        ),
+        Claim(
+            id="reduction-mended",
+            figure="16",
+            text="5 units (3 of which work): 32-port switches are the faster ones up to a whole packet at least",
+            paper=">= 256",
+            here=with_five,
+            unit="B",
+            expect=Expect(low=PACKET),
+        ),
+        Claim(
+            id="reduction-units",
+            figure="16",
+            text="5 units: what 256 B take longer than 8 B, against one unit",
+            paper="< 1",
+            here=lost["five"] / lost["one"],
+            unit="x",
+            expect=Expect(high=0.9),
+        ),
+    ]
+
+
+def draw_reductions(results: Mapping[str, Results]) -> Figure:
+    """Figure 16: the time of a reduction by the size of its message."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.add_subplot()
+    for (name, times), shape in zip(
+        ((name, _times(results, name)) for name in NETWORKS), ("o-", "s--", "^-."), strict=True
+    ):
+        axes.plot(list(times), [time / 1000 for time in times.values()], shape, label=name)
+    bounds = {
+        _bytes(point["workload.program.size"]): point["operation_bound_ns"] for point in results["reduction, 32 ports"]
+    }
+    axes.plot(list(bounds), [bound / 1000 for bound in bounds.values()], "k:", label="lower bound")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("Message (B)")
+    axes.set_ylabel("Time (µs)")
+    axes.set_ylim(bottom=0)
+    axes.set_title("Reduction by the switches, 256 nodes")
+    axes.legend()
+    return figure
