@@ -129,16 +129,6 @@ impl OpenTraffic {
     /// The next packet of a node.
     #[inline]
     pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
-        if self.multicasts.is_some() {
-            return self.draw_multicast(node, now);
-        }
-        self.process.draw(&mut self.sources[node], None, now)
-    }
-
-    /// The same where messages are for several nodes each: a function of its own, so that other messages need not ask for whom else
-    /// they are.
-    #[inline(never)]
-    fn draw_multicast(&mut self, node: usize, now: u64) -> Option<Demand> {
         let to = self.multicasts.as_mut().map(|own| own.current(node));
         self.process.draw(&mut self.sources[node], to, now)
     }
