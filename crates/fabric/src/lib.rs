@@ -24,6 +24,7 @@ mod partition_map;
 mod plan;
 mod port;
 mod prefetch;
+mod queueing;
 mod round_trip;
 pub mod routers;
 mod stations;

@@ -46,7 +46,7 @@ const DST: u32 = (1 << DST_BITS) - 1;
 const MANY: u32 = 1 << DST_BITS;
 
 /// The packet is of a group's operation: it goes by a tree, or is for one node at the end of one.
-const GROUP: u32 = 1 << (DST_BITS + 1);
+const GROUP: u32 = MANY << 1;
 
 /// The bits that say what the number is.
 const FLAGS: u32 = MANY | GROUP;
@@ -258,23 +258,6 @@ impl Queue {
             pool[self.tail].next = packet;
         }
         self.tail = packet;
-    }
-
-    /// Takes out a packet that is in the queue, near its front.
-    pub fn remove(&mut self, pool: &mut Pool, packet: u32) {
-        let behind = pool[packet].next;
-        if self.head == packet {
-            self.head = behind;
-            return;
-        }
-        let mut before = self.head;
-        while pool[before].next != packet {
-            before = pool[before].next;
-        }
-        pool[before].next = behind;
-        if self.tail == packet {
-            self.tail = before;
-        }
     }
 
     /// Takes the first packet out; the queue must not be empty.

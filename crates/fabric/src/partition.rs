@@ -12,6 +12,7 @@ use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
+use crate::queueing::{enqueue_batch, enqueue_for_many};
 use crate::routers::Routers;
 use crate::target::Target;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
@@ -89,7 +90,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !self.actions.notices.is_empty() {
             self.send_notices();
         }
-        if self.fabric.is_plain() && self.routers.is_plain() {
+        if self.fabric.is_plain() {
             self.handle_until::<true>(until);
         } else {
             self.handle_until::<false>(until);
@@ -292,7 +293,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.take_arrivals::<PLAIN, true>(router, now);
     }
 
-    /// Takes the packets in that have arrived at a router; some may be for several nodes only if any packet is (`SPLITS`).
+    /// Takes the packets in that have arrived at a router, some of which may be for several nodes (`SPLITS`) or none.
     #[inline(always)]
     fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
@@ -465,58 +466,5 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (ChannelSource, u64)> + '_ {
         let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));
         channels.map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
-    }
-}
-
-/// Splits a packet for several nodes that has arrived, and queues its copies.
-#[inline(never)]
-fn enqueue_for_many<const PLAIN: bool, R: Routers>(
-    fabric: &mut Fabric,
-    routers: &mut R,
-    copies: &mut Vec<Arrival>,
-    (arrival, now): (&Arrival, u64),
-) {
-    fabric.split(arrival, copies);
-    match &copies[..] {
-        [] => fabric.end_here(arrival, now),
-        // What leaves as one packet is queued as any other.
-        [only] => routers.enqueue::<PLAIN>(fabric, only, now),
-        several => routers.enqueue_copies::<PLAIN>(fabric, several, now),
-    }
-    copies.clear();
-}
-
-/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
-#[inline(never)]
-fn enqueue_batch<const PLAIN: bool, R: Routers>(
-    fabric: &mut Fabric,
-    routers: &mut R,
-    (arrivals, copies): (&mut Vec<Arrival>, &mut Vec<Arrival>),
-    now: u64,
-) {
-    for arrival in arrivals.iter() {
-        fabric.before_arrival(arrival.packet);
-        routers.before_input(fabric, arrival);
-    }
-    if !fabric.may_split() {
-        arrivals.iter_mut().for_each(|arrival| fabric.decide::<PLAIN>(arrival));
-    } else {
-        arrivals.retain_mut(|arrival| {
-            if fabric.is_for_many(arrival.packet) {
-                enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
-                return false;
-            }
-            fabric.decide::<PLAIN>(arrival);
-            true
-        });
-    }
-    if routers.tries_bypass() {
-        arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
-    }
-    for arrival in arrivals.iter() {
-        routers.before_output(fabric, arrival);
-    }
-    for arrival in arrivals.drain(..) {
-        routers.enqueue::<PLAIN>(fabric, &arrival, now);
     }
 }

@@ -157,8 +157,8 @@ impl<S: Script> ScriptedRank<S> {
         Ok(request)
     }
 
-    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it. Returns
-    /// whether one has ended.
+    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it. Returns whether one has
+    /// ended.
     fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         if !self.has_turn(place) {
             self.hold(place);
@@ -192,7 +192,7 @@ impl<S: Script> ScriptedRank<S> {
         self.open += 1;
     }
 
-    /// Goes on with a collective operation whose turn it is; returns whether it has ended.
+    /// Goes on with a collective operation whose turn it is. Returns whether it has ended.
     fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
