@@ -260,6 +260,23 @@ impl Queue {
         self.tail = packet;
     }
 
+    /// Takes out a packet that is in the queue, near its front.
+    pub fn remove(&mut self, pool: &mut Pool, packet: u32) {
+        let behind = pool[packet].next;
+        if self.head == packet {
+            self.head = behind;
+            return;
+        }
+        let mut before = self.head;
+        while pool[before].next != packet {
+            before = pool[before].next;
+        }
+        pool[before].next = behind;
+        if self.tail == packet {
+            self.tail = before;
+        }
+    }
+
     /// Takes the first packet out; the queue must not be empty.
     #[inline]
     pub fn pop(&mut self, pool: &Pool) -> u32 {

@@ -90,7 +90,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !self.actions.notices.is_empty() {
             self.send_notices();
         }
-        if self.fabric.is_plain() {
+        if self.fabric.is_plain() && self.routers.is_plain() {
             self.handle_until::<true>(until);
         } else {
             self.handle_until::<false>(until);
