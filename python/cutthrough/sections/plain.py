@@ -109,6 +109,7 @@ class FifoMulticast(Section):
 FIFOMULTICAST = Choice(None, {"": FifoMulticast})
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
 class Rails(Section):
     """The rails of a node: its channels into the planes of the network, each with an interface of its own.
 

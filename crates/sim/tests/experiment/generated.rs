@@ -29,6 +29,10 @@ impl Case {
             let nic = Table::from_iter(keys.map(|(key, value)| (key.to_owned(), Value::from(value))));
             case.file.insert("nic".to_owned(), nic.into());
         }
+        if case.section.section.starts_with("router.multicast") {
+            let router: Table = "kind = 'input-queued'".parse().unwrap();
+            case.file.insert("router".to_owned(), router.into());
+        }
         let is_collective = case.section.kind.as_ref().is_some_and(|(_, kind)| kind == "collective");
         if case.section.section == "workload.fanout" {
             let workload: Table = "kind = 'collective'\nload = 0.1".parse().unwrap();
