@@ -14,14 +14,14 @@ use crate::experiment::{CombineUnitsSpec, ExperimentSpec, InSwitchSpec};
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
 
-/// The trees and combine units for some groups of nodes; none without groups.
+/// The trees for some groups of nodes, and the combine units if any group combines; none without groups.
 ///
 /// # Errors
 /// Trees that cannot be built, at the key that is at fault.
 pub(crate) fn build(
     spec: &ExperimentSpec,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    groups: &[Vec<NodeId>],
+    (groups, combines): (&[Vec<NodeId>], bool),
     packet: u32,
 ) -> Result<Option<GroupsSpec>, SystemError> {
     if groups.is_empty() {
@@ -38,8 +38,8 @@ pub(crate) fn build(
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let delay = spec.router.common().delay.unwrap_or(Time(200_000));
     let path = Path { links: &links, delay, packet, depth: deepest(&trees) };
-    let units = units(&own.combine, &**topology, &path);
-    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units: Some(units) }))
+    let units = combines.then(|| units(&own.combine, &**topology, &path));
+    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units }))
 }
 
 fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
