@@ -26,24 +26,26 @@ ALGORITHMS = {"in-switch": "C0o-", "recursive-doubling": "C1s--", "rabenseifner"
 #: From this size on vectors are not sent whole from rank to rank.
 LARGEST_WHOLE = 1 << 20
 BYTES_PER_NS = 50.0
-#: The most nodes beside traffic: a ring of 4096 takes so long that the traffic would have 10^9 packet-hops.
-MOST_SHARED = 1056
 DRAGONFLY = {"topology": {"kind": "dragonfly", "h": 4}, "link.global.delay": "300 ns"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A network, and the keys that make it of the files' one."""
+    """A network, and the keys that make it of the files' one; whether it is run beside traffic too.
+
+    A ring of 4096 nodes takes so long that traffic beside it would have 10^9 packet-hops.
+    """
 
     name: str
     nodes: int
     keys: Mapping[str, Any]
+    is_shared: bool = False
 
 
 MACHINES = (
-    Machine("fat-tree, 256 nodes", 256, {}),
+    Machine("fat-tree, 256 nodes", 256, {}, is_shared=True),
     Machine("fat-tree, 1024 nodes", 1024, {"topology.k": 32}),
-    Machine("dragonfly, 1056 nodes", 1056, DRAGONFLY),
+    Machine("dragonfly, 1056 nodes", 1056, DRAGONFLY, is_shared=True),
     Machine("fat-tree, 4096 nodes", 4096, {"topology.n": 3}),
 )
 
@@ -86,6 +88,7 @@ def measure(machine: Machine, shared: bool, options: argparse.Namespace) -> Iter
 
 def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
     """Time over size, a panel a machine; thin lines are the least that the bytes of a link take."""
+    rows = [row for row in rows if row["shared"] == shared]
     machines = [machine for machine in MACHINES if any(row["machine"] == machine.name for row in rows)]
     figure = Figure(figsize=(4.4 * len(machines), 4.2), layout="constrained")
     for place, (axes, machine) in enumerate(
@@ -93,8 +96,8 @@ def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
     ):
         for algorithm, line in ALGORITHMS.items():
             of = [row for row in rows if (row["machine"], row["algorithm"]) == (machine.name, algorithm)]
-            size = [row["bytes"] for row in of if row["shared"] == shared]
-            axes.plot(size, [row["time_ns"] / 1e3 for row in of if row["shared"] == shared], line, label=algorithm)
+            size = [row["bytes"] for row in of]
+            axes.plot(size, [row["time_ns"] / 1e3 for row in of], line, label=algorithm)
             bound = [bound_ns(algorithm, machine.nodes, one) / 1e3 for one in size]
             axes.plot(size, bound, line[:2], linewidth=0.6, alpha=0.6)
         axes.set_xscale("log", base=2)
@@ -138,13 +141,15 @@ def main() -> int:
         return 2
     rows: list[dict[str, Any]] = []
     for machine in chosen:
-        for shared in (False, True) if machine.nodes <= MOST_SHARED else (False,):
+        for shared in (False, True) if machine.is_shared else (False,):
             say(f"{machine.name}{', beside traffic' if shared else ''}")
             rows += measure(machine, shared, options)
             (options.out / "allreduce.json").write_text(json.dumps(rows, indent=1))
     sys.stdout.write(tables(rows) + "\n")
     with style.context(STYLE):
         for shared, name in ((False, "alone"), (True, "shared")):
+            if not any(row["shared"] == shared for row in rows):
+                continue
             path = options.out / f"allreduce-{name}.png"
             draw(rows, shared).savefig(path, dpi=100)
             sys.stdout.write(f"{path}\n")
