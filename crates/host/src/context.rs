@@ -30,12 +30,30 @@ pub struct ProtocolParams {
     pub memory: Option<MemoryParams>,
     /// How groups combine in the switches.
     pub group: GroupParams,
+    /// What collective operations take the processors of interfaces, if these carry them out.
+    pub forwarding: Option<ForwardingParams>,
+}
+
+/// What collective operations take the processor of a node's interface that carries them out: one piece of work after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardingParams {
+    /// The time of a message that leaves, in picoseconds,
+    pub send: u64,
+    /// and of one that has come.
+    pub receive: u64,
+    /// The time of each byte that is combined with another.
+    pub combine: u64,
 }
 
 impl ProtocolParams {
     /// Rendezvous by write, no credits, memory that takes no time.
-    pub const PLAIN: Self =
-        Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None, group: GroupParams::DEFAULT };
+    pub const PLAIN: Self = Self {
+        rendezvous: Rendezvous::Write,
+        eager_credits: None,
+        memory: None,
+        group: GroupParams::DEFAULT,
+        forwarding: None,
+    };
 }
 
 /// How the members of groups send what the switches combine.

@@ -34,8 +34,8 @@ pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
 pub use nic::{
-    BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec,
-    RegistrationSpec, RendezvousSpec,
+    BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicCollectivesSpec, NicSpec,
+    ProgressSpec, RegistrationSpec, RendezvousSpec,
 };
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use rails::{ConnectionModeSpec, ConnectionsSpec, RailPolicySpec, RailsSpec};

@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
+use workload::collectives::Carrier;
 
 use super::in_switch::InSwitchSpec;
 use super::jobs::{self, JobSpec};
@@ -170,7 +171,8 @@ impl ExperimentSpec {
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        self.nic.contradiction(self.has_ranks())
+        let on_nic = self.workloads().any(|(_, workload)| workload.carrier() == Some(Carrier::Nic));
+        self.nic.contradiction(self.has_ranks(), on_nic)
     }
 }
 

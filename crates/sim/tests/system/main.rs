@@ -6,6 +6,7 @@ mod application;
 mod architectures;
 mod benchmark;
 mod bounds;
+mod carriers;
 mod collective;
 mod common;
 mod credits;

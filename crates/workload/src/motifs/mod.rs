@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec, check_room};
+pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSite, ProgramSpec, check_room};
 pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;

@@ -168,8 +168,12 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
+    let (send, receive) = match ranks.on_nic {
+        true => (host.forwarding().0, host.forwarding().1),
+        false => (host.send_overhead, host.receive_overhead),
+    };
     Fastest {
-        latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
+        latency: network.picoseconds(delay) + send.0 + receive.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         limits_receivers: !network.is_flat(),
     }
