@@ -187,11 +187,14 @@ pub struct GroupPacket {
     pub work: GroupWork,
     /// A number that stands for its content: sums of them (modulo 2^64) show that each contribution has been combined exactly once.
     pub value: u64,
+    /// An element of its content, where elements are carried; else 0.
+    pub element: u64,
 }
 
 impl GroupPacket {
     /// That of a node that has sent none.
-    pub(crate) const NONE: Self = Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0 };
+    pub(crate) const NONE: Self =
+        Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0, element: 0 };
 }
 
 /// What arrives of a group.
@@ -207,6 +210,8 @@ pub struct GroupArrival {
     pub contributions: u32,
     /// The sum of their values.
     pub value: u64,
+    /// Their elements combined, where elements are carried.
+    pub element: u64,
     /// Bytes of the packet.
     pub bytes: u32,
 }

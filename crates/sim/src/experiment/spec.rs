@@ -90,7 +90,7 @@ impl ExperimentSpec {
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
-        let found = found.or_else(|| self.plane_contradiction());
+        let found = found.or_else(|| self.plane_contradiction()).or_else(|| self.in_switch.contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
                 let (injection, load) = workload.injection()?;

@@ -195,6 +195,7 @@ fn message_driven(
         volumes: None,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
+        unserved: 0,
     }))
 }
 
@@ -227,6 +228,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         volumes,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
+        unserved: 0,
     }))
 }
 
@@ -243,7 +245,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
-        other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier }),
+        other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved }),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
@@ -260,6 +262,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         volumes,
         processors: NodeProcessors::new(site)?,
         on_nic: carrier == Some(Carrier::Nic),
+        unserved: site.unserved.len() as u32,
     }))
 }
 

@@ -17,6 +17,7 @@ mod fairness;
 mod flat;
 mod flat_jobs;
 mod in_switch;
+mod in_switch_values;
 mod interface;
 mod jobs;
 mod message_driven;

@@ -217,6 +217,16 @@ impl Collective {
         }
     }
 
+    /// The same as the members of a communicator carry it out: with an algorithm, and by messages where it was to be in the switches and these have
+    /// no room for the group.
+    #[must_use]
+    pub fn within(&self, communicator: &Communicator) -> Self {
+        let unserved =
+            self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(|nodes| nodes.is_unserved());
+        let algorithm = if unserved { Algorithm::Auto } else { self.algorithm };
+        Self { algorithm, ..*self }.chosen(communicator.len())
+    }
+
     /// A member, of so many, that takes part with a root in an operation, which may be part of this one.
     pub(super) fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
         let radix = if self.algorithm.has_radix() { self.radix } else { 2 };

@@ -18,6 +18,7 @@ use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
 use crate::collectives::Carrier;
+use crate::communicator::Unserved;
 use crate::program::{Programs, calls};
 use crate::schedule::goal;
 
@@ -65,6 +66,8 @@ pub struct ProgramSite<'a> {
     pub base: &'a Path,
     /// Who carries collective operations out; none: who each operation's algorithm says.
     pub carrier: Option<Carrier>,
+    /// Groups that switches have no room for.
+    pub unserved: &'a Unserved,
 }
 
 /// Where a schedule is written.
@@ -113,7 +116,7 @@ impl ProgramSpec {
     /// # Errors
     /// As those of `build`.
     pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
-        self.build_at(&ProgramSite { node_of, base, carrier: None })
+        self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new() })
     }
 
     /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
@@ -181,14 +184,14 @@ impl GoalSpec {
 
 impl CallsSpec {
     fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let &ProgramSite { node_of, base, carrier } = site;
+        let &ProgramSite { node_of, base, carrier, unserved } = site;
         let name = self.file.display();
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
         let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of)))
+        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
     }
 }
 

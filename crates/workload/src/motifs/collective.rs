@@ -188,7 +188,7 @@ impl CollectiveProgram {
             .map_err(|message| wrong("group_size", message))?;
         let mut program = Self {
             call: spec.call(grouping.size(), site)?,
-            groups: Groups::new(grouping, 0, site.node_of),
+            groups: Groups::new(grouping, 0, (site.node_of, site.unserved)),
             ranks,
             iterations: spec.iterations,
             compute: spec.compute.0,

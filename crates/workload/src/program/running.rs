@@ -44,6 +44,7 @@ impl Running {
     /// An operation that a rank begins, after so many in the same communicator.
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
+        let call = call.within(&communicator);
         let unposted = call.in_switch(&communicator).is_some();
         let (stage, begun, phase, round, uncombined) = (None, 0, 0, 0, 0);
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };

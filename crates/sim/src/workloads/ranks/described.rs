@@ -30,4 +30,6 @@ pub(crate) struct Ranks {
     pub processors: NodeProcessors,
     /// Whether interfaces carry collective operations out.
     pub on_nic: bool,
+    /// Groups whose operations were to be in routers, which have no room for them.
+    pub unserved: u32,
 }

@@ -130,7 +130,7 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
 impl Plan {
     /// The plan of ranks on a site.
     pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
-        let &ProgramSite { node_of, base, carrier } = site;
+        let &ProgramSite { node_of, base, carrier, unserved } = site;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
@@ -139,7 +139,7 @@ impl Plan {
         };
         let groups = |size, stride, number| {
             let grouping = Grouping::new(ranks, size, stride).map_err(|message| wrong("data", message))?;
-            Ok(Groups::new(grouping, number, node_of))
+            Ok(Groups::new(grouping, number, (node_of, unserved)))
         };
         let element = spec.element_size.0;
         let tokens = u64::from(spec.micro_batch_size) * u64::from(spec.sequence) * u64::from(spec.hidden);
