@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 #: The host that has the daemon: of a binomial tree from node 0, the one that forwards to half of all nodes.
 HOST = 128
-#: A daemon that has the processor most of the time, so that the one broadcast of the run meets it.
-DAEMON = {"node.noise": {"period": "1 ms", "duration": "990 us", "nodes": str(HOST)}}
+#: A daemon that has the processor as the broadcast begins, for a tenth of a millisecond.
+DAEMON = {"node.noise": {"period": "1 ms", "duration": "100 us", "phase": "aligned", "nodes": str(HOST)}}
 #: Who forwards, as claims call it.
 CARRIERS = {"software": "processors", "nic": "network interfaces", "hardware": "switches"}
 

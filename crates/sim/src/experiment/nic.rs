@@ -203,6 +203,12 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
+    /// What collective operations take the processor of an interface that carries them out: a message that leaves, one that has come, and a
+    /// byte that is combined.
+    pub fn forwarding(&self) -> (Time, Time, Time) {
+        self.collectives.clone().unwrap_or_default().times((self.send_overhead, self.receive_overhead))
+    }
+
     /// Size of a control message, if a packet holds it.
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))

@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use super::nic::HostSpec;
-
 /// The processor of an interface that carries collective operations out: one message after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -28,12 +26,9 @@ impl Default for NicCollectivesSpec {
     }
 }
 
-impl HostSpec {
-    /// What collective operations take the processor of an interface that carries them out: a message that leaves, one that has come, and a
-    /// byte that is combined.
-    pub fn forwarding(&self) -> (Time, Time, Time) {
-        let own = self.collectives.clone().unwrap_or_default();
-        let send = own.send_overhead.unwrap_or(self.send_overhead);
-        (send, own.receive_overhead.unwrap_or(self.receive_overhead), own.combine_per_byte)
+impl NicCollectivesSpec {
+    /// The times of a message that leaves, of one that has come, and of a byte that is combined, given the overheads of `[nic]`.
+    pub(super) fn times(&self, (send, receive): (Time, Time)) -> (Time, Time, Time) {
+        (self.send_overhead.unwrap_or(send), self.receive_overhead.unwrap_or(receive), self.combine_per_byte)
     }
 }

@@ -67,10 +67,10 @@ fn an_interface_combines_what_comes() {
 #[test]
 fn a_daemon_on_one_host_delays_a_broadcast_by_software_only() {
     // Would catch messages that a processor forwards although switches or interfaces do, and noise that nobody feels. Rank 8 forwards to 12,
-    // 10 and 9, and has the processor for a hundredth of the time.
+    // 10 and 9, and has a daemon for the first 200 us.
     let operation = r#"operation = "broadcast", size = "256 B", algorithm = "auto", iterations = 1"#;
     let occupied = r#"occupies = true, progress = "calls""#;
-    let noise = r#"node = { noise = { period = "1 ms", duration = "990 us", nodes = "8" } }"#;
+    let noise = r#"node = { noise = { period = "1 ms", duration = "200 us", phase = "aligned", nodes = "8" } }"#;
     let late = |carrier: &str| {
         let (quiet, noisy) = (network(operation, carrier, occupied, ""), network(operation, carrier, occupied, noise));
         let (quiet, noisy) = (ends(&quiet), ends(&noisy));

@@ -7,6 +7,7 @@
 mod bounds;
 mod bruck;
 mod call;
+mod carried;
 mod carrier;
 mod data;
 mod dissemination;

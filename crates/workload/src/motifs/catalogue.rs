@@ -12,12 +12,12 @@ use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::limits::check_time;
+use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
 use super::training::Training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
-use crate::collectives::Carrier;
 use crate::communicator::Unserved;
 use crate::program::{Programs, calls};
 use crate::schedule::goal;
@@ -55,19 +55,6 @@ impl Default for ProgramSpec {
     fn default() -> Self {
         Self::Halo2d(HaloSpec::default())
     }
-}
-
-/// Where a program runs.
-#[derive(Clone, Copy, Debug)]
-pub struct ProgramSite<'a> {
-    /// By rank, its node.
-    pub node_of: &'a [u32],
-    /// The folder that paths start from.
-    pub base: &'a Path,
-    /// Who carries collective operations out; none: who each operation's algorithm says.
-    pub carrier: Option<Carrier>,
-    /// Groups that switches have no room for.
-    pub unserved: &'a Unserved,
 }
 
 /// Where a schedule is written.

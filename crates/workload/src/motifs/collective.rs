@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
-use super::catalogue::ProgramSite;
 use super::limits::{check_reduction, check_time};
 use super::ranks::{Grouping, Groups};
+use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use crate::communicator::Communicator;

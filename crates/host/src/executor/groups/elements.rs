@@ -7,6 +7,9 @@ use crate::context::{GroupArrival, GroupWork};
 use crate::executor::Executor;
 use crate::groups::mixed;
 
+/// Of what a reference is: a group, a segment and a member left out.
+type Wanted = (u32, u32, Option<u32>);
+
 /// What has been found of the elements of results.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
@@ -14,8 +17,8 @@ pub(super) struct Elements {
     checked: u64,
     /// A number that stands for the bits of all of them, in whatever order they have come.
     digest: u64,
-    /// What was wanted last: of a group, a segment and a member left out. All members of a group get a result at about the same time.
-    known: Option<((u32, u32, Option<u32>), Reference)>,
+    /// What was wanted last. All members of a group get a result at about the same time.
+    known: Option<(Wanted, Reference)>,
 }
 
 /// The elements that an executor's members have got.

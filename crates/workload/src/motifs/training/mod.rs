@@ -16,7 +16,7 @@ pub(super) mod spec;
 
 use std::sync::Arc;
 
-use super::catalogue::ProgramSite;
+use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Fastest, ProgramGroup};
 use crate::program::{Measure, Messages, Programs, RankProgram, ScriptedRank};

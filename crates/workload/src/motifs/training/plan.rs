@@ -5,8 +5,8 @@ use crate::PatternError;
 use crate::collectives::{
     Algorithm, Carrier, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
 };
-use crate::motifs::catalogue::ProgramSite;
 use crate::motifs::ranks::{Grouping, Groups};
+use crate::motifs::site::ProgramSite;
 use crate::program::{Measure, Messages};
 
 /// What is measured of a step.
