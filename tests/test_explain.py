@@ -69,14 +69,19 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
     assert set(examples) == {
         *("link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME", "node.noise", "node.memory"),
         *parts,
+        "nic.collectives",
+        "in_switch.elements",
     }
+    on_nic = {"kind": "program", "program": {"kind": "collective"}, "collectives": "nic"}
     interface = '[nic]\nkind = "loggp"\neager_limit = "16 KiB"\n'
     for path, example in examples.items():
         own = interface if path in parts else ""
+        own += "[in_switch]\nverify = true\n" if path == "in_switch.elements" else ""
         own += examples["nic.dma"] + "\n" if path == "nic.pio" else ""
         text = f"{base}{'' if path == 'job' else workload}{own}{example}\n"
         experiment = tomllib.loads(text)
-        ct.load({**experiment, "workload": RANKS} if path.startswith(("nic", "node")) else experiment)
+        ranks = on_nic if path == "nic.collectives" else RANKS
+        ct.load({**experiment, "workload": ranks} if path.startswith(("nic", "node")) else experiment)
         shown = cutthrough("explain", path).out
         assert shown.rstrip().endswith(example), shown
     assert len(ct.load(tomllib.loads(f"{base}{examples['job']}")).job) == 2

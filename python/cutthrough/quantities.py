@@ -1402,6 +1402,14 @@ class Quantities(dict[str, Any]):
         return value
 
     @property
+    def groups_in_software(self) -> int | None:
+        """Groups for which the tables of routers have no room, and whose operations are made of messages
+        (`in_switch.overflow`).
+        """
+        value: int | None = self.get("groups_in_software")
+        return value
+
+    @property
     def groups_verified(self) -> bool | None:
         """Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64
         bits.
@@ -1410,9 +1418,35 @@ class Quantities(dict[str, Any]):
         return value
 
     @property
+    def elements_checked(self) -> int | None:
+        """With `in_switch.verify`: results whose elements have been computed again and found right, or, if
+        `groups_verified` is false, not all of them.
+        """
+        value: int | None = self.get("elements_checked")
+        return value
+
+    @property
+    def elements_digest(self) -> str | None:
+        """With `in_switch.verify`: a number that stands for the bits of all these elements.
+
+        Runs that combine alike have the same.
+        """
+        value: str | None = self.get("elements_digest")
+        return value
+
+    @property
     def groups_window(self) -> int | None:
         """Packets of a group that a member may have under way before a result is known."""
         value: int | None = self.get("groups_window")
+        return value
+
+    @property
+    def stall_share(self) -> float | None:
+        """Share of the time for which packets wait at the combine unit where they wait for longest, of all jobs
+        together: for so long at most the packets behind them, unicasts among them, are held up at an input that they
+        share.
+        """
+        value: float | None = self.get("stall_share")
         return value
 
     @property

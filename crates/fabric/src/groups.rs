@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use routing::trees::Trees;
-use units::{Bytes, Time};
+use units::{Arithmetic, Bytes, Time};
 
 /// Groups of nodes whose collective operations routers carry out.
 #[derive(Clone, Debug)]
@@ -40,6 +40,27 @@ pub struct CombineSpec {
     pub words_per_cycle: u32,
     /// Partial sums of a tree in a switch: as many segments may be under way.
     pub window: u32,
+    /// The elements that packets carry, and units combine; none if they carry none.
+    pub elements: Option<Elements>,
+}
+
+/// The elements that packets of reductions carry: one each, which stands for all of the packet's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// How they are combined.
+    pub arithmetic: Arithmetic,
+    /// In which order.
+    pub order: CombineOrder,
+}
+
+/// In which order a unit combines the elements of the packets of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CombineOrder {
+    /// That in which the packets come.
+    #[default]
+    Arrival,
+    /// That of the ports (of a root unit, of the leaves) by which they come: the same in every run. The unit keeps them until all have come.
+    Ports,
 }
 
 impl CombineSpec {

@@ -462,6 +462,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.clear_sent(job);
     }
 
+    /// For how many ticks packets have waited at the combine unit where they have waited for longest; those that wait still are left out.
+    pub fn longest_wait(&self) -> u64 {
+        self.fabric().longest_wait()
+    }
+
     /// Bytes of a job sent on each channel since the counts were cleared.
     pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (ChannelSource, u64)> + '_ {
         let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));

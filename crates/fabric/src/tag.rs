@@ -16,6 +16,8 @@ pub struct GroupTag {
     pub stage: Stage,
     /// While it is under way to a combine unit: which one, by its number in the partition.
     pub unit: u32,
+    /// By which port of the topology, or from which leaf unit, it goes there.
+    pub port: u16,
 }
 
 /// Where a packet is on its tree.
@@ -34,10 +36,11 @@ pub enum Stage {
 impl GroupTag {
     /// Of no packet.
     pub const NONE: Self = Self {
-        of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0 },
+        of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0, element: 0 },
         from: NodeId(0),
         stage: Stage::Falling,
         unit: 0,
+        port: 0,
     };
 
     /// As a member sends it.
@@ -47,6 +50,6 @@ impl GroupTag {
             (TreeWork::Multicast, Turn::TopSwitch) => Stage::Rising,
             (TreeWork::CombineForAll | TreeWork::CombineFor(_), _) => Stage::Combining,
         };
-        Self { of, from, stage, unit: 0 }
+        Self { of, from, stage, unit: 0, port: 0 }
     }
 }

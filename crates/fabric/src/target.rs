@@ -38,6 +38,8 @@ pub struct TreePacket {
     pub contributions: u32,
     /// Stands for its content: the sum of what the contributors have given, modulo 2^64.
     pub value: u64,
+    /// An element of its content, where elements are carried ([`crate::Elements`]); else 0.
+    pub element: u64,
 }
 
 /// What routers do with a packet that goes by a tree.

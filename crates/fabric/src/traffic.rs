@@ -68,6 +68,8 @@ pub enum TrafficEvent {
         contributions: u32,
         /// and the sum of what they have given, modulo 2^64.
         value: u64,
+        /// Their elements combined, where elements are carried.
+        element: u64,
         /// What the traffic has marked the packet with; of a combined packet 0.
         mark: u32,
     },

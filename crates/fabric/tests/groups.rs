@@ -127,7 +127,7 @@ impl Members {
                 }
                 if from.contains(&nodes[node]) {
                     let value = value(nodes[node], segment);
-                    return Some(TreePacket { tree: place.group, segment, work, contributions: 1, value });
+                    return Some(TreePacket { tree: place.group, segment, work, contributions: 1, value, element: 0 });
                 }
             }
         }
@@ -194,6 +194,7 @@ fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
         word: Bytes(8),
         words_per_cycle: 1,
         window: operations.window,
+        elements: None,
     };
     let groups = GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units) };
     Plan::new(FabricSpec { groups: Some(groups), ..network }).unwrap()

@@ -30,12 +30,30 @@ pub struct ProtocolParams {
     pub memory: Option<MemoryParams>,
     /// How groups combine in the switches.
     pub group: GroupParams,
+    /// What collective operations take the processors of interfaces, if these carry them out.
+    pub forwarding: Option<ForwardingParams>,
+}
+
+/// What collective operations take the processor of a node's interface that carries them out: one piece of work after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardingParams {
+    /// The time of a message that leaves, in picoseconds,
+    pub send: u64,
+    /// and of one that has come.
+    pub receive: u64,
+    /// The time of each byte that is combined with another.
+    pub combine: u64,
 }
 
 impl ProtocolParams {
     /// Rendezvous by write, no credits, memory that takes no time.
-    pub const PLAIN: Self =
-        Self { rendezvous: Rendezvous::Write, eager_credits: None, memory: None, group: GroupParams::DEFAULT };
+    pub const PLAIN: Self = Self {
+        rendezvous: Rendezvous::Write,
+        eager_credits: None,
+        memory: None,
+        group: GroupParams::DEFAULT,
+        forwarding: None,
+    };
 }
 
 /// How the members of groups send what the switches combine.
@@ -169,11 +187,14 @@ pub struct GroupPacket {
     pub work: GroupWork,
     /// A number that stands for its content: sums of them (modulo 2^64) show that each contribution has been combined exactly once.
     pub value: u64,
+    /// An element of its content, where elements are carried; else 0.
+    pub element: u64,
 }
 
 impl GroupPacket {
     /// That of a node that has sent none.
-    pub(crate) const NONE: Self = Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0 };
+    pub(crate) const NONE: Self =
+        Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0, element: 0 };
 }
 
 /// What arrives of a group.
@@ -189,6 +210,8 @@ pub struct GroupArrival {
     pub contributions: u32,
     /// The sum of their values.
     pub value: u64,
+    /// Their elements combined, where elements are carried.
+    pub element: u64,
     /// Bytes of the packet.
     pub bytes: u32,
 }

@@ -25,6 +25,11 @@ pub(crate) enum Event {
     Polled(u32),
     /// A probe ends.
     Probed(u32),
+    /// Of an operation that the interface carries out: a step ends, by its number in the program; the rank has been told of the end.
+    OnNic {
+        id: u32,
+    },
+    Told(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.

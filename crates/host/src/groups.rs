@@ -2,8 +2,10 @@
 //!
 //! Each contribution to a segment is a number of the rank that makes it, times an odd number of the segment, modulo 2^64. So what all
 //! contributions add up to is the sum of the ranks' numbers times that of the segment: known beforehand, and wrong if a contribution is
-//! missing, comes twice, or is of another segment or rank (but for one case in 2^64 by chance).
+//! missing, comes twice, or is of another segment or rank (but for one case in 2^64 by chance). Where elements are carried, each packet has one too,
+//! which follows from its rank and segment, and what those of a result come to is computed again here.
 
+use units::{Arithmetic, Reference};
 use workload::program::{ProgramGroup, Programs};
 
 /// All groups of a program, by their numbers.
@@ -12,18 +14,44 @@ pub struct Groups {
     all: Vec<ProgramGroup>,
     /// By group, the sum of its ranks' numbers.
     sums: Vec<u64>,
+    /// How the elements of packets are combined, if they carry any.
+    elements: Option<Arithmetic>,
 }
 
 impl Groups {
     /// These groups, numbered in this order.
     pub fn new(all: Vec<ProgramGroup>) -> Self {
         let sum = |group: &ProgramGroup| group.ranks.iter().fold(0, |sum: u64, &rank| sum.wrapping_add(of_rank(rank)));
-        Self { sums: all.iter().map(sum).collect(), all }
+        Self { sums: all.iter().map(sum).collect(), all, elements: None }
     }
 
     /// Those of a program.
     pub fn of(programs: &dyn Programs) -> Self {
         Self::new(programs.groups())
+    }
+
+    /// The same, whose packets carry elements that are combined so.
+    #[must_use]
+    pub fn with_elements(self, elements: Option<Arithmetic>) -> Self {
+        Self { elements, ..self }
+    }
+
+    /// How elements are combined, if packets carry any.
+    #[inline]
+    pub(crate) fn arithmetic(&self) -> Option<Arithmetic> {
+        self.elements
+    }
+
+    /// The element of a packet that a rank gives; 0 where there are none.
+    #[inline]
+    pub(crate) fn element(&self, rank: u32, segment: u32) -> u64 {
+        self.elements.map_or(0, |own| own.element_of(mixed(of_rank(rank) ^ of_segment(segment))))
+    }
+
+    /// What the elements of a segment of all members, or of all but one, come to.
+    pub(crate) fn reference(&self, group: u32, without: Option<u32>, segment: u32) -> Option<Reference> {
+        let ranks = self.get(group).ranks.iter().filter(|&&rank| Some(rank) != without);
+        Some(self.elements?.reference(ranks.map(|&rank| self.element(rank, segment))))
     }
 
     /// How many there are.
@@ -78,7 +106,7 @@ fn of_segment(segment: u32) -> u64 {
 }
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-fn mixed(number: u64) -> u64 {
+pub(crate) fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -40,10 +40,10 @@ pub use queues::time_of;
 
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{
-    GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams, Outgoing,
-    ProtocolParams, Rendezvous,
+    ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams,
+    Outgoing, ProtocolParams, Rendezvous,
 };
-pub use executor::Executor;
+pub use executor::{CheckedElements, Executor};
 pub use flow::most_ranks;
 pub use groups::Groups;
 pub use inbound::Envelope;

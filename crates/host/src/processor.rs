@@ -77,6 +77,8 @@ pub(crate) enum Reaction {
     Fetched(u32),
     /// All has come of an operation in the switches.
     Group(u32),
+    /// An operation that the interface has carried out is over.
+    Told(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use fabric::{CombineSpec, GroupsSpec, LinkParameters};
+use ::workload::communicator::Unserved;
+use ::workload::program::Programs;
+use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
 use routing::Routing;
+use routing::algorithms::flat::is_flat;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
 use topology::{ChannelClass, Topology};
-use units::{Bandwidth, Bytes, NodeId, RouterId, Time};
+use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
-use crate::experiment::{CombineUnitsSpec, ExperimentSpec, InSwitchSpec};
+use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
@@ -39,8 +42,34 @@ pub(crate) fn build(
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
     let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
     let path = Path { links: &links, delay, packet, depth: deepest(&trees) };
-    let units = combines.then(|| units(&own.combine, &**topology, &path));
+    let units = combines.then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units }))
+}
+
+/// By job, the groups of its program that routers have no room for and that are to be carried out by messages; given, by job, the nodes of its
+/// groups and its program.
+///
+/// # Errors
+/// Trees that cannot be built for other reasons.
+pub(crate) fn unserved(
+    spec: &ExperimentSpec,
+    topology: &Arc<dyn Topology>,
+    jobs: &[(Vec<Vec<NodeId>>, Option<&Arc<dyn Programs>>)],
+) -> Result<Vec<Unserved>, SystemError> {
+    let own = &spec.in_switch;
+    let limited = own.table_entries.is_some() && own.overflow == Overflow::Software;
+    if !limited || is_flat(&**topology) || topology.planes() > 1 {
+        return Ok(vec![Unserved::new(); jobs.len()]);
+    }
+    let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();
+    let fitting = trees_spec(own, &**topology).fitting(topology, &groups);
+    let mut fitting = fitting.map_err(|error| SystemError::new("in_switch.trees", error))?.into_iter();
+    let of = |(groups, programs): &(Vec<Vec<NodeId>>, Option<&Arc<dyn Programs>>)| {
+        let fits: Vec<bool> = fitting.by_ref().take(groups.len()).collect();
+        let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(fits);
+        all.filter(|(_, fits)| !fits).map(|(group, _)| (group.context, group.ranks[0])).collect()
+    };
+    Ok(jobs.iter().map(of).collect())
 }
 
 fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
@@ -51,6 +80,17 @@ fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
         table_entries: spec.table_entries,
         ..TreesSpec::new(spec.trees.unwrap_or_else(|| TreeSpec::default_for(topology)))
     }
+}
+
+/// The elements that packets carry, if they carry any.
+fn elements(spec: &InSwitchSpec) -> Option<Elements> {
+    let own = spec.elements.unwrap_or_default();
+    let order = match own.order {
+        CombineOrderSpec::Arrival => CombineOrder::Arrival,
+        CombineOrderSpec::Ports => CombineOrder::Ports,
+    };
+    let arithmetic = Arithmetic { operator: own.operator, element: own.element };
+    spec.verify.then_some(Elements { arithmetic, order })
 }
 
 fn deepest(trees: &Trees) -> u64 {
@@ -88,7 +128,14 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
             let ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(1);
             let bits = u128::from(fastest) * u128::from(ports) * u128::from(own.cycle.0);
             let words = bits.div_ceil(1_000_000_000_000 * 8 * u128::from(WORD)).clamp(1, 1 << 30);
-            CombineSpec { units: 1, cycle: own.cycle, word: Bytes(WORD), words_per_cycle: words as u32, window: 0 }
+            CombineSpec {
+                units: 1,
+                cycle: own.cycle,
+                word: Bytes(WORD),
+                words_per_cycle: words as u32,
+                window: 0,
+                elements: None,
+            }
         }
         CombineUnitsSpec::WordSerial(own) => CombineSpec {
             units: own.units,
@@ -96,6 +143,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
             word: own.word,
             words_per_cycle: own.words_per_cycle,
             window: 0,
+            elements: None,
         },
     };
     let window = match spec {

@@ -60,6 +60,10 @@ pub trait Machine {
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and does what it then asks for.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
+    /// For how many ticks packets have waited at the combine unit where they have waited for longest; 0 without units.
+    fn longest_wait(&self) -> u64 {
+        0
+    }
     /// Every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
     /// In debug builds, checks that packets and credits are conserved and that no buffer holds more than its depth, over all
@@ -446,6 +450,14 @@ impl<R: Routers + 'static> Machine for Parts<R> {
         for mut worker in self.pool.workers() {
             worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
         }
+    }
+
+    fn longest_wait(&self) -> u64 {
+        let mut longest = 0;
+        for worker in self.pool.workers() {
+            longest = worker.partitions().map(|partition| partition.longest_wait()).fold(longest, u64::max);
+        }
+        longest
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {

@@ -8,6 +8,7 @@ use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
+use workload::communicator::Unserved;
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;
@@ -76,7 +77,14 @@ impl System {
             flat::check(spec)?;
         }
         let routing = parts.routing(spec, &*topology, base)?;
-        let jobs = draft_jobs(spec, &topology, (base, parts))?;
+        let mut jobs = draft_jobs(spec, &topology, (base, parts), &[])?;
+        let unserved = {
+            let all: Vec<_> = jobs.iter().map(|job| (job.workload.groups(), job.workload.programs())).collect();
+            crate::groups::unserved(spec, &topology, &all)?
+        };
+        if unserved.iter().any(|own| !own.is_empty()) {
+            jobs = draft_jobs(spec, &topology, (base, parts), &unserved)?;
+        }
         if spec.nic.parts().is_some() {
             let placed = jobs.iter().map(|job| {
                 let Draft { name, workload, .. } = job;
@@ -343,13 +351,15 @@ impl Draft {
     }
 }
 
-/// The jobs of a point.
+/// The jobs of a point; by job, given the groups that routers have no room for, if any.
 fn draft_jobs(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
     (base, parts): (&Path, &Parts),
+    unserved: &[Unserved],
 ) -> Result<Vec<Draft>, SystemError> {
     let programs = &*parts.programs;
+    let (none, of_job) = (Unserved::new(), |job: usize| unserved.get(job));
     let packet = match is_flat(&**topology) {
         true => Bytes(flat::WHOLE),
         false => fabric::packet_size(spec.link.of_class("injection").0),
@@ -365,6 +375,7 @@ fn draft_jobs(
             seed: spec.seed,
             base,
             programs,
+            unserved: of_job(0).unwrap_or(&none),
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -385,7 +396,18 @@ fn draft_jobs(
         // A stream of its own for each job at a node; the first has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let site = Site { topology, place: &place, nodes, nic, node, packet, seed, base, programs };
+        let site = Site {
+            topology,
+            place: &place,
+            nodes,
+            nic,
+            node,
+            packet,
+            seed,
+            base,
+            programs,
+            unserved: of_job(number).unwrap_or(&none),
+        };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

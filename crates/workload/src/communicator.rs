@@ -241,7 +241,12 @@ pub struct NodeGroups {
     leaders: Arc<[u32]>,
     /// By member, its node in this order.
     node_of: Vec<u32>,
+    /// Switches have no room for the group of their leaders.
+    unserved: bool,
 }
+
+/// Groups that switches have no room for: by the context of their operations, and the first rank of each.
+pub type Unserved = std::collections::BTreeSet<(Context, u32)>;
 
 impl NodeGroups {
     /// The members of a group by their nodes, by rank.
@@ -262,7 +267,19 @@ impl NodeGroups {
             first.push(ranks.len() as u32);
         }
         let leaders = nodes.iter().map(|members| group.rank(members[0].1)).collect();
-        Self { ranks: ranks.into(), first, leaders, node_of }
+        Self { ranks: ranks.into(), first, leaders, node_of, unserved: false }
+    }
+
+    /// The same of a communicator with a context, where switches may have no room for the leaders.
+    #[must_use]
+    pub fn among(self, unserved: &Unserved, context: Context) -> Self {
+        let first = self.leaders.first().copied().unwrap_or(u32::MAX);
+        Self { unserved: unserved.contains(&(context.collective(), first)), ..self }
+    }
+
+    /// Whether switches have no room for the leaders.
+    pub const fn is_unserved(&self) -> bool {
+        self.unserved
     }
 
     /// The node of a member, in the order of nodes.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cutthrough.reproduce import Claim, Expect, Planned
 
 from .buffers import buffer_claims, buffers_plan, draw_buffers, memory_claims
+from .daemons import daemon_claims, daemons_plan
 from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
 from .rivals import draw_rivals, rival_claims, rivals_plan
 
@@ -62,7 +63,7 @@ def plan(quick: bool) -> dict[str, Planned]:
     chosen = {"sweep.workload.load": [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0], **QUICK} if quick else {}
     curves = {name: Planned(name, chosen, POINT_TO_POINT) for name in FIGURES}
     curves |= _full_load(quick) | _multicasts(quick)
-    return curves | reductions_plan() | rivals_plan(quick) | buffers_plan(quick)
+    return curves | reductions_plan() | daemons_plan() | rivals_plan(quick) | buffers_plan(quick)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
@@ -73,6 +74,7 @@ def sensitivity_plan(quick: bool) -> dict[str, Planned]:
         | _full_load(quick)
         | _multicasts(True)
         | reductions_plan()
+        | daemons_plan()
         | rivals_plan(True)
         | buffers_plan(True)
     )
@@ -98,6 +100,7 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *rival_claims(results),
         *_tree_claims(results),
         *reduction_claims(results),
+        *daemon_claims(results),
         *_md_claims(results),
         *buffer_claims(results),
         *memory_claims(results),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from cutthrough.sections.base import Choice, Section
 from cutthrough.sections.combine import CHOICE as COMBINE
 from cutthrough.sections.placement import CHOICE as PLACEMENT
+from cutthrough.sections.plain import ELEMENTS
 from cutthrough.sections.trees import CHOICE as TREES
 from cutthrough.sections.workload import CHOICE as WORKLOAD
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cutthrough.sections.base import Open, Time
     from cutthrough.sections.combine import Kind as CombineKind
     from cutthrough.sections.placement import Kind as PlacementKind
+    from cutthrough.sections.plain import Elements
     from cutthrough.sections.trees import Kind as TreesKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
@@ -41,18 +43,25 @@ class InSwitch(Section):
             up-down routings, and else `own`.
         table_entries: Entries of a router's table: as many trees may pass through it. Without it, as many as
             there are (from 1 to 4294967295).
+        overflow: What becomes of a group for whose trees tables have no room.
         turn: Where the multicast of a member turns from its way up to its ways down (default `every-switch`).
         combine: The combine units of a router.
+        verify: Whether packets of reductions carry real elements, which units combine and members compute again.
+            Every run counts contributions all the same.
+        elements: What the elements are, and how they are combined; goes with `verify = true`.
     """
 
-    TABLES: ClassVar[Mapping[str, Choice]] = {"trees": TREES, "combine": COMBINE}
+    TABLES: ClassVar[Mapping[str, Choice]] = {"trees": TREES, "combine": COMBINE, "elements": ELEMENTS}
 
     trees: TreesKind | Open | None = None
     trees_per_group: int | None = None
     classes: Literal["own", "shared", "single"] | None = None
     table_entries: int | None = None
+    overflow: Literal["refuse", "software"] | None = None
     turn: Literal["every-switch", "top-switch"] | None = None
     combine: CombineKind | Open | None = None
+    verify: bool | None = None
+    elements: Elements | None = None
 
 
 #: What reads a table.

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.plain import BUS, CONNECTIONS, DMA, MATCHING, PIO, RAILS, REGISTRATION
+from cutthrough.sections.plain import BUS, CONNECTIONS, DMA, MATCHING, NICCOLLECTIVES, PIO, RAILS, REGISTRATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Size, Time
-    from cutthrough.sections.plain import Bus, Connections, Dma, Matching, Pio, Rails, Registration
+    from cutthrough.sections.plain import Bus, Connections, Dma, Matching, NicCollectives, Pio, Rails, Registration
 
 __all__ = ["CHOICE", "Ideal", "Kind", "Loggp"]
 
@@ -47,10 +47,12 @@ class Ideal(Section):
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
             Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "ideal")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"rails": RAILS}
+    TABLES: ClassVar[Mapping[str, Choice]] = {"rails": RAILS, "collectives": NICCOLLECTIVES}
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
@@ -62,6 +64,7 @@ class Ideal(Section):
     eager_credits: int | None = None
     control_size: Size | None = None
     rails: Rails | None = None
+    collectives: NicCollectives | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -94,6 +97,8 @@ class Loggp(Section):
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
             Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
         gap: G: least time from the last byte of a message to the next message that leaves the interface (default
             `0 ps`).
         gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
@@ -114,6 +119,7 @@ class Loggp(Section):
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "loggp")
     TABLES: ClassVar[Mapping[str, Choice]] = {
         "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
         "matching": MATCHING,
         "pio": PIO,
         "dma": DMA,
@@ -132,6 +138,7 @@ class Loggp(Section):
     eager_credits: int | None = None
     control_size: Size | None = None
     rails: Rails | None = None
+    collectives: NicCollectives | None = None
     gap: Time | None = None
     gap_per_byte: Time | None = None
     receive_gap: Time | None = None

@@ -19,6 +19,7 @@ __all__ = [
     "BUS",
     "CONNECTIONS",
     "DMA",
+    "ELEMENTS",
     "FANOUT",
     "FIFOMULTICAST",
     "LINK",
@@ -26,6 +27,7 @@ __all__ = [
     "MATCHING",
     "MEASURE",
     "MEMORY",
+    "NICCOLLECTIVES",
     "NODE",
     "NOISE",
     "PIO",
@@ -35,6 +37,7 @@ __all__ = [
     "Bus",
     "Connections",
     "Dma",
+    "Elements",
     "Fanout",
     "FifoMulticast",
     "Link",
@@ -42,6 +45,7 @@ __all__ = [
     "Matching",
     "Measure",
     "Memory",
+    "NicCollectives",
     "Node",
     "Noise",
     "Pio",
@@ -126,6 +130,28 @@ class Rails(Section):
 
 #: What reads a table.
 RAILS = Choice(None, {"": Rails})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class NicCollectives(Section):
+    """The processor of an interface that carries collective operations out: one message after the other.
+
+    Attributes:
+        send_overhead: Its time for a message that leaves; without it, `nic.send_overhead`: a processor as slow as
+            the paper's ("hardware-collectives", table 1, gives the overheads of messages as those of the
+            interface).
+        receive_overhead: Its time for a message that has come; without it, `nic.receive_overhead`.
+        combine_per_byte: Its time for each byte that it combines with another. No source gives it: by default 10
+            ns, eight cycles of 100 MHz for 8 bytes (default `10 ns`).
+    """
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    combine_per_byte: Time | None = None
+
+
+#: What reads a table.
+NICCOLLECTIVES = Choice(None, {"": NicCollectives})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -331,6 +357,25 @@ class Node(Section):
 
 #: What reads a table.
 NODE = Choice(None, {"": Node})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Elements(Section):
+    """The elements that packets of reductions carry: one each, which stands for all of the packet's.
+
+    Attributes:
+        operator: How two of them are combined (default `sum`).
+        type: Their type (default `float64`).
+        order: In which order a unit combines them (default `arrival`).
+    """
+
+    operator: Literal["sum", "min", "max"] | None = None
+    type: Literal["int32", "int64", "float32", "float64"] | None = None
+    order: Literal["arrival", "ports"] | None = None
+
+
+#: What reads a table.
+ELEMENTS = Choice(None, {"": Elements})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -177,6 +177,9 @@ class Program(Section):
 
     Attributes:
         program: What the ranks do.
+        collectives: Who carries the program's collective operations out, all of them; algorithms that are "auto"
+            are chosen accordingly, and others have to be the carrier's. Without it, each operation's algorithm
+            says so.
         packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
             injection channels have 100 Gb/s or more, else 256 B (greater than 0).
         pacer: When the packets of a flow, from one node to another, may leave.
@@ -186,6 +189,7 @@ class Program(Section):
     TABLES: ClassVar[Mapping[str, Choice]] = {"program": PROGRAM, "pacer": PACER}
 
     program: ProgramKind | WrittenProgram | Open | None = None
+    collectives: Literal["hardware", "software", "nic"] | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
 

@@ -72,7 +72,7 @@ impl Fabric {
         self.find_tree_branches(arrival, (entry, &tag), &mut branches);
         self.pool[packet].hops += 1;
         let bytes = self.pool[packet].bytes;
-        let first = into.len();
+        let (first, ports, now) = (into.len(), self.plan.topology.ports(arrival.id), self.now());
         for &Branch { out, class, next, stage } in &branches {
             let copy = if into.len() == first { packet } else { self.copy(packet) };
             let node = if next == Exit::NODE { self.node_at(arrival.id, out) } else { None };
@@ -81,7 +81,12 @@ impl Fabric {
                 None => self.pool[copy].be_on_tree(next),
             }
             let unit = self.unit_number(arrival, out);
-            self.tag(copy, GroupTag { stage, unit, ..tag });
+            self.tag(copy, GroupTag { stage, unit, port: arrival.port, ..tag });
+            if out >= ports
+                && let Some(units) = &mut self.units
+            {
+                units.comes(unit, now);
+            }
             self.pool[copy].leave_by(out, class);
             self.outputs[arrival.base as usize + usize::from(out)].queued += u64::from(bytes);
             into.push(Arrival { packet: copy, out, class, bytes, ..*arrival });
@@ -161,15 +166,15 @@ impl Fabric {
         let Some(units) = &mut self.units else { return };
         let per_router = u32::from(units.per_router());
         let place = UnitPlace { router: tag.unit / per_router, unit: (tag.unit % per_router) as u16 };
-        let contribution = Contribution { entry, of: tag.of, flow_id, bytes, generated_at };
+        let contribution = Contribution { entry, of: tag.of, port: tag.port, flow_id, bytes, generated_at };
         let Some(sum) = units.combine(place, &contribution) else { return };
         let root = units.root_of(place).map(|root| (root, units.hand_over(root, sum.bytes, now)));
         let mut result = Packet::new(sum.generated_at, sum.flow_id, NodeId(0), (RouteState::default(), sum.bytes));
         result.be_on_tree(entry);
         let result = self.admit(result, 0);
-        let of = TreePacket { contributions: sum.contributions, value: sum.value, ..tag.of };
+        let of = TreePacket { contributions: sum.contributions, value: sum.value, element: sum.element, ..tag.of };
         let unit = root.map_or(tag.unit, |(root, _)| root.router * per_router + u32::from(root.unit));
-        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit });
+        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit, port: place.unit });
         if self.reports_deliveries {
             self.mark_packet(result, 0);
         }
@@ -218,12 +223,12 @@ impl Fabric {
 
     /// The tail of a packet at the end of a tree has reached its node: what is reported of it.
     pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
-        let TreePacket { tree, segment, work, contributions, value } = tag.of;
+        let TreePacket { tree, segment, work, contributions, value, element } = tag.of;
         let Packet { flow_id, bytes, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
         let mark = self.marks[packet as usize];
         self.pool.free(packet);
-        TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, mark }
+        TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, element, mark }
     }
 
     /// A packet ends at a router, because nobody behind it is to have it: its space falls free.
@@ -235,6 +240,19 @@ impl Fabric {
         self.pool.free(packet);
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
         self.return_credit(super::Space { input, part: 0 }, bytes, now);
+    }
+
+    /// A combine unit begins to receive a packet.
+    pub(super) fn enter_unit(&mut self, packet: u32) {
+        let (unit, now) = (self.tags[packet as usize].unit, self.now());
+        if let Some(units) = &mut self.units {
+            units.goes(unit, now);
+        }
+    }
+
+    /// For how many ticks packets have waited at the combine unit where they have waited for longest.
+    pub(crate) fn longest_wait(&self) -> u64 {
+        self.units.as_ref().map_or(0, crate::stations::combine::CombineUnits::longest_wait)
     }
 
     /// Whether no combine unit holds anything.

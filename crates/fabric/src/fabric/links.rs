@@ -131,6 +131,7 @@ impl Fabric {
         debug_assert!(self.outputs[output].far_end != FarEnd::Unconnected, "sent to an unconnected port");
         if self.outputs[output].far_end == FarEnd::Unit {
             let combined = self.outputs[output].free_at;
+            self.enter_unit(packet);
             return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
         }
         self.deliver(output, packet, at);

@@ -22,7 +22,7 @@ use routing::trees::{Exit, Trees};
 use topology::Topology;
 use units::{PortId, RouterId};
 
-use crate::groups::CombineSpec;
+use crate::groups::{CombineOrder, CombineSpec};
 use crate::packet::Queue;
 use crate::plan::Plan;
 use crate::target::{TreePacket, TreeWork};
@@ -37,6 +37,8 @@ pub(crate) struct Partial {
     pub bytes: u32,
     pub contributions: u32,
     pub value: u64,
+    /// Their elements combined, where elements are carried.
+    pub element: u64,
     /// The earliest of those that it was made of.
     pub generated_at: u64,
 }
@@ -46,6 +48,8 @@ pub(crate) struct Partial {
 pub(crate) struct Contribution {
     pub entry: u32,
     pub of: TreePacket,
+    /// The port, or the leaf unit, that it comes from.
+    pub port: u16,
     pub flow_id: u32,
     pub bytes: u32,
     pub generated_at: u64,
@@ -70,14 +74,29 @@ pub(crate) struct CombineUnits {
     routers: Vec<(RouterId, u32)>,
     /// The partial sums: by entry, unit, and segment modulo `window`.
     partials: Vec<Partial>,
+    /// By partial sum, the elements that have come for it with where they came from, of units that combine them in the order of ports: so many
+    /// of each; else empty.
+    kept: Vec<(u16, u64)>,
+    kept_each: usize,
     /// By entry of the routers here and leaf unit, the exits in the leaf's block.
     in_block: Vec<u16>,
     /// By router, when the root of several units has combined what it has been handed, in ticks.
     root_free_at: Vec<u64>,
     /// Partial sums that are not free.
     used: usize,
+    /// By unit, what waits for it.
+    waiting: Vec<Waiting>,
     /// By unit, what it is to send.
     pub results: Vec<Queue>,
+}
+
+/// The packets that wait at the port of a unit, in the queues of its router.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    count: u32,
+    /// Since when there are any, and for how long there have been any before that, in ticks.
+    since: u64,
+    total: u64,
 }
 
 impl CombineUnits {
@@ -92,9 +111,12 @@ impl CombineUnits {
             topology: Arc::clone(&plan.topology),
             routers: Vec::with_capacity(routers.len()),
             partials: Vec::new(),
+            kept: Vec::new(),
+            kept_each: 0,
             in_block: Vec::new(),
             root_free_at: vec![0; routers.len()],
             used: 0,
+            waiting: vec![Waiting::default(); routers.len() * usize::from(spec.units)],
             results: vec![Queue::default(); routers.len() * usize::from(spec.units)],
         };
         let mut entries = 0;
@@ -111,6 +133,11 @@ impl CombineUnits {
             }
         }
         units.partials = vec![Partial::default(); entries as usize * usize::from(spec.units) * spec.window as usize];
+        if spec.elements.is_some_and(|own| own.order == CombineOrder::Ports) {
+            let ports = routers.iter().map(|&router| plan.topology.ports(RouterId(router))).max().unwrap_or(0);
+            units.kept_each = usize::from(ports.max(spec.units));
+            units.kept = vec![(0, 0); units.partials.len() * units.kept_each];
+        }
         Some(units)
     }
 
@@ -200,10 +227,56 @@ impl CombineUnits {
         partial.flow_id = partial.flow_id.min(packet.flow_id);
         partial.bytes = partial.bytes.max(packet.bytes);
         debug_assert!(partial.arrived <= expected, "more contributions than there are contributors");
-        (partial.arrived == expected).then(|| {
+        let is_whole = partial.arrived == expected;
+        self.combine_elements(number, packet, is_whole);
+        is_whole.then(|| {
             self.used -= 1;
-            std::mem::take(partial)
+            std::mem::take(&mut self.partials[number])
         })
+    }
+
+    /// Combines the element of a packet, which may be the last one, with those of a partial sum.
+    fn combine_elements(&mut self, number: usize, packet: &Contribution, is_last: bool) {
+        let Some(elements) = self.spec.elements else { return };
+        let partial = &mut self.partials[number];
+        let arrived = usize::from(partial.arrived);
+        let combine = |one, other| elements.arithmetic.combine(one, other);
+        match elements.order {
+            CombineOrder::Arrival if arrived == 1 => partial.element = packet.of.element,
+            CombineOrder::Arrival => partial.element = combine(partial.element, packet.of.element),
+            CombineOrder::Ports => {
+                let kept = &mut self.kept[number * self.kept_each..][..arrived];
+                kept[arrived - 1] = (packet.port, packet.of.element);
+                if is_last {
+                    kept.sort_unstable();
+                    partial.element = kept.iter().map(|own| own.1).reduce(combine).unwrap_or(0);
+                }
+            }
+        }
+    }
+
+    /// A packet comes to the queue of a unit, by its number in the partition.
+    pub fn comes(&mut self, unit: u32, now: u64) {
+        let own = &mut self.waiting[unit as usize];
+        if own.count == 0 {
+            own.since = now;
+        }
+        own.count += 1;
+    }
+
+    /// A packet leaves the queue of a unit for it.
+    pub fn goes(&mut self, unit: u32, now: u64) {
+        let own = &mut self.waiting[unit as usize];
+        debug_assert!(own.count > 0, "a packet that has not come to the unit's queue");
+        own.count = own.count.saturating_sub(1);
+        if own.count == 0 {
+            own.total += now - own.since;
+        }
+    }
+
+    /// For how many ticks packets have waited at the unit where they have waited for longest; those that wait still are left out.
+    pub fn longest_wait(&self) -> u64 {
+        self.waiting.iter().map(|own| own.total).max().unwrap_or(0)
     }
 
     /// Whether every partial sum is free and nothing is to be sent.

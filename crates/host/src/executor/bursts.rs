@@ -110,7 +110,7 @@ impl Executor {
             written_at: 0,
         };
         let ranks = self.placed.node_of.len() as u32;
-        if self.needs_more_than_a_call(bytes) {
+        if self.needs_more_than_a_call(bytes) || self.forwards(context) {
             for number in 0..op.count {
                 let to = stridden(first, (op.stride, number), ranks);
                 let asks = self.asks(id.rank, to, bytes);

@@ -25,6 +25,7 @@
 //! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod bursts;
+mod forwarding;
 mod groups;
 mod inspect;
 mod operations;
@@ -39,6 +40,8 @@ use std::sync::Arc;
 use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
+use forwarding::Told;
+pub use groups::CheckedElements;
 
 use crate::completing::Completions;
 use crate::connections::Connections;
@@ -126,6 +129,8 @@ pub struct Executor {
     registrations: Registrations,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
+    /// Ends of operations on interfaces that ranks have not been told of.
+    told: Slab<Told>,
     /// Bursts of sends of which some have not been handed over.
     bursts: Slab<SendBurst>,
     /// Messages that a burst of receives has met as it was posted, kept for its memory.
@@ -176,13 +181,14 @@ impl Executor {
             processors: Processors::new(interface.processor, ranks),
             interfaces: Interfaces::new(
                 interface.parts,
-                (interface.matching.on_nic, interface.connections.fetches()),
+                (interface.matching.on_nic || interface.protocol.forwarding.is_some(), interface.connections.fetches()),
                 sources,
             ),
             connections: Connections::new(interface.connections, ranks, sources),
             registrations: Registrations::new(interface.registration, ranks),
             sends: Slab::default(),
             receives: Slab::default(),
+            told: Slab::default(),
             bursts: Slab::default(),
             met: Vec::new(),
             arrivals: Arrivals::default(),
@@ -392,6 +398,8 @@ impl Executor {
             Event::Readable(place) => self.come_in_turn(place, now, around),
             Event::CopyOut(place) => self.copy_out(place, now, around),
             Event::Copied(place) => self.copied(place, now, around),
+            Event::Told(place) => self.told(place, now),
+            Event::OnNic { id } => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::GroupData(place) => self.group_handed(place, now, around),
             Event::GroupLanded(place) => self.group_landed(place, now, around),
             Event::GroupEnded(place) => self.group_ended(place, now),

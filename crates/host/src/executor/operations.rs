@@ -52,7 +52,7 @@ impl Executor {
 
     fn start_all_ready(&mut self, now: u64, around: &mut impl HostContext) {
         while let Some((rank, op)) = self.ready.pop_front() {
-            if self.processors.postpones(rank) {
+            if self.processors.postpones(rank) && !self.starts_on_nic(&op) {
                 self.trace_postponed(rank);
                 self.processors.postpone(rank, op);
             } else {
@@ -116,6 +116,7 @@ impl Executor {
                     self.post_receive(label, (place, 0), now, around);
                 }
             }
+            Action::OnNic(step) => self.start_on_nic(rank, (id, op.id), step, now, around),
             Action::Group(call) => self.start_group(rank, (id, op.id), call, now, around),
             Action::Probe { .. } => return self.probe(rank, (id, op.id), op.action, now, around),
             Action::Poll => {

@@ -1,5 +1,6 @@
 //! What the library does about what arrives, and when the processor lets it.
 
+use super::forwarding::Told;
 use super::{Executor, Sending};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
@@ -20,7 +21,7 @@ impl Executor {
     ) {
         let by_nic = self.interface.matching.on_nic
             && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_) | Reaction::Group(_));
-        if self.processors.defers(rank) && !by_nic {
+        if self.processors.defers(rank) && !by_nic && !self.forwards_reaction(reaction) {
             return self.processors.defer(rank, reaction);
         }
         self.handle(rank, reaction, (from, now), around);
@@ -32,8 +33,16 @@ impl Executor {
             Reaction::Complete(message) => {
                 let Envelope { bytes, .. } = self.arrivals[message].envelope;
                 let op = self.receive_of(message);
-                let at = self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes));
+                let at = match self.forwards_arrival(message) {
+                    Some(own) => self.nic_work(rank, (op, Purpose::Receive), from, own.receive),
+                    None => self.reaction_work(rank, (op, Purpose::Receive), from, self.interface.receiving(bytes)),
+                };
                 self.later(at, op, Event::Received(message), now, around);
+            }
+            Reaction::Told(place) => {
+                let Told { op, .. } = self.told[place];
+                let at = self.reaction_work(rank, (op, Purpose::Send), from, self.interface.receive_overhead);
+                self.later(at, op, Event::Told(place), now, around);
             }
             Reaction::Group(place) => {
                 let (at, op) = self.group_came(place, from);
@@ -51,6 +60,10 @@ impl Executor {
             Reaction::Fetched(send) => {
                 let Sending { op, to, .. } = self.sends[send];
                 // Within a node the sender reads a word of memory; otherwise a message.
+                if let Some(own) = self.forwards_send(send) {
+                    let at = self.nic_work(rank, (op, Purpose::Fetched), from, own.receive);
+                    return self.later(at, op, Event::Fetched(send), now, around);
+                }
                 let is_read = !self.is_within(op.rank, to) && !self.interface.matching.on_nic;
                 let work = if is_read { self.interface.receive_overhead } else { 0 };
                 let at = self.reaction_work(rank, (op, Purpose::Fetched), from, work);
@@ -67,6 +80,10 @@ impl Executor {
     fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let Inbound { envelope, read_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
+        if let Some(own) = self.forwards_arrival(message) {
+            let registration = self.registrations.register(rank, (envelope.source, true), envelope.bytes);
+            return self.nic_work(rank, what, from, own.receive + own.send + registration);
+        }
         if self.interface.matching.on_nic {
             self.trace_latency(rank, what, (from, from));
             return from;
@@ -88,6 +105,9 @@ impl Executor {
     /// When a send's data are handed over whose request has been answered at a time.
     fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
         let Sending { op, bytes, .. } = self.sends[send];
+        if let Some(own) = self.forwards_send(send) {
+            return self.nic_work(rank, (op, Purpose::Data), from, own.receive + own.send);
+        }
         if self.interface.matching.on_nic {
             self.trace_latency(rank, (op, Purpose::Data), (from, from));
             return from;
@@ -115,7 +135,7 @@ impl Executor {
             (0, _) => now,
             (_, true) => {
                 let source = self.source_of(self.rank(rank), 0);
-                self.interfaces.search(source, now, time)
+                self.interfaces.work(source, now, time)
             }
             (_, false) if in_call => self.call_work(rank, (op, Purpose::Search), now, time),
             (_, false) => self.reaction_work(rank, (op, Purpose::Search), now, time),

@@ -62,7 +62,7 @@ impl Executor {
             Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
             Action::Group(_) => trace.started(rank, now, Kind::Group),
-            Action::Poll | Action::Probe { .. } => trace.started(rank, now, Kind::Poll),
+            Action::Poll | Action::Probe { .. } | Action::OnNic(_) => trace.started(rank, now, Kind::Poll),
             Action::Send { to, bytes, .. } => {
                 trace.started(rank, now, Kind::Send);
                 trace.sends(rank, number, (to, bytes));

@@ -10,7 +10,8 @@
 //! | bus ([`bus`]) | packets to the interface and from it, in one server or in one each | a time a packet and a byte |
 //! | gap, sending ([`gap`]) | packets that leave | a time a byte; after the last packet of a message a time a message |
 //! | gap, receiving ([`gap`]) | packets that arrive | the same |
-//! | matching | searches of queues, if the interface does them | a time an entry that is looked at |
+//! | processor | searches of queues, if the interface does them | a time an entry that is looked at |
+//! | | collective operations, if it carries them out | a time a message, and a byte that is combined |
 //!
 //! What leaves comes by PIO or DMA, crosses the bus, and passes the gap; what arrives passes the gap and crosses the bus.
 //!
@@ -19,8 +20,8 @@
 //! nothing, and of several parts the slowest counts. A packet is released to the network so that its tail leaves the link no sooner
 //! than it has passed the parts; of a packet that arrives the head has come the packet's time on the link before the tail.
 //!
-//! Where a node has several rails, each has all of these parts to itself; matching is done by the first rail's interface, for queues are of
-//! ranks.
+//! Where a node has several rails, each has all of these parts to itself; matching and collective operations are done by the first rail's
+//! interface, for they are of ranks.
 //!
 //! What is left out: the interface has room for all that waits in it, on both sides; the network is pushed back by
 //! `node.receive_buffer` alone.
@@ -81,8 +82,8 @@ struct Interface {
     bus: Bus,
     send_gap: Gap,
     receive_gap: Gap,
-    /// When what searches queues is free, in picoseconds.
-    matcher_free_at: u64,
+    /// When its processor is free, in picoseconds.
+    processor_free_at: u64,
 }
 
 /// The interfaces of an executor's nodes, one for each rail, by their numbers as sources; none where there are no parts.
@@ -97,13 +98,13 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// So many interfaces that nothing has passed, which search queues if `matching`, and fetch the state of connections if `fetching`.
-    pub fn new(parts: PartParams, (matching, fetching): (bool, bool), sources: usize) -> Self {
+    /// So many interfaces that nothing has passed, which have a processor if `processing`, and fetch the state of connections if `fetching`.
+    pub fn new(parts: PartParams, (processing, fetching): (bool, bool), sources: usize) -> Self {
         let bus = !parts.bus.is_free();
         let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
         let (sending, receiving) =
             (bus || from_memory || fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
-        let sources = if sending || receiving || matching { sources } else { 0 };
+        let sources = if sending || receiving || processing { sources } else { 0 };
         let engines = Engines::new(&parts.dma, sources);
         Self { parts, all: vec![Interface::default(); sources], engines, sending, receiving }
     }
@@ -130,9 +131,9 @@ impl Interfaces {
         own.bus.pass(&self.parts.bus, packet, (true, at))
     }
 
-    /// The interface of a node searches for a time: when it has ended.
-    pub fn search(&mut self, source: usize, now: u64, time: u64) -> u64 {
-        let free_at = &mut self.all[source].matcher_free_at;
+    /// The processor of a node's interface works for a time from a time on, after what it has been given before: when it has ended.
+    pub fn work(&mut self, source: usize, now: u64, time: u64) -> u64 {
+        let free_at = &mut self.all[source].processor_free_at;
         *free_at = (*free_at).max(now).saturating_add(time);
         *free_at
     }

@@ -67,10 +67,10 @@ impl Switch {
 
     /// A node sends a packet, which would arrive at a time at the others.
     pub fn send(&mut self, (source, bytes): (u32, u32), packet: GroupPacket, at: u64) {
-        let GroupPacket { group, segment, work, value } = packet;
+        let GroupPacket { group, segment, work, value, element } = packet;
         let nodes = self.nodes(group);
         assert!(nodes.contains(&source), "a packet of a node that is no member");
-        let copied = GroupArrival { group, segment, work, contributions: 1, value, bytes };
+        let copied = GroupArrival { group, segment, work, contributions: 1, value, element, bytes };
         let wanted = match work {
             GroupWork::Multicast | GroupWork::Acknowledge => {
                 self.sent[usize::from(work == GroupWork::Acknowledge)] += 1;

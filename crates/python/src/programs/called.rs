@@ -153,7 +153,10 @@ impl Own {
             | Step::Burst(_)
             | Step::Collective(_)
             | Step::StartCollective(_) => self.requests.push(self.steps.len()),
-            Step::Do(Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_)) | Step::WaitAll => {}
+            Step::Do(
+                Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_) | Action::OnNic(_),
+            )
+            | Step::WaitAll => {}
         }
         self.steps.push(step);
     }

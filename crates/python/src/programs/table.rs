@@ -63,7 +63,7 @@ fn row(&[code, peer, amount, tag, count, stride]: &[i64; COLUMNS]) -> Result<Row
 }
 
 /// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its number from 1 on
-/// (0 for the one that is chosen), in bytes of the first, and above them the bytes of a segment; members of the communicator and picoseconds a byte, in words of the second.
+/// (0 for the one that is chosen as it runs), in bytes of the first, and above them the bytes of a segment; members of the communicator and picoseconds a byte, in words of the second.
 fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u32)) -> Result<Collective, String> {
     let absent = || format!("{which} is no collective operation");
     let operation =
@@ -74,9 +74,9 @@ fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u
     };
     let segment = u64::try_from(which >> 16).map_err(|_| absent())?;
     let time_per_byte = u64::try_from(of >> 32).unwrap_or(0);
-    let call = Collective::new(*operation, algorithm, bytes).chosen((of & 0xffff_ffff) as u32);
     // Segments of what is chosen are refused before.
-    Ok(Collective { communicator, root, segment: segment.max(call.segment), time_per_byte, ..call })
+    let call = Collective::new(*operation, algorithm, bytes);
+    Ok(Collective { communicator, root, segment, time_per_byte, ..call })
 }
 
 /// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not known, and of

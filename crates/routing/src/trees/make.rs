@@ -30,17 +30,8 @@ impl TreesSpec {
         routing: &dyn Routing,
         groups: &[Vec<NodeId>],
     ) -> Result<Trees, TreeError> {
-        if self.count == 0 {
-            return Err(TreeError::NoTrees);
-        }
-        let builder = self.build.bind(topology, self.count)?;
-        let mut maker = Maker {
-            topology: &**topology,
-            builder: &*builder,
-            spec: self,
-            load: TreeLoad::new(&**topology),
-            made: Vec::new(),
-        };
+        let builder = self.builder(topology)?;
+        let mut maker = Maker::new(self, &**topology, &*builder);
         let mut sorted = Vec::with_capacity(groups.len());
         for (group, members) in (0..).zip(groups) {
             let members = check(&**topology, group, members)?;
@@ -57,6 +48,35 @@ impl TreesSpec {
             routing,
         };
         Trees::new(&**topology, &numbering, sorted, &maker.made)
+    }
+}
+
+impl TreesSpec {
+    fn builder(&self, topology: &Arc<dyn Topology>) -> Result<Box<dyn Builder>, TreeError> {
+        if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
+    }
+
+    /// By group, whether the tables have room for its trees beside those of the groups before it that they have room for. Without those that they
+    /// have no room for, the others get the same trees.
+    ///
+    /// # Errors
+    /// As those of `build`, but for tables without room.
+    pub fn fitting(&self, topology: &Arc<dyn Topology>, groups: &[Vec<NodeId>]) -> Result<Vec<bool>, TreeError> {
+        let builder = self.builder(topology)?;
+        let mut maker = Maker::new(self, &**topology, &*builder);
+        let fits = |(group, members): (u32, &Vec<NodeId>)| {
+            let members = check(&**topology, group, members)?;
+            let before = maker.load.clone();
+            match maker.make_all(group, &members) {
+                Ok(()) => Ok(true),
+                Err(TreeError::TableFull { .. }) => {
+                    maker.load = before;
+                    Ok(false)
+                }
+                Err(other) => Err(other),
+            }
+        };
+        (0..).zip(groups).map(fits).collect()
     }
 }
 
@@ -83,7 +103,12 @@ struct Maker<'a> {
     made: Vec<Made>,
 }
 
-impl Maker<'_> {
+impl<'a> Maker<'a> {
+    /// Nothing made yet.
+    fn new(spec: &'a TreesSpec, topology: &'a dyn Topology, builder: &'a dyn Builder) -> Self {
+        Self { topology, builder, spec, load: TreeLoad::new(topology), made: Vec::new() }
+    }
+
     /// The trees of a group; directed ones are of one sender each.
     fn make_all(&mut self, group: u32, members: &[NodeId]) -> Result<(), TreeError> {
         if !self.spec.directed {

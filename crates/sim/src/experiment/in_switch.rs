@@ -4,7 +4,7 @@ use fabric::Turn;
 use routing::trees::{TreeClasses, TreeSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, ElementType, Operator, Time};
 
 /// What routers do of the operations of groups: of programs whose collective operations are `in-switch`. The routers of a tree look its
 /// packets up in tables ("hardware-collectives", section 2).
@@ -26,15 +26,79 @@ pub struct InSwitchSpec {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_entries: Option<u32>,
+    /// What becomes of a group for whose trees tables have no room.
+    #[serde(skip_serializing_if = "Overflow::is_default")]
+    pub overflow: Overflow,
     /// Where the multicast of a member turns from its way up to its ways down.
     pub turn: TurnSpec,
     /// The combine units of a router.
     pub combine: CombineUnitsSpec,
+    /// Whether packets of reductions carry real elements, which units combine and members compute again. Every run counts contributions all the
+    /// same.
+    #[serde(skip_serializing_if = "is_false")]
+    pub verify: bool,
+    /// What the elements are, and how they are combined; goes with `verify = true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elements: Option<ElementsSpec>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The elements that packets of reductions carry: one each, which stands for all of the packet's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[in_switch.elements]\noperator = \"max\"\ntype = \"int32\""))]
+pub struct ElementsSpec {
+    /// How two of them are combined.
+    pub operator: Operator,
+    /// Their type.
+    #[serde(rename = "type")]
+    pub element: ElementType,
+    /// In which order a unit combines them.
+    pub order: CombineOrderSpec,
+}
+
+/// In which order a unit combines the elements of the packets of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CombineOrderSpec {
+    /// That in which the packets come: a sum of floating-point numbers may differ in its last bits from run to run.
+    #[default]
+    Arrival,
+    /// That of the ports by which they come (at the root of several units, of its leaves): the same bits whatever comes first. The unit keeps a
+    /// packet for each port instead of one, and takes no longer.
+    Ports,
 }
 
 impl InSwitchSpec {
+    /// Keys of the section that contradict one another.
+    pub(super) fn contradiction(&self) -> Option<(String, String)> {
+        let message = "`in_switch.elements` is what packets carry with `in_switch.verify = true`";
+        (self.elements.is_some() && !self.verify).then(|| ("in_switch.elements".to_owned(), message.to_owned()))
+    }
+
     /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What becomes of a group for whose trees the tables of routers have no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// The experiment is refused, with the router whose table is full.
+    #[default]
+    Refuse,
+    /// Its operations are made of messages, by the algorithms that `auto` chooses. Groups are given room in their order. Of programs; the trees of
+    /// multicast traffic are refused all the same.
+    Software,
+}
+
+impl Overflow {
+    fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -13,6 +13,7 @@ mod load;
 mod locate;
 mod memory;
 mod nic;
+mod nic_collectives;
 mod place;
 mod rails;
 mod range;
@@ -28,7 +29,9 @@ mod validate;
 mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
-pub use in_switch::{CombineUnitsSpec, InSwitchSpec, LineRateSpec, TurnSpec, WordSerialSpec};
+pub use in_switch::{
+    CombineOrderSpec, CombineUnitsSpec, ElementsSpec, InSwitchSpec, LineRateSpec, Overflow, TurnSpec, WordSerialSpec,
+};
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
@@ -37,6 +40,7 @@ pub use nic::{
     BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec,
     RegistrationSpec, RendezvousSpec,
 };
+pub use nic_collectives::NicCollectivesSpec;
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use rails::{ConnectionModeSpec, ConnectionsSpec, RailPolicySpec, RailsSpec};
 pub use range::MAX_POINTS;

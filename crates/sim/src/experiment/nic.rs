@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
+use super::nic_collectives::NicCollectivesSpec;
 use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
 
 /// The interface between a node and the network.
@@ -69,7 +70,8 @@ impl NicSpec {
 
     /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
     /// ranks that send and receive.
-    pub(super) fn contradiction(&self, ranks: bool) -> Option<(String, String)> {
+    /// `on_nic`: whether interfaces carry out the collective operations of any of them.
+    pub(super) fn contradiction(&self, ranks: bool, on_nic: bool) -> Option<(String, String)> {
         let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
         let of_ranks = [
             ("kind", matches!(self, Self::Loggp(_))),
@@ -87,7 +89,17 @@ impl NicSpec {
             return Some((format!("nic.{key}"), message));
         }
         let progress_alone = progress.is_some_and(|progress| progress != ProgressSpec::Independent) && !self.occupies();
+        let searched = self.parts().and_then(|nic| nic.matching.as_ref());
         let (key, message) = match () {
+            () if self.host().collectives.is_some() && !on_nic => (
+                "collectives",
+                "`nic.collectives` is of interfaces that carry collective operations out; it goes with `workload.collectives = \"nic\"`",
+            ),
+            () if on_nic && searched.is_some_and(|own| own.on == Matcher::Host && own.per_entry.0 > 0) => (
+                "matching.on",
+                "an interface that carries collective operations out searches its own queues: with `workload.collectives = \"nic\"` only \
+                 \"nic\" is allowed",
+            ),
             () if self.host().control_size.is_some() && !self.host().has_control() => (
                 "control_size",
                 "`nic.control_size` is of messages that ask first, and of credits; it goes with `nic.eager_limit` or \
@@ -114,6 +126,14 @@ impl NicSpec {
         let host = self.host();
         let mut times = vec![("send_overhead", host.send_overhead), ("receive_overhead", host.receive_overhead)];
         times.extend(host.interrupt_cost.map(|cost| ("interrupt_cost", cost)));
+        times.extend(host.collectives.iter().flat_map(|_| {
+            let (send, receive, combine) = host.forwarding();
+            [
+                ("collectives.send_overhead", send),
+                ("collectives.receive_overhead", receive),
+                ("collectives.combine_per_byte", combine),
+            ]
+        }));
         if let Some(nic) = self.parts() {
             times.extend([("gap", nic.gap), ("gap_per_byte", nic.gap_per_byte)]);
             times.push(("overhead_per_byte", nic.overhead_per_byte));
@@ -177,9 +197,18 @@ pub struct HostSpec {
     /// only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rails: Option<RailsSpec>,
+    /// What collective operations take the processor of an interface that carries them out; goes with `workload.collectives = "nic"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collectives: Option<NicCollectivesSpec>,
 }
 
 impl HostSpec {
+    /// What collective operations take the processor of an interface that carries them out: a message that leaves, one that has come, and a
+    /// byte that is combined.
+    pub fn forwarding(&self) -> (Time, Time, Time) {
+        self.collectives.clone().unwrap_or_default().times((self.send_overhead, self.receive_overhead))
+    }
+
     /// Size of a control message, if a packet holds it.
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))

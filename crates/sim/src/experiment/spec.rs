@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
+use workload::collectives::Carrier;
 
 use super::in_switch::InSwitchSpec;
 use super::jobs::{self, JobSpec};
@@ -89,7 +90,7 @@ impl ExperimentSpec {
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
-        let found = found.or_else(|| self.plane_contradiction());
+        let found = found.or_else(|| self.plane_contradiction()).or_else(|| self.in_switch.contradiction());
         found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
             let wrong = |(path, workload): (String, &WorkloadSpec)| {
                 let (injection, load) = workload.injection()?;
@@ -170,7 +171,8 @@ impl ExperimentSpec {
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        self.nic.contradiction(self.has_ranks())
+        let on_nic = self.workloads().any(|(_, workload)| workload.carrier() == Some(Carrier::Nic));
+        self.nic.contradiction(self.has_ranks(), on_nic)
     }
 }
 

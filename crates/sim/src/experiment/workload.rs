@@ -1,6 +1,7 @@
 //! `[workload]`: the kinds of work that a network is given.
 
 use ::workload::benchmarks::BenchmarkSpec;
+use ::workload::collectives::Carrier;
 use ::workload::motifs::ProgramSpec;
 use ::workload::multicast::FanoutSpec;
 use ::workload::{InjectionSpec, PatternSpec};
@@ -49,6 +50,14 @@ impl WorkloadSpec {
             Self::Traffic(spec) => Some((spec.injection, spec.load)),
             Self::Collective(spec) => Some((spec.injection, spec.load)),
             Self::Exchange(_) | Self::Application(_) | Self::Benchmark(_) | Self::Program(_) => None,
+        }
+    }
+
+    /// Who carries collective operations of ranks out, if one carries all of them.
+    pub fn carrier(&self) -> Option<Carrier> {
+        match self {
+            Self::Program(spec) => spec.collectives,
+            _ => None,
         }
     }
 
@@ -270,6 +279,10 @@ pub struct ProgramRanksSpec {
     /// What the ranks do.
     #[serde(default)]
     pub program: ProgramSpec,
+    /// Who carries the program's collective operations out, all of them; algorithms that are "auto" are chosen accordingly, and others have to
+    /// be the carrier's. Without it, each operation's algorithm says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collectives: Option<Carrier>,
     /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
     /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]

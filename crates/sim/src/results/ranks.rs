@@ -78,10 +78,20 @@ pub struct ProgramResult {
 pub struct GroupsResult {
     /// The groups of the program.
     pub groups: u32,
+    /// Groups for which the tables of routers have no room, and whose operations are made of messages (`in_switch.overflow`).
+    pub groups_in_software: u32,
     /// Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64 bits.
     pub groups_verified: bool,
+    /// With `in_switch.verify`: results whose elements have been computed again and found right, or, if `groups_verified` is false, not all of
+    /// them.
+    pub elements_checked: Option<u64>,
+    /// With `in_switch.verify`: a number that stands for the bits of all these elements. Runs that combine alike have the same.
+    pub elements_digest: Option<String>,
     /// Packets of a group that a member may have under way before a result is known.
     pub groups_window: u32,
+    /// Share of the time for which packets wait at the combine unit where they wait for longest, of all jobs together: for so long at most the
+    /// packets behind them, unicasts among them, are held up at an input that they share.
+    pub stall_share: Option<f64>,
     /// The most entries that a router's table has: trees of all jobs that pass through it.
     pub table_entries_max: u32,
 }

@@ -29,7 +29,7 @@ impl GroupTrees {
 
     /// What a packet for a group is on the network, and what it is marked with.
     pub fn packet(&self, packet: &GroupPacket) -> (TreePacket, u32) {
-        let GroupPacket { group, segment, work, value } = *packet;
+        let GroupPacket { group, segment, work, value, element } = *packet;
         let own = self.trees.trees_of(self.first + group);
         let count = own.end - own.start;
         let work_of = match work {
@@ -39,17 +39,17 @@ impl GroupTrees {
         };
         let (tree, segment) = (own.start + segment % count, segment / count);
         let mark = if work == GroupWork::Acknowledge { ACKNOWLEDGEMENT } else { 0 };
-        (TreePacket { tree, segment, work: work_of, contributions: 1, value }, mark)
+        (TreePacket { tree, segment, work: work_of, contributions: 1, value, element }, mark)
     }
 
     /// What a packet of a multicast of a group is on the network; packets are numbered from 0.
     pub fn multicast(&self, group: u32, segment: u32) -> TreePacket {
-        self.packet(&GroupPacket { group, segment, work: GroupWork::Multicast, value: 0 }).0
+        self.packet(&GroupPacket { group, segment, work: GroupWork::Multicast, value: 0, element: 0 }).0
     }
 
     /// What has arrived of a group.
     pub fn arrival(&self, arrived: &TreePacket, (bytes, mark): (u32, u32)) -> GroupArrival {
-        let &TreePacket { tree, segment, work, contributions, value } = arrived;
+        let &TreePacket { tree, segment, work, contributions, value, element } = arrived;
         let group = self.trees.group_of(tree);
         let own = self.trees.trees_of(group);
         let work = match work {
@@ -59,6 +59,6 @@ impl GroupTrees {
             TreeWork::CombineFor(node) => GroupWork::CombineFor { node: node.0 },
         };
         let segment = segment * (own.end - own.start) + tree - own.start;
-        GroupArrival { group: group - self.first, segment, work, bytes, contributions, value }
+        GroupArrival { group: group - self.first, segment, work, bytes, contributions, value, element }
     }
 }

@@ -202,9 +202,12 @@ impl Traffic for ScheduledTraffic {
             TrafficEvent::Delivered { flow_id, mark, plane, .. } => {
                 executor.arrived((job_of(flow_id).1, mark, u32::from(plane.0)), now, around);
             }
-            TrafficEvent::Collected { node, tree, segment, work, bytes, contributions, value, mark, .. } => {
+            TrafficEvent::Collected {
+                node, tree, segment, work, bytes, contributions, value, element, mark, ..
+            } => {
                 let Some(groups) = &setting.groups else { return };
-                let arrival = groups.arrival(&TreePacket { tree, segment, work, contributions, value }, (bytes, mark));
+                let packet = TreePacket { tree, segment, work, contributions, value, element };
+                let arrival = groups.arrival(&packet, (bytes, mark));
                 let number = setting.division.number_of[node.index()] as usize;
                 executor.group_arrived(number, arrival, now, around);
             }

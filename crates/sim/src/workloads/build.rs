@@ -6,8 +6,9 @@ use mapping::NodeHops;
 use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::Benchmark;
+use workload::collectives::Carrier;
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
-use workload::motifs::{CalledBackSpec, ProgramSpec, check_room};
+use workload::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
 use workload::program::{Programs, Sizes, pattern_of};
@@ -193,6 +194,8 @@ fn message_driven(
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes: None,
         processors: NodeProcessors::new(site)?,
+        on_nic: false,
+        unserved: 0,
     }))
 }
 
@@ -224,6 +227,8 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
         processors: NodeProcessors::new(site)?,
+        on_nic: false,
+        unserved: 0,
     }))
 }
 
@@ -231,10 +236,16 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
+    let carrier = spec.collectives;
+    if carrier.is_some() && !spec.program.has_collectives() {
+        let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\" and \"calls\"; the \
+                       operations of others are messages, or, of a program that is called back, known only while it runs";
+        return Err(wrong("workload.collectives", message));
+    }
     let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
-        other => other.build_on(&nodes, site.base),
+        other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved }),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
@@ -250,6 +261,8 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
         processors: NodeProcessors::new(site)?,
+        on_nic: carrier == Some(Carrier::Nic),
+        unserved: site.unserved.len() as u32,
     }))
 }
 

@@ -7,6 +7,7 @@ use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use topology::Topology;
 use units::{Bytes, NodeId};
+use workload::communicator::Unserved;
 use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
@@ -30,6 +31,8 @@ pub(crate) struct Site<'a> {
     pub base: &'a Path,
     /// Programs that no file can say.
     pub programs: &'a GivenPrograms,
+    /// Groups that routers have no room for.
+    pub unserved: &'a Unserved,
 }
 
 fn wrong(key: &str, message: impl ToString) -> SystemError {

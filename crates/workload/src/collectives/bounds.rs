@@ -39,7 +39,7 @@ impl Fastest {
 /// Of an operation in the switches, the link of each node carries at least the buffer once in each direction (an allreduce takes n/B, where
 /// messages take 2(P-1)/P n/B): what messages have to carry of the others' data, the switches have combined or copied.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
-    let Collective { operation, algorithm, bytes, .. } = *call;
+    let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
     let members = f64::from(communicator.len());
     let (nodes, most, least) = match communicator.nodes() {
         None => (members, 1.0, 1.0),

@@ -1,5 +1,6 @@
 //! A call of a collective operation.
 
+use super::carrier::Carrier;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
@@ -27,6 +28,8 @@ pub struct Collective {
     pub segment: u64,
     /// The time in picoseconds that a rank calculates for each byte that it combines.
     pub time_per_byte: u64,
+    /// Whether the processors of network interfaces carry it out, and not those of ranks.
+    pub on_nic: bool,
 }
 
 /// The most segments of a buffer or part.
@@ -100,6 +103,25 @@ pub enum CollectiveError {
         /// The operation.
         operation: Operation,
     },
+    /// An algorithm that is not that of who carries the operations of a program out.
+    #[error(
+        "`{}` of `{}` is not what `collectives = \"{}\"` carries out; leave the algorithm out (`auto`), or `collectives`",
+        algorithm.name(), operation.name(), carrier.name()
+    )]
+    Carrier {
+        /// Who carries operations out.
+        carrier: Carrier,
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// The operation.
+        operation: Operation,
+    },
+    /// A time that ranks calculate of an operation that network interfaces carry out.
+    #[error(
+        "of operations that network interfaces carry out these combine what comes: `nic.collectives.combine_per_byte` is their time, and \
+         ranks calculate nothing"
+    )]
+    CombinedOnNic,
     /// A hierarchical operation in a communicator whose nodes are not known.
     #[error("the nodes of communicator {communicator} are not known, which a hierarchical operation needs")]
     NoNodes {
@@ -121,6 +143,7 @@ impl Collective {
             radix: 2,
             segment: 0,
             time_per_byte: 0,
+            on_nic: false,
         }
     }
 
@@ -192,6 +215,16 @@ impl Collective {
             }
             _ => *self,
         }
+    }
+
+    /// The same as the members of a communicator carry it out: with an algorithm, and by messages where it was to be in the switches and these have
+    /// no room for the group.
+    #[must_use]
+    pub fn within(&self, communicator: &Communicator) -> Self {
+        let unserved =
+            self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(|nodes| nodes.is_unserved());
+        let algorithm = if unserved { Algorithm::Auto } else { self.algorithm };
+        Self { algorithm, ..*self }.chosen(communicator.len())
     }
 
     /// A member, of so many, that takes part with a root in an operation, which may be part of this one.

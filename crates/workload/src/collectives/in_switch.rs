@@ -25,7 +25,7 @@ impl ProgramGroup {
     /// The group that a call of a communicator uses, whose algorithm has been chosen; none if it is not in the switches, or if all
     /// members share a node.
     pub fn of(call: &Collective, communicator: &Communicator) -> Option<Self> {
-        if call.algorithm != Algorithm::InSwitch {
+        if call.within(communicator).algorithm != Algorithm::InSwitch {
             return None;
         }
         let (group, first) = match communicator.nodes() {

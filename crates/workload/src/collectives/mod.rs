@@ -7,6 +7,8 @@
 mod bounds;
 mod bruck;
 mod call;
+mod carried;
+mod carrier;
 mod data;
 mod dissemination;
 mod group_call;
@@ -27,6 +29,7 @@ mod tree;
 
 pub use bounds::{Fastest, bound};
 pub use call::{Collective, CollectiveError, Stage};
+pub use carrier::Carrier;
 pub use data::Data;
 pub use group_call::GroupCall;
 pub use in_switch::ProgramGroup;

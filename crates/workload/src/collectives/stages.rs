@@ -16,7 +16,7 @@ pub const fn stages(call: &Collective) -> u8 {
 
 /// What a rank does in a stage of an operation that has been checked; none if it takes no part.
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
-    let call = &call.chosen(communicator.len());
+    let call = &call.within(communicator);
     match call.algorithm {
         Algorithm::InSwitch if communicator.nodes().is_none() => {
             return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
@@ -35,7 +35,7 @@ impl Collective {
     /// What the member of a communicator that knows it posts to the switches in an operation that has been checked; none if it posts
     /// nothing.
     pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
-        match self.algorithm {
+        match self.within(communicator).algorithm {
             Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
             _ => None,
         }
@@ -61,7 +61,7 @@ impl Collective {
 
     /// Visits what a member sends.
     fn each_move(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, &Move)) {
-        let call = self.chosen(communicator.len());
+        let call = self.within(communicator);
         for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {
             for phase in stage.phases {
                 for round in 0..phase.rounds(&stage.at) {

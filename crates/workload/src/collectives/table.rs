@@ -75,6 +75,20 @@ impl Operation {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
 
+    /// Whether a member gives anything, given whether it is the root.
+    pub const fn gives(self, is_root: bool) -> bool {
+        is_root || !matches!(self, Self::Broadcast | Self::Scatter)
+    }
+
+    /// Whether a member gets anything, given whether it is the root.
+    pub const fn gets(self, is_root: bool) -> bool {
+        match self {
+            Self::Broadcast | Self::Scatter => !is_root,
+            Self::Reduce | Self::Gather => is_root,
+            _ => true,
+        }
+    }
+
     /// Whether its size is that of a part, of which there is one for each member, and not that of the whole buffer.
     pub const fn is_of_parts(self) -> bool {
         matches!(self, Self::Gather | Self::Scatter | Self::Allgather | Self::Alltoall)
@@ -292,7 +306,7 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
 }
 
 /// Whether switches can carry an operation out.
-const fn is_in_switches(operation: Operation) -> bool {
+pub(super) const fn is_in_switches(operation: Operation) -> bool {
     use Operation as O;
     matches!(operation, O::Broadcast | O::Reduce | O::Allreduce | O::Barrier | O::Allgather | O::ReduceScatter)
 }

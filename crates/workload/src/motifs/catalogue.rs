@@ -12,11 +12,13 @@ use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::limits::check_time;
+use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
 use super::training::Training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
+use crate::communicator::Unserved;
 use crate::program::{Programs, calls};
 use crate::schedule::goal;
 
@@ -101,19 +103,33 @@ impl ProgramSpec {
     /// # Errors
     /// As those of `build`.
     pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
-        let ranks = node_of.len() as u32;
+        self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new() })
+    }
+
+    /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
+    /// only while it runs.
+    pub const fn has_collectives(&self) -> bool {
+        matches!(self, Self::Calls(_) | Self::Collective(_) | Self::Training(_))
+    }
+
+    /// The same, given who carries its collective operations out.
+    ///
+    /// # Errors
+    /// As those of `build`.
+    pub fn build_at(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let (ranks, base) = (site.node_of.len() as u32, site.base);
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
-            Self::Calls(spec) => return spec.build(node_of, base),
+            Self::Calls(spec) => return spec.build(site),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
             Self::Sweep(spec) => Arc::new(Sweep::new(spec, ranks)?),
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
-            Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, node_of, base)?)),
-            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, node_of, base)?)),
+            Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, site)?)),
+            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, site)?)),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
@@ -154,13 +170,15 @@ impl GoalSpec {
 }
 
 impl CallsSpec {
-    fn build(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+    fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let &ProgramSite { node_of, base, carrier, unserved } = site;
         let name = self.file.display();
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
+        let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of)))
+        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
     }
 }
 

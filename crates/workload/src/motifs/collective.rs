@@ -1,6 +1,6 @@
 //! A collective operation of all ranks, or of groups of them at once, again and again.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use units::{Bytes, Time};
 
 use super::limits::{check_reduction, check_time};
 use super::ranks::{Grouping, Groups};
+use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use crate::communicator::Communicator;
@@ -96,6 +97,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
         CollectiveError::Root { .. } => "root",
         CollectiveError::Element { .. } => "element_size",
         CollectiveError::Radix { .. } => "radix",
+        CollectiveError::CombinedOnNic => "reduction_time",
         CollectiveError::NoSegments { .. } | CollectiveError::Segment { .. } => "segment",
         _ => "algorithm",
     }
@@ -140,19 +142,20 @@ impl CollectiveSpec {
     }
 
     /// The call, with an algorithm that is chosen for groups of so many.
-    fn call(&self, members: u32, base: &Path) -> Result<Collective, PatternError> {
+    fn call(&self, members: u32, site: &ProgramSite<'_>) -> Result<Collective, PatternError> {
+        let base = site.base;
         let selection = match &self.selection {
             Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
             None => Selection::built_in(),
         };
-        let call = Collective {
+        let own = Collective {
             element: self.element_size.0 as u32,
             root: self.root,
             segment: self.segment.map_or(0, |segment| segment.0),
             time_per_byte: self.reduction_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
-        }
-        .chosen_by(&selection, members);
+        };
+        let call = own.carried_by(site.carrier, &selection, members).map_err(|error| wrong(key_of(&error), error))?;
         let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
         Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
     }
@@ -174,18 +177,18 @@ pub(super) struct CollectiveProgram {
 }
 
 impl CollectiveProgram {
-    /// The operation of ranks whose nodes are given; paths start from `base`.
+    /// The operation of ranks on a site.
     ///
     /// # Errors
     /// Keys that do not go together, groups that the ranks cannot be divided into, or a file that cannot be read.
-    pub fn new(spec: &CollectiveSpec, node_of: &[u32], base: &Path) -> Result<Self, PatternError> {
-        let ranks = node_of.len() as u32;
+    pub fn new(spec: &CollectiveSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
+        let ranks = site.node_of.len() as u32;
         spec.check(ranks)?;
         let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
             .map_err(|message| wrong("group_size", message))?;
         let mut program = Self {
-            call: spec.call(grouping.size(), base)?,
-            groups: Groups::new(grouping, 0, node_of),
+            call: spec.call(grouping.size(), site)?,
+            groups: Groups::new(grouping, 0, (site.node_of, site.unserved)),
             ranks,
             iterations: spec.iterations,
             compute: spec.compute.0,

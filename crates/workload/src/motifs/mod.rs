@@ -9,6 +9,7 @@ mod halo;
 mod incast;
 mod limits;
 mod ranks;
+mod site;
 mod sweep;
 mod training;
 
@@ -22,6 +23,7 @@ pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
+pub use site::ProgramSite;
 pub use sweep::SweepSpec;
 pub use training::spec::TrainingSpec;
 

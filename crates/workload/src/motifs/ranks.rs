@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::collectives::{Collective, ProgramGroup};
-use crate::communicator::{Communicator, Context, Group, NodeGroups};
+use crate::communicator::{Communicator, Context, Group, NodeGroups, Unserved};
 
 /// Groups of so many ranks each, a stride apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +59,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// The communicators with a number of groups of ranks, whose nodes are given.
-    pub fn new(grouping: Grouping, number: u32, node_of: &[u32]) -> Self {
-        let nodes = (0..grouping.groups()).map(|group| Arc::new(NodeGroups::new(&grouping.group(group), node_of)));
-        Self { grouping, context: Context::new(number).unwrap_or(Context::WORLD), nodes: nodes.collect() }
+    /// The communicators with a number of groups of ranks, whose nodes are given, and groups that switches have no room for.
+    pub fn new(grouping: Grouping, number: u32, (node_of, unserved): (&[u32], &Unserved)) -> Self {
+        let context = Context::new(number).unwrap_or(Context::WORLD);
+        let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(unserved, context));
+        Self { grouping, context, nodes: (0..grouping.groups()).map(nodes).collect() }
     }
 
     /// Ranks of a group.

@@ -76,11 +76,27 @@ pub enum Action {
     /// it gets, or, if it gets nothing, when all that it gives has been handed to the network interface. All members of a group call its
     /// operations in the same order.
     Group(GroupCall),
+    /// A step of a collective operation that the processor of the network interface carries out, beside its messages.
+    OnNic(NicStep),
     /// Keeps the rank's processor busy, one calculation after the other.
     Calc {
         /// For how long, in picoseconds.
         time: u64,
     },
+}
+
+/// A step of a collective operation that the processors of network interfaces carry out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicStep {
+    /// The rank hands the operation, and what it gives, over to its interface, which takes its processor the send overhead.
+    Begin,
+    /// The interface combines so many bytes that have come with those that it has.
+    Combine {
+        /// The bytes.
+        bytes: u64,
+    },
+    /// The rank is told that what it gets is there, which takes its library the receive overhead.
+    End,
 }
 
 impl Action {
@@ -118,7 +134,7 @@ impl Action {
             Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
             Self::Probe { from, tag, waits, .. } => Self::Probe { from, tag, context, waits },
             Self::Group(call) => Self::Group(GroupCall { context, ..call }),
-            Self::Poll | Self::Calc { .. } => self,
+            Self::Poll | Self::OnNic(_) | Self::Calc { .. } => self,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A collective operation of a rank that is under way.
 
-use super::Action;
 use super::ProgramError;
 use super::burst::Burst;
+use super::{Action, NicStep};
 use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 
@@ -23,17 +23,32 @@ pub(super) struct Running {
     uncombined: u64,
     /// It has something for the switches that it has not posted.
     unposted: bool,
+    /// Of one that network interfaces carry out: what its rank has told its interface, or is told next.
+    on_nic: OnNic,
     /// It waits for its turn to post that.
     pub held: bool,
+}
+
+/// How far the rank of an operation is with its interface, if that carries it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnNic {
+    /// It has not handed it over.
+    Before,
+    /// It has, and has not been told of its end.
+    Under,
+    /// It has been told of its end, or its processor carries the operation out.
+    Over,
 }
 
 impl Running {
     /// An operation that a rank begins, after so many in the same communicator.
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
+        let call = call.within(&communicator);
         let unposted = call.in_switch(&communicator).is_some();
         let (stage, begun, phase, round, uncombined) = (None, 0, 0, 0, 0);
-        Ok(Self { call, communicator, tag, stage, begun, phase, round, uncombined, unposted, held: false })
+        let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
+        Ok(Self { call, communicator, tag, stage, begun, phase, round, uncombined, unposted, on_nic, held: false })
     }
 
     /// The communicator, and the place among its operations, of one that has something for the switches that it has not posted.
@@ -55,6 +70,9 @@ impl Running {
 
     /// Gives what is posted next, when all that was posted before has ended; nothing at the end.
     pub fn go_on(&mut self, post: &mut dyn FnMut(Burst)) {
+        if self.on_nic != OnNic::Over {
+            return self.go_on_by_nic(post);
+        }
         let time = self.uncombined.saturating_mul(self.call.time_per_byte);
         self.uncombined = 0;
         if time > 0 {
@@ -64,6 +82,32 @@ impl Running {
         while !posted && self.has_round() {
             posted = self.post_round(post);
         }
+    }
+
+    /// The same of an operation that interfaces carry out.
+    fn go_on_by_nic(&mut self, post: &mut dyn FnMut(Burst)) {
+        let is_root = self.communicator.own() == self.call.root;
+        let mut step = |step| post(Burst { first: Action::OnNic(step), count: 1, stride: 0 });
+        if self.on_nic == OnNic::Before {
+            self.on_nic = OnNic::Under;
+            if self.call.operation.gives(is_root) {
+                return step(NicStep::Begin);
+            }
+        }
+        let bytes = std::mem::take(&mut self.uncombined);
+        if bytes > 0 {
+            return step(NicStep::Combine { bytes });
+        }
+        while self.has_round() {
+            if self.post_round(post) {
+                return;
+            }
+        }
+        self.on_nic = OnNic::Over;
+        if !self.call.operation.gets(is_root) {
+            return;
+        }
+        post(Burst { first: Action::OnNic(NicStep::End), count: 1, stride: 0 });
     }
 
     /// Goes on to the next round, if there is one: through phases and stages that are over.

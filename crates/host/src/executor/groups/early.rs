@@ -68,6 +68,7 @@ mod tests {
             work: GroupWork::Multicast,
             contributions: 1,
             value: contribution(rank, at(segment)),
+            element: 0,
             bytes: 7,
         };
         let mut early = Early::default();

@@ -29,6 +29,7 @@
 //! What arrives for an operation that the rank has not called waits for it, in memory ([`early`]).
 
 mod early;
+mod elements;
 mod member;
 mod operation;
 mod receiving;
@@ -45,6 +46,8 @@ use crate::groups::Groups;
 use crate::report::Wait;
 use crate::slab::Slab;
 
+pub use elements::CheckedElements;
+use elements::Elements;
 use member::Member;
 use operation::Items;
 
@@ -88,6 +91,8 @@ pub(super) struct Memberships {
     items: Vec<Option<(GroupCall, Items)>>,
     /// Whether all that has come was what it had to be.
     verified: bool,
+    /// What has been found of the elements of results.
+    elements: Elements,
 }
 
 impl Memberships {
@@ -151,6 +156,7 @@ impl Executor {
             arrived: vec![0; nodes],
             given: vec![GroupPacket::NONE; nodes],
             verified: true,
+            elements: Elements::default(),
         }));
         self
     }

@@ -107,6 +107,7 @@ impl Executor {
             debug_assert!(false, "{arrival:?} at a node that has no member");
             return;
         };
+        own.check_element(member, &arrival);
         let others = own.groups.get(arrival.group).ranks.len() as i64 - 1;
         match arrival.work {
             GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets -= 1,

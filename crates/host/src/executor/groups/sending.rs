@@ -61,7 +61,13 @@ impl Memberships {
                 GroupWork::CombineFor { node: self.nodes[rank as usize] }
             }
         };
-        GroupPacket { group: own.group, segment: number, work, value: contribution(own.of, number) }
+        GroupPacket {
+            group: own.group,
+            segment: number,
+            work,
+            value: contribution(own.of, number),
+            element: self.groups.element(own.of, number),
+        }
     }
 }
 
@@ -143,7 +149,7 @@ impl Executor {
         } else {
             let segment = at.acknowledgements.pop_front().unwrap_or(0);
             let value = contribution(at.of, segment);
-            GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value }
+            GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value, element: 0 }
         };
         taken.message.mark = packet.segment;
         own.given[node] = packet;

@@ -35,12 +35,13 @@ impl Executor {
     pub(super) fn finish_read(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let (rank, send) = (self.arrivals[message].rank, self.arrivals[message].send());
         let what = (send, Purpose::Finish);
-        let at = match self.interface.matching.on_nic {
-            true => {
+        let at = match (self.forwards_arrival(message), self.interface.matching.on_nic) {
+            (Some(own), _) => self.nic_work(rank, what, now, own.send),
+            (None, true) => {
                 self.trace_latency(rank, what, (now, now));
                 now
             }
-            false => self.reaction_work(rank, what, now, self.interface.send_overhead),
+            (None, false) => self.reaction_work(rank, what, now, self.interface.send_overhead),
         };
         self.later(at, send, Event::Finish(message), now, around);
     }

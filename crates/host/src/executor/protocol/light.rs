@@ -30,6 +30,7 @@ impl Executor {
     /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
     pub(in super::super) fn has_light(&self) -> bool {
         let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
+        let notes_each = notes_each || self.interface.protocol.forwarding.is_some();
         self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 

@@ -20,7 +20,8 @@ impl Executor {
         let is_first = !message.is_here;
         if asks && is_first {
             // Where overheads take no processor, a request is read whether or not its turn has come.
-            let by_nic = self.interface.matching.on_nic;
+            let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
+            let message = &mut self.arrivals[place];
             message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
             let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
             self.trace_arrival(op, TracedPart::Request, now);
@@ -78,7 +79,8 @@ impl Executor {
         }
         let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
         let (mut from, send) = (now, self.arrivals[place].send());
-        if asks && self.processors.occupied() && !self.interface.matching.on_nic {
+        let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
+        if asks && self.processors.occupied() && !by_nic {
             from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
             self.arrivals[place].read_at = from;
         }

@@ -26,10 +26,21 @@ impl Executor {
         if asks {
             // Nothing has to be registered with an interface that the data do not pass.
             let registration = if within { 0 } else { self.registrations.register(rank, (to, false), bytes) };
-            let work = self.interface.send_overhead + registration + setup;
-            let at = self.call_work(rank, (op, Purpose::Request), now, work).max(ready);
+            let at = match self.forwards_send(place) {
+                Some(own) => self.nic_work(rank, (op, Purpose::Request), now, own.send + registration + setup),
+                None => {
+                    let work = self.interface.send_overhead + registration + setup;
+                    self.call_work(rank, (op, Purpose::Request), now, work)
+                }
+            };
+            let at = at.max(ready);
             self.connect((rank, to), found, at);
             return self.later(at, op, Event::Request(place), now, around);
+        }
+        if let Some(own) = self.forwards_send(place) {
+            let at = self.nic_work(rank, (op, Purpose::Send), now, own.send + setup).max(ready);
+            self.connect((rank, to), found, at);
+            return self.later(at, op, Event::Data(place), now, around);
         }
         let work = self.interface.sending(bytes) + setup;
         let at = self.call_work(rank, (op, Purpose::Send), now, work).max(ready);

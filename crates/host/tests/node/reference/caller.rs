@@ -114,7 +114,7 @@ impl Caller {
                 Action::Recv { from, bytes, tag, context } => {
                     Action::Recv { from: from.map(other), bytes, tag, context }
                 }
-                other @ (Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_)) => other,
+                other => other,
             };
             starts.push((id, action));
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, MOST_TRACED, Progress, RankPlacement, Released};
 use topology::ChannelClass;
-use units::TaskId;
+use units::{Arithmetic, TaskId};
 use workload::collectives::Fastest;
 use workload::program::Interval;
 
@@ -34,6 +35,8 @@ pub(super) struct RanksCourse {
     /// The groups whose operations routers carry out.
     groups: Arc<Groups>,
     progress: Progress,
+    /// Since when, in ticks, nothing has changed while the network holds contributions and nothing else of the job.
+    held_since: Option<u64>,
     ended: Ends,
     /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
     explained: Option<Explained>,
@@ -66,10 +69,11 @@ impl RanksCourse {
         Self {
             longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
             node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
-            groups: Arc::new(Groups::of(&*ranks.programs)),
+            groups: Arc::new(Groups::of(&*ranks.programs).with_elements(arithmetic(&setting.network))),
             setting: setting.clone(),
             counted: Counted::new(setting, ranks.packet, ranks.nic.host().stripe_above()),
             progress: Progress { open: u64::from(count), ..Progress::default() },
+            held_since: None,
             ended: Ends::default(),
             explained: None,
             ranks: ranks.clone(),
@@ -89,6 +93,9 @@ impl RanksCourse {
     fn poll(&mut self, now: u64, machine: &dyn Machine) {
         let mut progress = Progress::default();
         self.each_executor(machine, &mut |executor| progress.add(&executor.progress()));
+        let Batch { entered, copies, packets, ended, .. } = self.counted.counts;
+        let is_held = progress.waits_for_members() && progress.combining > 0 && entered + copies == packets + ended;
+        self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
         (self.progress, self.now) = (progress, now);
     }
 
@@ -142,6 +149,13 @@ impl RanksCourse {
         }
     }
 
+    /// Whether ranks wait, and nothing will ever come: for longer than a packet takes through the network it holds contributions only, for
+    /// members that do not call the operation. (A packet counts as delivered as its head leaves the last router.)
+    fn stands_still(&self) -> bool {
+        let patience = 2 * self.setting.network.longest_path();
+        self.progress.stands_still() || self.held_since.is_some_and(|since| self.now - since > patience)
+    }
+
     /// Which rank waits for what.
     fn standstill(&self, machine: &dyn Machine) -> RunError {
         let mut waits = Vec::new();
@@ -156,6 +170,11 @@ impl RanksCourse {
     }
 }
 
+/// How elements that packets of reductions carry are combined, if they carry any.
+fn arithmetic(network: &Network) -> Option<Arithmetic> {
+    Some(network.plan.groups()?.units?.elements?.arithmetic)
+}
+
 /// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links, of all planes
 /// together. On a flat network there is the link of one node only.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
@@ -168,8 +187,12 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
+    let (send, receive) = match ranks.on_nic {
+        true => (host.forwarding().0, host.forwarding().1),
+        false => (host.send_overhead, host.receive_overhead),
+    };
     Fastest {
-        latency: network.picoseconds(delay) + host.send_overhead.0 + host.receive_overhead.0,
+        latency: network.picoseconds(delay) + send.0 + receive.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         limits_receivers: !network.is_flat(),
     }
@@ -242,7 +265,7 @@ impl Course for RanksCourse {
         self.each_executor(machine, &mut |executor| errors.extend(executor.error().cloned()));
         match errors.into_iter().min_by_key(HostError::rank) {
             Some(error) => Some(error.into()),
-            None => self.progress.stands_still().then(|| self.standstill(machine)),
+            None => self.stands_still().then(|| self.standstill(machine)),
         }
     }
 
@@ -255,6 +278,7 @@ impl Course for RanksCourse {
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
+        ended.counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
         ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
         measured.sort_unstable_by_key(|&(rank, _)| rank);
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
@@ -281,7 +305,8 @@ impl Course for RanksCourse {
                 let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
                 let measures = ranks.programs.measures(&fastest(&ranks, network));
                 program.times = measured_times(&measures, &ended.intervals);
-                program.groups = of_groups(&ended.counts, ranks.programs.groups().len() as u32, network);
+                program.groups =
+                    of_groups(&ended.counts, (ranks.programs.groups().len() as u32, ranks.unserved), (network, time));
                 (None, Some(program))
             }
         };

@@ -28,4 +28,8 @@ pub(crate) struct Ranks {
     /// By way of which ranks of a node exchange messages, if it takes time.
     pub memory: Option<MemoryParams>,
     pub processors: NodeProcessors,
+    /// Whether interfaces carry collective operations out.
+    pub on_nic: bool,
+    /// Groups whose operations were to be in routers, which have no room for them.
+    pub unserved: u32,
 }

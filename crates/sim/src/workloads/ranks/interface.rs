@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use host::{
-    BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, GapParams, GroupParams, MatchingParams,
-    NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
-    RegistrationParams, Rendezvous,
+    BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, ForwardingParams, GapParams, GroupParams,
+    MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams,
+    RailPolicy, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
@@ -57,7 +57,15 @@ fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
         Some(RendezvousSpec::Read) => Rendezvous::Read,
         Some(RendezvousSpec::Write) | None => Rendezvous::Write,
     };
-    ProtocolParams { rendezvous, eager_credits: host.eager_credits, memory: ranks.memory, group: groups(network) }
+    let (send, receive, combine) = host.forwarding();
+    let forwarding = ForwardingParams { send: send.0, receive: receive.0, combine: combine.0 };
+    ProtocolParams {
+        rendezvous,
+        eager_credits: host.eager_credits,
+        memory: ranks.memory,
+        group: groups(network),
+        forwarding: ranks.on_nic.then_some(forwarding),
+    }
 }
 
 /// As many segments under way as the trees of each group have partial sums for.
@@ -152,6 +160,7 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
     let (nic, packet) = (&ranks.nic, u64::from(ranks.packet));
     let mut times: Vec<Time> =
         nic.times().into_iter().filter(|(key, _)| !key.ends_with("_per_byte")).map(|of| of.1).collect();
+    times.extend(ranks.on_nic.then(|| nic.host().forwarding().2).filter(|combine| combine.0 > 0));
     let Some(parts) = nic.parts() else { return times };
     let spared = u64::from(spares_first(parts));
     let mut charged = BTreeSet::new();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use host::{BusyTimes, ConnectionCounts, Executor, Searches};
+use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
@@ -94,6 +94,10 @@ pub(super) struct HostCounts {
     busy: BusyTimes,
     /// Some operation of a group was not carried out right.
     unverified: bool,
+    /// For how long packets have waited at the combine unit where they have waited for longest, in picoseconds.
+    pub longest_wait: u64,
+    /// The elements of their results.
+    elements: CheckedElements,
 }
 
 impl HostCounts {
@@ -108,18 +112,31 @@ impl HostCounts {
         self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);
         executor.busy().for_each(|(_, own)| self.busy.add(own));
         self.unverified |= !executor.verified();
+        self.elements.add(executor.checked_elements());
     }
 }
 
-/// What has been measured of the groups of a program, if it has any.
-pub(super) fn of_groups(counts: &HostCounts, count: u32, network: &Network) -> Option<GroupsResult> {
-    let trees = network.trees().filter(|_| count > 0)?;
-    let fullest = trees.fullest(&*network.topology).map_or(0, |(_, memory)| memory.entries);
+/// What has been measured of the groups of a program that took so many picoseconds, if it has any: those that routers serve and those that they
+/// have no room for.
+pub(super) fn of_groups(
+    counts: &HostCounts,
+    (count, unserved): (u32, u32),
+    (network, time): (&Network, u64),
+) -> Option<GroupsResult> {
+    if count + unserved == 0 {
+        return None;
+    }
+    let units = network.plan.groups().and_then(|groups| groups.units);
+    let fullest = network.trees().and_then(|trees| trees.fullest(&*network.topology));
     Some(GroupsResult {
         groups: count,
         groups_verified: !counts.unverified,
-        groups_window: network.plan.groups().and_then(|groups| groups.units).map_or(0, |units| units.window),
-        table_entries_max: fullest,
+        elements_checked: units.and_then(|units| units.elements).map(|_| counts.elements.checked),
+        elements_digest: units.and_then(|units| units.elements).map(|_| format!("{:016x}", counts.elements.digest)),
+        groups_window: units.map_or(0, |units| units.window),
+        groups_in_software: unserved,
+        stall_share: units.filter(|_| time > 0).map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
+        table_entries_max: fullest.map_or(0, |(_, memory)| memory.entries),
     })
 }
 

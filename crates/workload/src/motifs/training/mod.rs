@@ -14,9 +14,9 @@ mod plan;
 mod rank;
 pub(super) mod spec;
 
-use std::path::Path;
 use std::sync::Arc;
 
+use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Fastest, ProgramGroup};
 use crate::program::{Measure, Messages, Programs, RankProgram, ScriptedRank};
@@ -34,13 +34,13 @@ pub(super) struct Training {
 }
 
 impl Training {
-    /// The training of ranks whose nodes are given; paths start from `base`.
+    /// The training of ranks on a site.
     ///
     /// # Errors
     /// Groups that the ranks cannot be divided into, a model that cannot be divided so, or a file that cannot be read.
-    pub fn new(spec: &TrainingSpec, node_of: &[u32], base: &Path) -> Result<Self, PatternError> {
+    pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
         spec.check()?;
-        let mut training = Self { plan: Arc::new(Plan::new(spec, node_of, base)?), messages: 0, in_switch: 0 };
+        let mut training = Self { plan: Arc::new(Plan::new(spec, site)?), messages: 0, in_switch: 0 };
         let mut messages = 0_u64;
         training.each_message(&mut |of_shape| messages = messages.saturating_add(of_shape.count));
         training.messages = messages;

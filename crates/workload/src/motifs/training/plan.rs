@@ -1,11 +1,12 @@
 //! What a training step sends and calculates, by the sizes of the model and of the groups.
 
-use std::path::Path;
-
 use super::spec::TrainingSpec;
 use crate::PatternError;
-use crate::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection, bound};
+use crate::collectives::{
+    Algorithm, Carrier, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
+};
 use crate::motifs::ranks::{Grouping, Groups};
+use crate::motifs::site::ProgramSite;
 use crate::program::{Measure, Messages};
 
 /// What is measured of a step.
@@ -89,6 +90,7 @@ pub(super) struct Plan {
     gradients: Collective,
     /// How `auto` is chosen.
     selection: Selection,
+    carrier: Option<Carrier>,
 }
 
 fn wrong(key: &'static str, message: String) -> PatternError {
@@ -126,8 +128,9 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
 }
 
 impl Plan {
-    /// The plan of ranks whose nodes are given; paths start from `base`.
-    pub fn new(spec: &TrainingSpec, node_of: &[u32], base: &Path) -> Result<Self, PatternError> {
+    /// The plan of ranks on a site.
+    pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
+        let &ProgramSite { node_of, base, carrier, unserved } = site;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
@@ -136,7 +139,7 @@ impl Plan {
         };
         let groups = |size, stride, number| {
             let grouping = Grouping::new(ranks, size, stride).map_err(|message| wrong("data", message))?;
-            Ok(Groups::new(grouping, number, node_of))
+            Ok(Groups::new(grouping, number, (node_of, unserved)))
         };
         let element = spec.element_size.0;
         let tokens = u64::from(spec.micro_batch_size) * u64::from(spec.sequence) * u64::from(spec.hidden);
@@ -171,11 +174,27 @@ impl Plan {
             exchange: (spec.expert > 1).then(|| call(Operation::Alltoall, spec.alltoall, EXPERT, of_expert)),
             gradients: call(Operation::Allreduce, spec.allreduce, DATA, 0),
             selection,
+            carrier,
         };
+        plan.check_carrier()?;
         plan.combine = plan.combine.map(|call| plan.chosen(call, plan.tensor.size()));
         plan.exchange = plan.exchange.map(|call| plan.chosen(call, plan.expert.size()));
         plan.check()?;
         Ok(plan)
+    }
+
+    /// Refuses algorithms that are not those of who carries operations out.
+    fn check_carrier(&self) -> Result<(), PatternError> {
+        let of_buckets = self.buckets.iter().flat_map(|bucket| self.of_bucket(bucket));
+        let of_layers = [(self.combine, &self.tensor, "allreduce"), (self.exchange, &self.expert, "alltoall")];
+        let of_layers = of_layers.into_iter().filter_map(|(call, groups, key)| Some((call?, groups, key)));
+        for (call, groups, key) in of_buckets.map(|(call, groups)| (call, groups, "allreduce")).chain(of_layers) {
+            call.carried_by(self.carrier, &self.selection, groups.size()).map_err(|error| {
+                let key = if error == CollectiveError::CombinedOnNic { "reduction_time" } else { key };
+                wrong(key, error.to_string())
+            })?;
+        }
+        Ok(())
     }
 
     /// Refuses algorithms that do not serve, and messages that are too large.
@@ -195,16 +214,20 @@ impl Plan {
 
     /// A call with the algorithm that is chosen for a group of so many.
     fn chosen(&self, call: Collective, members: u32) -> Collective {
-        call.chosen_by(&self.selection, members)
+        // What is not the carrier's has been refused.
+        call.carried_by(self.carrier, &self.selection, members).unwrap_or(call)
     }
 
     /// The calls that combine a bucket.
     pub fn gradients(&self, bucket: &Bucket) -> impl Iterator<Item = Collective> {
+        self.of_bucket(bucket).map(|(call, groups)| self.chosen(call, groups.size()))
+    }
+
+    /// The same before algorithms have been chosen, with their groups.
+    fn of_bucket(&self, bucket: &Bucket) -> impl Iterator<Item = (Collective, &Groups)> {
         let parts = [(DATA, &self.data, bucket.shared), (REPLICAS, &self.replicas, bucket.expert)];
         let all = parts.into_iter().filter(|(_, groups, bytes)| groups.size() > 1 && *bytes > 0);
-        all.map(|(communicator, groups, bytes)| {
-            self.chosen(Collective { communicator, bytes, ..self.gradients }, groups.size())
-        })
+        all.map(|(communicator, groups, bytes)| (Collective { communicator, bytes, ..self.gradients }, groups))
     }
 
     /// The groups of a communicator.

@@ -1,12 +1,29 @@
 //! What can be checked of operations in the switches before calls run: they have no messages that would have to meet.
 
+use std::sync::Arc;
+
 use super::line::line_of;
 use super::{Calls, collective_of};
 use crate::collectives::{Algorithm, Collective};
+use crate::communicator::{Context, Unserved};
 use crate::program::Step;
 use crate::schedule::ScheduleError;
 
 impl Calls {
+    /// The same on nodes that are known, where switches may have no room for groups.
+    #[must_use]
+    pub fn among(mut self, unserved: &Unserved) -> Self {
+        for (number, nodes) in (0..).zip(&mut self.nodes) {
+            if let (Some(nodes), Some(context)) = (nodes, Context::new(number)) {
+                *nodes = Arc::new((**nodes).clone().among(unserved, context));
+            }
+        }
+        if !unserved.is_empty() {
+            self.operations = self.count();
+        }
+        self
+    }
+
     /// Checks that all members of a communicator call the same operations in the same order, where one of them is in the switches.
     ///
     /// # Errors

@@ -188,6 +188,7 @@ fn of_action(action: Action) -> String {
         Action::Poll => "poll".to_owned(),
         // No call of its own.
         Action::Group(call) => call.operation.name().to_owned(),
+        Action::OnNic(_) => String::new(),
         Action::Probe { from, tag, waits, .. } => {
             format!("{} from {} tag {}", if waits { "probe" } else { "iprobe" }, any(from), any(tag))
         }

@@ -3,6 +3,7 @@
 //! Unlike a [`crate::schedule::Schedule`], which is a graph of operations, this says what a rank calls in which order, and so has
 //! waiting for any request, tests, and bursts. It runs as every [`Script`] does.
 
+mod carrier;
 mod in_switch;
 mod line;
 mod schedule;
@@ -128,7 +129,7 @@ impl CallsBuilder {
         let made = &mut self.made[rank as usize];
         match step {
             // What is posted to the switches is part of a collective operation, and no call of its own.
-            Step::Do(Action::Group(_)) => return Err(CallError::EmptyBurst),
+            Step::Do(Action::Group(_) | Action::OnNic(_)) => return Err(CallError::EmptyBurst),
             Step::Do(action) => {
                 check_action(action, ranks)?;
                 *made += u32::from(action.is_message());
@@ -202,6 +203,7 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
         Action::Calc { .. }
         | Action::Poll
         | Action::Group(_)
+        | Action::OnNic(_)
         | Action::Recv { from: None, .. }
         | Action::Probe { from: None, .. } => Ok(()),
     }

@@ -147,7 +147,7 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
     match first {
         Action::Send { tag, .. } => *tag == wanted,
         Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
-        Action::Calc { .. } | Action::Poll | Action::Group(_) => false,
+        Action::Calc { .. } | Action::Poll | Action::Group(_) | Action::OnNic(_) => false,
     }
 }
 
@@ -279,7 +279,9 @@ impl<'a> Writer<'a> {
                 self.builder.recv_any(self.rank, from, room, tag)
             }
             Action::Calc { time } => self.builder.calc(self.rank, time),
-            Action::Poll | Action::Probe { .. } | Action::Group(_) => self.builder.calc(self.rank, 0),
+            Action::Poll | Action::Probe { .. } | Action::Group(_) | Action::OnNic(_) => {
+                self.builder.calc(self.rank, 0)
+            }
         }
     }
 

@@ -266,7 +266,7 @@ impl Naive {
             Action::Recv { .. } => self.post(op),
             Action::Probe { waits, .. } => self.probe(op, waits),
             Action::Poll => self.end(op, None),
-            Action::Group(_) => unreachable!("no case has groups"),
+            Action::Group(_) | Action::OnNic(_) => unreachable!("no case has groups, or operations of interfaces"),
         }
     }
 

@@ -1,0 +1,108 @@
+//! Collective operations that the processors of network interfaces carry out, and not those of ranks.
+//!
+//! A rank that gives anything hands it over with the operation, which takes the send overhead of a call, and one that gets anything is told
+//! when it is there, which takes the receive overhead of a reaction. In between its interface sends, receives and combines as the operation's algorithm says, whatever the rank's processor does: each
+//! message that leaves or has come, and each byte that is combined, takes the interface's processor a time, one after the other, and so do
+//! the requests and answers of messages that ask first. Data go from memory to the network as those of other messages that the
+//! processor does not write. Messages between ranks of one node stay with the processors of these.
+
+use workload::program::{Action, Context, NicStep, Op};
+
+use super::{Executor, Sending};
+use crate::context::{ForwardingParams, HostContext};
+use crate::event::{Event, OpId};
+use crate::inbound::Envelope;
+use crate::processor::Reaction;
+use crate::trace::Purpose;
+
+/// The end of an operation that a rank has not been told of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub op: OpId,
+    /// The rank, by its number here, and what its program knows the step by.
+    rank: u32,
+    id: u32,
+}
+
+impl Executor {
+    /// Whether interfaces handle the messages of a context that leave their node.
+    #[inline]
+    pub(super) fn forwards(&self, context: Context) -> bool {
+        self.interface.protocol.forwarding.is_some() && context.is_collective()
+    }
+
+    /// What a send takes the processor of its interface, if that handles its message.
+    #[inline]
+    pub(super) fn forwards_send(&self, send: u32) -> Option<ForwardingParams> {
+        let own = self.interface.protocol.forwarding?;
+        let Sending { op, to, context, .. } = self.sends[send];
+        (context.is_collective() && !self.is_within(op.rank, to)).then_some(own)
+    }
+
+    /// What a message that has come takes the processor of its interface, if that handles it.
+    #[inline]
+    pub(super) fn forwards_arrival(&self, message: u32) -> Option<ForwardingParams> {
+        let own = self.interface.protocol.forwarding?;
+        let Envelope { source, to, context, .. } = self.arrivals[message].envelope;
+        (context.is_collective() && !self.is_within(source, to)).then_some(own)
+    }
+
+    /// Whether an interface handles what a library would react to.
+    #[inline]
+    pub(super) fn forwards_reaction(&self, reaction: Reaction) -> bool {
+        match reaction {
+            Reaction::Admit(message) | Reaction::Complete(message) | Reaction::Answer(message) => {
+                self.forwards_arrival(message).is_some()
+            }
+            Reaction::Data(send) | Reaction::Fetched(send) => self.forwards_send(send).is_some(),
+            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Told(_) => false,
+        }
+    }
+
+    /// Whether an operation that is ready starts on the interface, whatever the processor of its rank does.
+    pub(super) fn starts_on_nic(&self, op: &Op) -> bool {
+        match op.action {
+            Action::Send { context, .. } | Action::Recv { context, .. } => self.forwards(context),
+            Action::OnNic(step) => step != NicStep::Begin,
+            _ => false,
+        }
+    }
+
+    /// The processor of the interface of a rank, by its number here, works for an operation from a time on: when that ends.
+    pub(super) fn nic_work(&mut self, rank: u32, what: (OpId, Purpose), from: u64, time: u64) -> u64 {
+        let source = self.source_of(self.rank(rank), 0);
+        let end = self.interfaces.work(source, from, time);
+        self.trace_latency(rank, what, (end - time, end));
+        end
+    }
+
+    /// A step of an operation on the interface of a rank, by its number here, starts.
+    pub(super) fn start_on_nic(
+        &mut self,
+        rank: u32,
+        (op, id): (OpId, u32),
+        step: NicStep,
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let what = (op, Purpose::Send);
+        let at = match step {
+            NicStep::Begin => self.call_work(rank, what, now, self.interface.send_overhead),
+            NicStep::Combine { bytes } => {
+                let combine = self.interface.protocol.forwarding.map_or(0, |own| own.combine);
+                self.nic_work(rank, what, now, combine.saturating_mul(bytes))
+            }
+            NicStep::End => {
+                let place = self.told.insert(Told { op, rank, id });
+                return self.react(rank, Reaction::Told(place), (now, now), around);
+            }
+        };
+        self.later(at, op, Event::OnNic { id }, now, around);
+    }
+
+    /// A rank has been told of the end of an operation.
+    pub(super) fn told(&mut self, place: u32, now: u64) {
+        let Told { op, rank, id } = self.told.remove(place);
+        self.end(rank, (op.number, id), now, None);
+    }
+}
