@@ -5,6 +5,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
+use crate::registration::BufferUse;
 use crate::trace::Purpose;
 
 impl Executor {
@@ -71,7 +72,9 @@ impl Executor {
             self.trace_latency(rank, what, (from, from));
             return from;
         }
-        let registration = self.registrations.register(rank, (envelope.source, true), envelope.bytes);
+        let Envelope { source, tag, context, bytes, .. } = envelope;
+        let buffer = BufferUse { peer: source, receives: true, tag, context };
+        let registration = self.registrations.register(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
         // A processor that is occupied has read the request before it goes on to this.
         let from = if self.processors.occupied() { from } else { read_at.max(from) };
