@@ -2,7 +2,9 @@
 //!
 //! What is registered is a buffer. A buffer that a rank has registered stays so until so many others have been (least recently
 //! used first), as in the caches of MPI libraries; a message that is longer than what was registered of its buffer registers it
-//! again. Programs do not name buffers: a rule says which messages are in the same one.
+//! again. A rule says which messages are in the same one; by one of the rules programs name buffers, by tags.
+
+use workload::program::Context;
 
 use crate::recent::Recent;
 
@@ -14,6 +16,8 @@ pub enum BufferRule {
     ByPeer,
     /// Those that it sends; those that it receives.
     One,
+    /// Those under a tag of a communicator, sent and received: the tag names the buffer.
+    ByTag,
     /// No two.
     Fresh,
 }
@@ -38,6 +42,29 @@ impl RegistrationParams {
     pub const NONE: Self = Self { time: 0, per_page: 0, page: 0, cached: 0, buffers: BufferRule::ByPeer };
 }
 
+/// A message at one of its ends, as far as it tells the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferUse {
+    /// The rank at the other end.
+    pub peer: u32,
+    /// Whether the message is received here.
+    pub receives: bool,
+    pub tag: u32,
+    pub context: Context,
+}
+
+impl BufferUse {
+    /// The buffer's number among those of its rank.
+    fn key(self, rule: BufferRule) -> u64 {
+        let Self { peer, receives, tag, context } = self;
+        match rule {
+            BufferRule::ByPeer => u64::from(peer) << 1 | u64::from(receives),
+            BufferRule::One | BufferRule::Fresh => u64::from(receives),
+            BufferRule::ByTag => u64::from(context.bits()) << 32 | u64::from(tag),
+        }
+    }
+}
+
 /// Registrations of an executor's ranks.
 #[derive(Debug)]
 pub(crate) struct Registrations {
@@ -54,14 +81,13 @@ impl Registrations {
         Self { params, cache: Recent::new(ranks, most), made: 0, spared: 0 }
     }
 
-    /// A rank, by its number here, sends or receives so many bytes to or from another: the time of registering their memory.
-    pub fn register(&mut self, rank: u32, (peer, receives): (u32, bool), bytes: u64) -> u64 {
+    /// A rank, by its number here, sends or receives so many bytes: the time of registering their memory.
+    pub fn register(&mut self, rank: u32, of: BufferUse, bytes: u64) -> u64 {
         let RegistrationParams { time, per_page, page, buffers, .. } = self.params;
         if page == 0 {
             return 0;
         }
-        let peer = if buffers == BufferRule::ByPeer { peer } else { 0 };
-        let key = u64::from(peer) << 1 | u64::from(receives);
+        let key = of.key(buffers);
         let pages = bytes.div_ceil(page);
         match self.cache.use_key(rank as usize, key, pages) {
             Some(known) if known >= pages => {

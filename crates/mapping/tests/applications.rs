@@ -145,3 +145,21 @@ fn balancing_moves_what_it_must_and_not_far() {
     let before = measure(&stencil, &mesh, &start);
     assert!(after.hop_bytes < 1.6 * before.hop_bytes, "{} {}", after.hop_bytes, before.hop_bytes);
 }
+
+#[test]
+fn every_array_is_spread_over_all_nodes_in_order() {
+    // Would catch arrays one behind the other, whose nodes would have nothing to do while the others compute, and blocks that
+    // are out of order or of unequal load. 128 elements of GSpace, 128 of RealSpace and 64 calculators of load 2 on 32 nodes: four, four
+    // and two each.
+    let water = graph("openatom:water-32,states=8,planes=16,real_planes=16,block=4,pair_load=2");
+    let torus = machine("torus:4x4x2");
+    let found = solve(&water, &torus, &spec(StrategyName::ArrayBlocks, 0.03), &[], None).expect("a mapping");
+    for (first, tasks, each) in [(0_u32, 128, 4), (128, 128, 4), (256, 64, 2)] {
+        let expected: Vec<u32> = (0..tasks).map(|task| task / each).collect();
+        assert_eq!(found.place_of[first as usize..(first + tasks) as usize], expected);
+    }
+    // Without arrays it is the order of the tasks.
+    let plain = graph("random:64");
+    let of = |strategy| solve(&plain, &torus, &spec(strategy, 0.03), &[], None).expect("a mapping").place_of;
+    assert_eq!(of(StrategyName::ArrayBlocks), of(StrategyName::Identity));
+}

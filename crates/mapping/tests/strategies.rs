@@ -80,9 +80,10 @@ fn auto(graph: &TaskGraph, machine: &Machine) -> f64 {
 }
 
 /// Strategies that are for any graph and machine.
-const GENERAL: [StrategyName; 12] = [
+const GENERAL: [StrategyName; 13] = [
     StrategyName::Auto,
     StrategyName::Identity,
+    StrategyName::ArrayBlocks,
     StrategyName::Random,
     StrategyName::Greedy,
     StrategyName::Annealing,

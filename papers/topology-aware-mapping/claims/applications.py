@@ -17,6 +17,8 @@ from .runs import (
     NAMES,
     OBLIVIOUS,
     PATCHES,
+    SMALL_DRIVEN,
+    SMALL_NODES,
     SYSTEMS,
     TOPOLOGY,
     XT3,
@@ -104,6 +106,10 @@ def _driven_gains(found: Found) -> Iterable[Claim]:
     if (gain := found.driven_gain(f"namd/{BGP}/{nodes}", PATCHES, AWARE)) is not None:
         yield claim("namd-gain-driven 3", "NAMD on 16,384 cores of Blue Gene/P, message-driven: time saved", "10%",
                      gain, Expect.within(0.1, 0.05))  # fmt: skip
+    small = found.driven_gain(f"openatom/{XT3}/{SMALL_DRIVEN}/{SMALL_NODES}", DEFAULT, TOPOLOGY)
+    if small is not None:
+        yield claim("openatom-driven 2", f"OpenAtom with few objects on {SMALL_NODES} nodes of XT3, message-driven: "
+                     "the topology-aware mapping saves time", "> 0", small, Expect(low=0.01))  # fmt: skip
     for machine, name in DRIVEN_SYSTEMS:
         system = SYSTEMS[machine, name]
         gain = found.driven_gain(f"openatom/{machine}/{name}/{system.nodes[-1]}", DEFAULT, TOPOLOGY)

@@ -80,6 +80,11 @@ DRIVEN: dict[str, Any] = {"workload.execution": "message-driven", "workload.iter
 ADAPTIVE: dict[str, Any] = {"routing.kind": "minimal-adaptive"}
 #: The systems of OpenAtom of which steps with barriers exaggerate the saving.
 DRIVEN_SYSTEMS = ((BGP, "WATER_256M"), (XT3, "GST_BIG"))
+#: Few objects on few nodes, message-driven: seconds, so that `--quick` has them too.
+SMALL_DRIVEN, SMALL_NODES = "GST_BIG-small", 128
+SMALL = System(
+    f"openatom:gst-big,states=128,planes=8,real_planes=12,block=16,pair_load=20,{BYTES}", (SMALL_NODES,), "108 us", ()
+)
 #: Machine sizes at which what is assumed of applications is varied.
 VARIED_NODES = (128, 512, 1024)
 
@@ -113,6 +118,7 @@ def plan(quick: bool) -> dict[str, Planned]:
             for mapping in MAPPINGS:
                 if system.quick or not quick:
                     planned[f"openatom/{machine}/{name}/{nodes}/{mapping}"] = _openatom(machine, system, nodes, mapping)
+    planned |= _driven_openatom(XT3, SMALL_DRIVEN, SMALL)
     return planned if quick else planned | _driven_plan()
 
 
@@ -124,13 +130,19 @@ def _driven_plan() -> dict[str, Planned]:
         run = _application(BGP, nodes, scheme)
         planned[f"driven/namd/{BGP}/{nodes}/{scheme}"] = _driven(BGP, replace(run, set={**run.set, **NAMD_DRIVEN}))
     for machine, name in DRIVEN_SYSTEMS:
-        system = SYSTEMS[machine, name]
-        # Whoever answers waits for what it answers.
-        ordered = replace(system, graph=f"{system.graph},one_way=true")
-        for mapping in MAPPINGS:
-            run = _openatom(machine, ordered, system.nodes[-1], mapping)
-            planned[f"driven/openatom/{machine}/{name}/{system.nodes[-1]}/{mapping}"] = _driven(machine, run)
+        planned |= _driven_openatom(machine, name, SYSTEMS[machine, name])
     return planned
+
+
+def _driven_openatom(machine: str, name: str, system: System) -> dict[str, Planned]:
+    """A system on the most nodes, by both mappings. Whoever answers waits for what it answers."""
+    ordered, nodes = replace(system, graph=f"{system.graph},one_way=true"), system.nodes[-1]
+    return {
+        f"driven/openatom/{machine}/{name}/{nodes}/{mapping}": _driven(
+            machine, _openatom(machine, ordered, nodes, mapping)
+        )
+        for mapping in MAPPINGS
+    }
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:

@@ -13,6 +13,7 @@ from cutthrough.sections.base import Choice, Section
 __all__ = [
     "CHOICE",
     "Annealing",
+    "ArrayBlocks",
     "Auto",
     "Bisection",
     "Contiguous",
@@ -150,6 +151,28 @@ class Identity(Section):
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "identity")
+
+    objective: Literal["hop-bytes", "max-channel-load", "both"] | None = None
+    imbalance: float | None = None
+    tasks_per_node: int | None = None
+    budget: float | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class ArrayBlocks(Section):
+    """An application's tasks: each of its arrays in order over all nodes, in blocks of equal load.
+
+    Attributes:
+        objective: What `auto` chooses by; the other strategies lower hop-bytes (default `hop-bytes`).
+        imbalance: How far a node's load may be above the mean, as a fraction of it, where there are more tasks
+            than nodes (from 0 to 1000; default 0.03).
+        tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
+            many as balance allows (from 1 to 4294967295).
+        budget: Nominal seconds of search on one core, counted in steps. Without it 8; less below 500 tasks, more
+            above 5,000 (from 0 to 86400).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("strategy", "array-blocks")
 
     objective: Literal["hop-bytes", "max-channel-load", "both"] | None = None
     imbalance: float | None = None
@@ -496,6 +519,7 @@ Kind: TypeAlias = (
     | File
     | Auto
     | Identity
+    | ArrayBlocks
     | Greedy
     | Annealing
     | Embedding
@@ -524,6 +548,7 @@ CHOICE = Choice(
         "file": File,
         "auto": Auto,
         "identity": Identity,
+        "array-blocks": ArrayBlocks,
         "greedy": Greedy,
         "annealing": Annealing,
         "embedding": Embedding,

@@ -245,7 +245,7 @@ class Registration(Section):
     per_page: Time | None = None
     page_size: Size | None = None
     cached: int | None = None
-    buffers: Literal["by-peer", "one", "fresh"] | None = None
+    buffers: Literal["by-peer", "one", "by-tag", "fresh"] | None = None
 
 
 #: What reads a table.

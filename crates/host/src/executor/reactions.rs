@@ -6,6 +6,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::processor::Reaction;
+use crate::registration::BufferUse;
 use crate::trace::Purpose;
 
 impl Executor {
@@ -80,15 +81,17 @@ impl Executor {
     fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let Inbound { envelope, read_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
+        let Envelope { source, tag, context, bytes, .. } = envelope;
+        let buffer = BufferUse { peer: source, receives: true, tag, context };
         if let Some(own) = self.forwards_arrival(message) {
-            let registration = self.registrations.register(rank, (envelope.source, true), envelope.bytes);
+            let registration = self.registrations.register(rank, buffer, bytes);
             return self.nic_work(rank, what, from, own.receive + own.send + registration);
         }
         if self.interface.matching.on_nic {
             self.trace_latency(rank, what, (from, from));
             return from;
         }
-        let registration = self.registrations.register(rank, (envelope.source, true), envelope.bytes);
+        let registration = self.registrations.register(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
         // A processor that is occupied has read the request before it goes on to this.
         let from = if self.processors.occupied() { from } else { read_at.max(from) };

@@ -274,15 +274,35 @@ fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
 }
 
 #[test]
+fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
+    // Would catch a buffer that a rank receives into, and one that it sends from, taken for two although the tag names one. Rank 1
+    // passes on what it has received, from the same buffer or from another.
+    let made = |tag| {
+        let mut builder = ScheduleBuilder::new(3);
+        builder.send(0, 1, 600, 5);
+        let received = builder.recv(1, 0, 600, 5);
+        let sent = builder.send(1, 2, 600, tag);
+        builder.requires(sent, received);
+        builder.recv(2, 1, 600, tag);
+        let registration =
+            RegistrationParams { time: 500, per_page: 20, page: 256, cached: 4, buffers: BufferRule::ByTag };
+        let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
+        counted(interface, builder, &[0, 1, 2], 1).1
+    };
+    assert_eq!(made(5), (3, 1));
+    assert_eq!(made(6), (4, 0));
+}
+
+#[test]
 fn registrations_are_of_buffers() {
     // Would catch a hit in another's buffer, in one that is too short or that has given way, and a rule that has no effect. Rank 0 sends to 1, 2, 1,
     // 2 and so on, 6 messages; each is registered at both ends.
-    let messages = |sizes: [u64; 6]| {
+    let messages = |sizes: [u64; 6], tags: [u32; 6]| {
         let mut builder = ScheduleBuilder::new(3);
         let (mut before, mut other) = (None, [None, None]);
-        for (number, bytes) in (0..).zip(sizes) {
+        for ((number, bytes), tag) in (0..).zip(sizes).zip(tags) {
             let to = 1 + number % 2;
-            let (sent, received) = (builder.send(0, to, bytes, number), builder.recv(to, 0, bytes, number));
+            let (sent, received) = (builder.send(0, to, bytes, tag), builder.recv(to, 0, bytes, tag));
             for (after, before) in [(sent, before.replace(sent)), (received, other[to as usize - 1].replace(received))]
             {
                 before.into_iter().for_each(|before| builder.requires(after, before));
@@ -290,13 +310,14 @@ fn registrations_are_of_buffers() {
         }
         builder
     };
-    let made = |cached, buffers, sizes| {
+    let tagged = |cached, buffers, sizes, tags| {
         let registration = RegistrationParams { time: 500, per_page: 20, page: 256, cached, buffers };
         let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
-        let (_, (made, spared)) = counted(interface, messages(sizes), &[0, 1, 2], 1);
+        let (_, (made, spared)) = counted(interface, messages(sizes, tags), &[0, 1, 2], 1);
         assert_eq!(made + spared, 12);
         made
     };
+    let made = |cached, buffers, sizes| tagged(cached, buffers, sizes, [0, 1, 2, 3, 4, 5]);
     let same = [600; 6];
     // Without a cache, and where no two messages are in one buffer, each.
     assert_eq!(made(0, BufferRule::ByPeer, same), 12);
@@ -308,6 +329,13 @@ fn registrations_are_of_buffers() {
     assert_eq!(made(1, BufferRule::One, same), 3);
     // A longer message registers its buffer again, and shorter ones find it: pages of 256 bytes.
     assert_eq!(made(2, BufferRule::ByPeer, [600, 600, 1000, 600, 600, 700]), 4 + 2);
+    // By tags, buffers are shared by peers. The sender's are 0, 0, 1, 0, 1, 2, rank 1's 0, 1, 1 and rank 2's 0, 0, 2. With room for one, two of
+    // the sender's are registered again.
+    let tags = [0, 0, 1, 0, 1, 2];
+    assert_eq!(tagged(3, BufferRule::ByTag, same, tags), 3 + 2 + 2);
+    assert_eq!(tagged(1, BufferRule::ByTag, same, tags), 5 + 2 + 2);
+    assert_eq!(tagged(9, BufferRule::ByTag, same, [7; 6]), 3);
+    assert_eq!(made(9, BufferRule::ByTag, same), 12);
 }
 
 #[test]

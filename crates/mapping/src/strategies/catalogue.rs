@@ -13,6 +13,8 @@ pub enum StrategyName {
     Auto,
     /// Task after task on node after node: the default of job launchers.
     Identity,
+    /// Each array of the application in order over all nodes, in blocks of equal load: Charm++'s default.
+    ArrayBlocks,
     /// Any task anywhere, drawn from the seed.
     Random,
     /// Greedy: the task with most partners placed goes next, to the cheapest place.
@@ -54,6 +56,7 @@ impl StrategyName {
     pub const ALL: &'static [Self] = &[
         Self::Auto,
         Self::Identity,
+        Self::ArrayBlocks,
         Self::Random,
         Self::Greedy,
         Self::Annealing,

@@ -47,6 +47,7 @@ pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     match problem.spec.strategy {
         StrategyName::Auto => auto::auto(problem),
         StrategyName::Identity => simple::identity(problem),
+        StrategyName::ArrayBlocks => simple::array_blocks(problem),
         StrategyName::Greedy => greedy::greedy(problem),
         StrategyName::Random => simple::random(problem),
         StrategyName::Embedding => embedding::embedding(problem),

@@ -1,4 +1,4 @@
-//! The baselines: in order, and at random.
+//! The baselines: in order, array by array, and at random.
 
 use units::Draw;
 use workload::Stream;
@@ -10,6 +10,31 @@ use crate::{Mapping, MappingError, Problem, Room};
 pub fn identity(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let order: Vec<u32> = (0..problem.graph.tasks()).collect();
     in_order(problem, &order)
+}
+
+/// Each of the application's arrays in order over all places, in blocks of equal load; tasks of no array are one more.
+pub fn array_blocks(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
+    let (graph, mut of_none) = (problem.graph, vec![true; problem.graph.tasks() as usize]);
+    let mut arrays: Vec<Vec<u32>> = Vec::new();
+    for array in &graph.arrays {
+        let own = (array.first..array.first + array.len()).filter(|&task| of_none[task as usize]).collect::<Vec<_>>();
+        own.iter().for_each(|&task| of_none[task as usize] = false);
+        arrays.push(own);
+    }
+    arrays.push((0..graph.tasks()).filter(|&task| of_none[task as usize]).collect());
+    // How much of its array's load has passed when half of a task has; tasks without load are spread by their number.
+    let mut order = Vec::with_capacity(graph.loads.len());
+    for array in &arrays {
+        let load: f64 = array.iter().map(|&task| graph.loads[task as usize]).sum();
+        let (mut passed, own) = (0.0, |task: u32| if load > 0.0 { graph.loads[task as usize] } else { 1.0 });
+        let total = if load > 0.0 { load } else { array.len() as f64 };
+        for &task in array {
+            order.push(((passed + 0.5 * own(task)) / total, task));
+            passed += own(task);
+        }
+    }
+    order.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    in_order(problem, &order.into_iter().map(|(_, task)| task).collect::<Vec<_>>())
 }
 
 /// As `identity`, with the tasks in an order that is drawn from the seed.

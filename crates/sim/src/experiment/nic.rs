@@ -411,6 +411,8 @@ pub enum BuffersSpec {
     ByPeer,
     /// Those that it sends are in one, and those that it receives are in one.
     One,
+    /// Those under a tag of a communicator are in one, whether it sends or receives them: the program names its buffers by tags.
+    ByTag,
     /// No two are in the same.
     Fresh,
 }

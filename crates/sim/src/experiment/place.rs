@@ -50,6 +50,8 @@ pub enum PlaceSpec {
     Auto(MappedSpec),
     /// An application's tasks in order, balanced over the nodes.
     Identity(MappedSpec),
+    /// An application's tasks: each of its arrays in order over all nodes, in blocks of equal load.
+    ArrayBlocks(MappedSpec),
     /// An application's tasks: the one with most partners placed goes next.
     Greedy(MappedSpec),
     /// An application's tasks: simulated annealing.
@@ -108,6 +110,7 @@ impl PlaceSpec {
             Self::File(file) => return Place::Rule(PlacementSpec::File(file.clone())),
             Self::Auto(spec) => (StrategyName::Auto, spec),
             Self::Identity(spec) => (StrategyName::Identity, spec),
+            Self::ArrayBlocks(spec) => (StrategyName::ArrayBlocks, spec),
             Self::Greedy(spec) => (StrategyName::Greedy, spec),
             Self::Annealing(spec) => (StrategyName::Annealing, spec),
             Self::Embedding(spec) => (StrategyName::Embedding, spec),

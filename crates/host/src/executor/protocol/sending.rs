@@ -9,13 +9,14 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::queues;
 use crate::rails::{Stripe, stripes};
+use crate::registration::BufferUse;
 use crate::report::Released;
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
     pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, to, bytes, asks, .. } = sending;
+        let Sending { op, rank, to, tag, context, bytes, asks, .. } = sending;
         let place = self.sends.insert(sending);
         let within = self.is_within(op.rank, to);
         let found = if within { Found::From(0) } else { self.connections.find(rank, to) };
@@ -25,7 +26,8 @@ impl Executor {
         };
         if asks {
             // Nothing has to be registered with an interface that the data do not pass.
-            let registration = if within { 0 } else { self.registrations.register(rank, (to, false), bytes) };
+            let buffer = BufferUse { peer: to, receives: false, tag, context };
+            let registration = if within { 0 } else { self.registrations.register(rank, buffer, bytes) };
             let at = match self.forwards_send(place) {
                 Some(own) => self.nic_work(rank, (op, Purpose::Request), now, own.send + registration + setup),
                 None => {

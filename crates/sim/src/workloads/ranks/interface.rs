@@ -103,6 +103,7 @@ fn registration(nic: &LoggpNicSpec) -> RegistrationParams {
         buffers: match part.buffers {
             BuffersSpec::ByPeer => BufferRule::ByPeer,
             BuffersSpec::One => BufferRule::One,
+            BuffersSpec::ByTag => BufferRule::ByTag,
             BuffersSpec::Fresh => BufferRule::Fresh,
         },
     };
