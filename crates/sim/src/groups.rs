@@ -46,6 +46,9 @@ pub(crate) fn build(
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units }))
 }
 
+/// The nodes of a job's groups, and its program.
+type JobGroups<'a> = (Vec<Vec<NodeId>>, Option<&'a Arc<dyn Programs>>);
+
 /// By job, the groups of its program that routers have no room for and that are to be carried out by messages; given, by job, the nodes of its
 /// groups and its program.
 ///
@@ -54,7 +57,7 @@ pub(crate) fn build(
 pub(crate) fn unserved(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
-    jobs: &[(Vec<Vec<NodeId>>, Option<&Arc<dyn Programs>>)],
+    jobs: &[JobGroups<'_>],
 ) -> Result<Vec<Unserved>, SystemError> {
     let own = &spec.in_switch;
     let limited = own.table_entries.is_some() && own.overflow == Overflow::Software;
@@ -64,7 +67,7 @@ pub(crate) fn unserved(
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();
     let fitting = trees_spec(own, &**topology).fitting(topology, &groups);
     let mut fitting = fitting.map_err(|error| SystemError::new("in_switch.trees", error))?.into_iter();
-    let of = |(groups, programs): &(Vec<Vec<NodeId>>, Option<&Arc<dyn Programs>>)| {
+    let of = |(groups, programs): &JobGroups<'_>| {
         let fits: Vec<bool> = fitting.by_ref().take(groups.len()).collect();
         let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(fits);
         all.filter(|(_, fits)| !fits).map(|(group, _)| (group.context, group.ranks[0])).collect()

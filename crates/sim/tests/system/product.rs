@@ -176,6 +176,10 @@ const CLOSED: &[(&str, &str)] = &[
 const PROGRAMS: &[(&str, &str)] = &[
     ("program", "program = { kind = \"fft\", message_size = \"600 B\" }"),
     ("program", "program = { kind = \"incast\", message_size = \"600 B\", messages = 2 }"),
+    (
+        "program",
+        "collectives = \"nic\", program = { kind = \"collective\", operation = \"allreduce\", size = \"600 B\" }",
+    ),
 ];
 
 /// Closed workloads on every topology and router, tasks in order and mapped, with pacers and receive buffers in turn.
