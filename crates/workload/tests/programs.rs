@@ -129,7 +129,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 computed += time;
                 ended.push((rank, op.id, None));
             }
-            Action::Poll | Action::Probe { .. } => ended.push((rank, op.id, None)),
+            Action::Poll | Action::Probe { .. } | Action::OnNic(_) => ended.push((rank, op.id, None)),
             Action::Send { to, tag, context, .. } => {
                 *pairs.entry((rank, to)).or_default() += 1;
                 ended.push((rank, op.id, None));
