@@ -154,6 +154,15 @@ def test_exact_loads_that_take_too_long_are_left_out_with_a_note(monkeypatch: py
     assert "left out" in results.network.notes[0]
 
 
+def test_exact_loads_that_are_not_known_are_left_out_with_a_note() -> None:
+    """Catches a run whose channels cannot be read, since its multicasts' expected loads have no expression."""
+    traffic = {"kind": "collective", "operation": "multicast", "fanout": {"mean": 4, "law": "uniform"}, "load": 0.02}
+    results = ct.run(torus(workload=traffic))
+    assert results.channel_loads().reference is None
+    assert results.network is not None
+    assert "not known for `dimension-order`" in results.network.notes[0]
+
+
 def test_analysis_has_a_table_too() -> None:
     """Catches a table that is not the analysis'."""
     (analysis,) = ct.analyze(torus())

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tools.time_tests import Times, print_table
+from tools.time_tests import print_table
+
+from .conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,22 +33,32 @@ def test_idle():
 """
 
 
-def test_what_a_test_computes_is_counted_wherever_it_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+#: Runs them and prints what was noted, in a process of its own: threads that earlier tests left would be counted too.
+PROGRAM = """
+import json, sys
+import pytest
+from tools.time_tests import Times
+
+times = Times()
+status = pytest.main([sys.argv[1], "-q", "-p", "no:cacheprovider", "-c", sys.argv[2]], plugins=[times])
+print(json.dumps([int(status), times.tests, times.by_file()]))
+"""
+
+
+def test_what_a_test_computes_is_counted_wherever_it_does(tmp_path: Path) -> None:
     """Catches processes that are not counted, waiting that is, and a test under another one's name."""
-    path = tmp_path / "test_work.py"
+    path, settings = tmp_path / "test_work.py", tmp_path / "pytest.ini"
     path.write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    times = Times()
-    assert (
-        pytest.main([str(path), "-q", "-p", "no:cacheprovider", "-c", str(tmp_path / "pytest.ini")], plugins=[times])
-        == 0
-    )
-    capsys.readouterr()
-    by_name = {name.rpartition("::")[2]: seconds for seconds, name in times.tests}
+    settings.write_text("[pytest]\n")
+    command = [sys.executable, "-c", PROGRAM, str(path), str(settings)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    status, tests, by_file = json.loads(ran.stdout.splitlines()[-1])
+    assert status == 0
+    by_name = {name.rpartition("::")[2]: seconds for seconds, name in tests}
     assert list(by_name) == ["test_here", "test_elsewhere", "test_idle"]
     assert min(by_name["test_here"], by_name["test_elsewhere"]) >= 0.05
     assert by_name["test_idle"] < 0.5
-    ((whole, file),) = times.by_file()
+    ((whole, file),) = by_file
     assert file == "test_work.py"
     assert whole == pytest.approx(sum(by_name.values()))
 

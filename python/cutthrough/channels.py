@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+import cutthrough._core as _core
 import cutthrough.keep.atomic as atomic
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     import pyarrow as pa
-
-    import cutthrough._core as _core
 
     Doubles = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]
@@ -438,8 +437,13 @@ class Network:
 
     def _analyze(self, place: int) -> tuple[str, Doubles] | None:
         outcome = self.outcomes[place]
-        # What is drawn by the seed, such as a placement, has other exact loads with every seed.
-        found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
+        try:
+            # What is drawn by the seed, such as a placement, has other exact loads with every seed.
+            found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
+        except _core.ExperimentError as error:
+            # The point has run: what is at fault is that its loads have no expression, as for some multicasts.
+            self.notes.append(f"Exact loads of point {place} were left out: {error.message}.")
+            return None
         if found is None:
             self.notes.append(
                 f"Exact loads of point {place} were left out, they would take long: `cutthrough analyze` finds them."

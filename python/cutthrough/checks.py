@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from cutthrough.reports import memory_lines
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
 
@@ -27,9 +28,8 @@ def check_table(report: Mapping[str, Any]) -> Table:
     for name, value in report.items():
         if value is not None and not isinstance(value, dict | list):
             table.add_row(name.replace("_", " "), _shown_value(value))
-    for alike in report.get("router_memory", ()):
-        what = f"{alike['routers']:,} of {alike['ports']} ports"
-        table.add_row("buffers of a router", f"{alike['bytes'] / 1e6:,.3f} MB ({what})")
+    for line in memory_lines(report.get("router_memory", ())):
+        table.add_row("buffers of a router", line)
     return table
 
 

@@ -277,6 +277,27 @@ def analysis_table(classes: Sequence[Mapping[str, Any]]) -> Fitted:
     )
 
 
+def buffers_table(spans: Sequence[Mapping[str, Any]]) -> Fitted:
+    """The depth of buffers by class of channels, beside the round trip of the cable alone."""
+    ratios = [
+        f"{span['buffer_bytes'] / trip:,.2f}" if (trip := span["cable_round_trip_bytes"]) else "-" for span in spans
+    ]
+    return Fitted(
+        [
+            Column("buffers behind", [span["class"] for span in spans], is_text=True),
+            Column("bytes", [f"{span['buffer_bytes']:,}" for span in spans]),
+            Column("round trip of the cable, bytes", [f"{span['cable_round_trip_bytes']:,}" for span in spans], 1),
+            Column("round trips", ratios),
+        ],
+        elsewhere="`--json` has them.",
+    )
+
+
+def memory_lines(routers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The buffers of routers, alike ones together."""
+    return [f"{of['bytes'] / 1e6:,.3f} MB ({of['routers']:,} of {of['ports']} ports)" for of in routers]
+
+
 def channels_table(loads: ChannelLoads) -> Fitted:
     """How much each class of channels is used, and should be."""
     rows = loads.by_direction()

@@ -382,6 +382,9 @@ pub enum Arbitration {
     OldestFirst,
     /// Any, uniformly.
     Random,
+    /// Packets of groups, which go by trees, before all others; of each kind each input in turn. Trees on classes of virtual channels of
+    /// their own pass other packets in buffers too.
+    GroupsFirst,
 }
 
 /// How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).

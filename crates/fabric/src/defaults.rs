@@ -31,7 +31,7 @@ pub fn packet_size(injection: Bandwidth) -> Bytes {
 
 /// Delay of a router if none is given: 200 ns from 100 Gb/s on, between the 130 ns of InfiniBand switches and the 350 ns of
 /// Slingshot's (De Sensi et al., SC 2020, section II); below, 90 ns.
-fn router_delay(injection: Bandwidth) -> Time {
+pub fn router_delay(injection: Bandwidth) -> Time {
     Time(if injection.0 >= FAST.0 { 200_000 } else { 90_000 })
 }
 

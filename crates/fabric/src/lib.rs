@@ -37,7 +37,7 @@ mod watchdog;
 pub use architectures::WithRouters;
 pub use context::{Mail, WorkerContext};
 pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
-pub use defaults::packet_size;
+pub use defaults::{packet_size, router_delay};
 pub use fabric::{Fabric, QueueDepths};
 pub use footprint::NetworkSize;
 pub use groups::{CombineSpec, GroupsSpec, Turn};

@@ -8,15 +8,15 @@ mod common;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::Run;
+use common::{NETWORKS, RATES, Run, network};
 use engine::{Owner, Stream};
 use fabric::{
-    Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, LinkParameters, Plan, Target, Traffic, TrafficEvent,
-    TreePacket, TreeWork, Turn,
+    Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, Plan, Target, Traffic, TrafficEvent, TreePacket, TreeWork,
+    Turn,
 };
 use proptest::prelude::*;
+use routing::RouteState;
 use routing::trees::{TreeSpec, TreesSpec};
-use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, Draw, NodeId, Time};
 
@@ -183,20 +183,11 @@ struct Case<'a> {
 }
 
 fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
-    let topology = case.topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
-    let routing = match case.routing {
-        "" => RoutingSpec::default_for(&*topology),
-        keys => toml::from_str(keys).unwrap(),
-    };
-    let routing = routing.build(&*topology).unwrap();
-    let link =
-        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
-    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
-    (links[0], links[1]) = (link(case.rates[0]), link(case.rates[1]));
+    let network = network(case.topology, case.router, case.routing, case.rates);
     let groups: Vec<Vec<NodeId>> =
         operations.groups.iter().map(|group| group.iter().map(|&node| NodeId(node)).collect()).collect();
-    let trees = case.trees.unwrap_or_else(|| TreeSpec::default_for(&*topology));
-    let trees = TreesSpec::new(trees).build(&topology, &*routing, &groups).unwrap();
+    let trees = case.trees.unwrap_or_else(|| TreeSpec::default_for(&*network.topology));
+    let trees = TreesSpec::new(trees).build(&network.topology, &*network.routing, &groups).unwrap();
     let units = CombineSpec {
         units: case.units,
         cycle: Time(4000),
@@ -204,21 +195,8 @@ fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
         words_per_cycle: 1,
         window: operations.window,
     };
-    Plan::new(FabricSpec {
-        topology,
-        routing,
-        links,
-        router: toml::from_str(case.router).unwrap(),
-        packet: Bytes(256),
-        other_packets: vec![Bytes(96)],
-        other_times: vec![],
-        receive_buffer: None,
-        multicasts: false,
-        groups: Some(GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units) }),
-        continuous: false,
-        seed: 5,
-    })
-    .unwrap()
+    let groups = GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units) };
+    Plan::new(FabricSpec { groups: Some(groups), ..network }).unwrap()
 }
 
 fn run(case: &Case<'_>, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u64) -> Vec<Delivery> {
@@ -262,7 +240,7 @@ fn groups(nodes: u32, count: u32, seed: u64) -> Vec<Vec<u32>> {
     all
 }
 
-const ROUTERS: [&str; 19] = [
+const ROUTERS: [&str; 24] = [
     "kind = \"output-queued\"",
     "kind = \"output-queued\"\nbuffer = \"1 packets\"\ncredit_return = \"tail\"",
     "kind = \"output-queued\"\nbuffer = \"300 B\"\ncredits = \"row-counter\"\nvcs = 16",
@@ -282,21 +260,13 @@ const ROUTERS: [&str; 19] = [
     "kind = \"input-crosspoint-queued\"\nqueueing = \"fifo\"\ncredit_return = \"tail\"",
     "kind = \"shared-buffer\"\nbuffer = \"300 B\"\nmemory = \"1500 B\"",
     "kind = \"shared-buffer\"\nmemory = \"20 packets\"\nalpha = 4.0\ncredit_return = \"tail\"",
+    "kind = \"output-queued\"\nvcs = 16\narbitration = \"groups-first\"",
+    "kind = \"input-queued\"\narbitration = \"groups-first\"\nmulticast = { policy = \"wba\" }",
+    "kind = \"input-output-queued\"\narbitration = \"groups-first\"\nmulticast = { fanout = \"no-splitting\" }",
+    "kind = \"input-crosspoint-queued\"\narbitration = \"groups-first\"\nbuffer = \"1 packets\"",
+    "kind = \"shared-buffer\"\nmemory = \"1500 B\"\nbuffer = \"300 B\"\narbitration = \"groups-first\"",
 ];
 
-const NETWORKS: [(&str, &str); 9] = [
-    ("single-switch:9", ""),
-    ("single-switch:70", ""),
-    ("fat-tree:k=3,n=3", ""),
-    ("fat-tree:k=2,n=4", "kind = \"up-down\""),
-    ("torus:4x3x2", ""),
-    ("torus:4x4", "kind = \"minimal-adaptive\""),
-    ("mesh:4x4", ""),
-    ("dragonfly:h=1", ""),
-    ("dragonfly:h=1", "kind = \"ugal-l\""),
-];
-
-const RATES: [[&str; 2]; 3] = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]];
 const TURNS: [Turn; 2] = [Turn::EverySwitch, Turn::TopSwitch];
 
 fn nodes_of(topology: &str) -> u32 {

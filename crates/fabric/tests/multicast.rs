@@ -2,25 +2,25 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-use std::path::Path;
+mod common;
+
 use std::sync::{Arc, Mutex};
 
+use common::{NETWORKS, RATES, Run, network};
 use engine::{Owner, Stream};
-use fabric::routers::Routers;
-use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Member, Partition,
-    PartitionMap, Plan, Target, Traffic, TrafficEvent, WithRouters, WorkerContext,
-};
+use fabric::catalogue::RouterSpec;
+use fabric::{Actions, Demand, FabricSpec, Member, Plan, Target, Traffic, TrafficEvent};
 use proptest::prelude::*;
-use routing::{RouteState, Routing, RoutingSpec};
-use topology::TopologySpec;
-use units::{Bytes, Draw, NodeId};
+use routing::{RouteState, Routing};
+use units::{Draw, NodeId};
 
 /// Packets of a node.
 const PACKETS: u32 = 30;
 
-/// By node, what has been delivered there: when, and the mark of the packet.
-type Log = Arc<Mutex<Vec<(u64, u32, u32)>>>;
+/// What a node is delivered: when, which node, and the mark of the packet.
+type Delivery = (u64, u32, u32);
+
+type Log = Arc<Mutex<Vec<Delivery>>>;
 
 /// Every node sends packets to random sets of nodes, as fast as they go, each marked with its number. Of some the set is one node, and
 /// some are for one node without a set.
@@ -88,97 +88,27 @@ impl Traffic for Multicasts {
     }
 }
 
-/// A network in so many partitions, run until everything has arrived: what arrived where and when, in order.
-struct Run<'a> {
-    plan: Arc<Plan>,
-    parts: u64,
-    lone: bool,
-    name: &'a str,
-}
-
-impl WithRouters for Run<'_> {
-    type Output = Vec<(u64, u32, u32)>;
-
-    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Self::Output {
-        let Self { plan, parts, lone, name } = self;
-        let map = PartitionMap::new(&plan, 1, Grain::Exactly(parts));
-        let all = plan.topology().nodes();
-        let log = Log::default();
-        let partition = |part: usize| {
-            let nodes = map.nodes(part).to_vec();
-            let traffic = Multicasts {
-                sent: vec![0; nodes.len()],
-                streams: nodes.iter().map(|&node| Stream::new(3, Owner::Node(node))).collect(),
-                members: vec![Vec::new(); nodes.len()],
-                nodes,
-                all,
-                lone,
-                routing: Arc::clone(plan.routing()),
-                log: Arc::clone(&log),
-            };
-            Partition::new(&plan, &map, part, &routers, traffic)
-        };
-        let mut partitions: Vec<_> = (0..map.parts()).map(partition).collect();
-        let mut context = WorkerContext::new(Counters::new(all), map.parts());
-        let mut mail: Vec<Mail> = (0..map.parts()).map(|_| Mail::default()).collect();
-        let window = map.window().min(1_000_000_000_000 / plan.tick().0 / 1000);
-        let mut idle = 0;
-        for round in 1..100_000 {
-            for (part, partition) in partitions.iter_mut().enumerate() {
-                partition.take_in(&mut mail[part]);
-                partition.run_until(round * window, &mut context);
-                mail.iter_mut().zip(&mut context.outbox).for_each(|(mail, sent)| sent.move_to(mail));
-            }
-            if round % 50 == 0 {
-                let mut ledger = Ledger::new(map.parts());
-                let accounted = partitions.iter().zip(&mail).enumerate();
-                accounted.for_each(|(part, (own, mail))| own.account(part as u16, mail, &mut ledger));
-                assert_eq!(ledger.packets(), context.counters.in_flight, "{name}");
-                for (part, own) in partitions.iter().enumerate() {
-                    own.check_credits(part as u16, &ledger).unwrap_or_else(|error| panic!("{name}: {error}"));
-                }
-                // What has been delivered is reported when its tail has come.
-                idle = if context.counters.in_flight == 0 && mail.iter().all(Mail::is_empty) { idle + 1 } else { 0 };
-                if idle == 4 {
-                    break;
-                }
-            }
-        }
-        assert_eq!(context.counters.in_flight, 0, "{name}: packets stand still");
-        if let [only] = &partitions[..] {
-            only.check_empty().unwrap_or_else(|left| panic!("{name}: {left}"));
-        }
-        drop(partitions);
-        let mut log = Arc::into_inner(log).unwrap().into_inner().unwrap();
-        log.sort_unstable();
-        log
-    }
-}
-
 fn spec(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> FabricSpec {
-    let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
-    let routing = match routing {
-        "" => RoutingSpec::default_for(&*topology),
-        keys => toml::from_str(keys).unwrap(),
+    FabricSpec { multicasts: true, ..network(topology, router, routing, rates) }
+}
+
+/// Runs a network in so many partitions until everything has arrived: what arrived where and when, in order.
+fn run(routers: &RouterSpec, plan: &Arc<Plan>, (parts, lone): (u64, bool), name: &str) -> Vec<Delivery> {
+    let log = Log::default();
+    let traffic = |nodes: &[u32]| Multicasts {
+        sent: vec![0; nodes.len()],
+        streams: nodes.iter().map(|&node| Stream::new(3, Owner::Node(node))).collect(),
+        members: vec![Vec::new(); nodes.len()],
+        nodes: nodes.to_vec(),
+        all: plan.topology().nodes(),
+        lone,
+        routing: Arc::clone(plan.routing()),
+        log: Arc::clone(&log),
     };
-    let link =
-        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
-    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
-    (links[0], links[1]) = (link(rates[0]), link(rates[1]));
-    FabricSpec {
-        routing: routing.build(&*topology).unwrap(),
-        topology,
-        links,
-        router: toml::from_str(router).unwrap(),
-        packet: Bytes(256),
-        other_packets: vec![Bytes(96)],
-        other_times: vec![],
-        receive_buffer: None,
-        multicasts: true,
-        groups: None,
-        continuous: false,
-        seed: 5,
-    }
+    routers.with_routers(Run { plan: Arc::clone(plan), parts, name, traffic });
+    let mut log = log.lock().unwrap().clone();
+    log.sort_unstable();
+    log
 }
 
 /// Runs a network in one partition and in several, and checks that each member of each set has got its copy, once.
@@ -187,7 +117,7 @@ fn check(topology: &str, router: &str, routing: &str, rates: [&str; 2]) {
     let spec = spec(topology, router, routing, rates);
     let (kind, nodes, routers) = (spec.router.clone(), spec.topology.nodes(), u64::from(spec.topology.routers()));
     let plan = Arc::new(Plan::new(spec).unwrap());
-    let log = kind.with_routers(Run { plan: Arc::clone(&plan), parts: 1, lone: false, name: &name });
+    let log = run(&kind, &plan, (1, false), &name);
     let mut found: Vec<(u32, u32)> = log.iter().map(|&(_, node, mark)| (mark, node)).collect();
     found.sort_unstable();
     let all = (0..nodes).flat_map(|node| (0..PACKETS).map(move |number| (node, number)));
@@ -195,7 +125,7 @@ fn check(topology: &str, router: &str, routing: &str, rates: [&str; 2]) {
     let expected: Vec<(u32, u32)> = all.flat_map(copies).collect();
     assert_eq!(found, expected, "{name}");
     for parts in [2, 3, routers].into_iter().filter(|&parts| parts > 1 && parts <= routers) {
-        let divided = kind.with_routers(Run { plan: Arc::clone(&plan), parts, lone: false, name: &name });
+        let divided = run(&kind, &plan, (parts, false), &name);
         let other = divided.iter().zip(&log).find(|(one, other)| one != other);
         assert!(divided.len() == log.len() && other.is_none(), "{name}, {parts} partitions: {other:?}");
     }
@@ -230,27 +160,13 @@ const ROUTERS: [&str; 26] = [
     "kind = \"shared-buffer\"\nmemory = \"20 packets\"\nalpha = 4.0\ncredit_return = \"tail\"",
 ];
 
-const NETWORKS: [(&str, &str); 11] = [
-    ("single-switch:9", ""),
-    ("single-switch:70", ""),
-    ("fat-tree:k=3,n=3", ""),
-    ("fat-tree:k=2,n=4", "kind = \"up-down\""),
-    ("torus:4x3x2", ""),
-    ("torus:4x4", "kind = \"minimal-adaptive\""),
-    ("mesh:4x4", ""),
-    ("dragonfly:h=1", ""),
-    ("dragonfly:h=1", "kind = \"valiant-group\""),
-    ("dragonfly:h=1", "kind = \"ugal-l\""),
-    ("dragonfly:h=1", "kind = \"par\""),
-];
-
 #[test]
 fn every_member_gets_its_copy_once_whatever_the_network() {
     // Would catch a copy lost or made twice, space or credit given back with the first copy, twice, or never, a set that the mail or
     // the pool confuses with another's, and an order that depends on partitions.
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
         for router in ROUTERS.iter().skip(at % 3).step_by(3) {
-            check(topology, router, routing, [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]][at % 3]);
+            check(topology, router, routing, RATES[at % 3]);
         }
     }
 }
@@ -264,8 +180,7 @@ proptest! {
     ) {
         // As above, in combinations that are not listed.
         let (topology, routing) = NETWORKS[network];
-        let rates = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]][rates];
-        check(topology, ROUTERS[router], routing, rates);
+        check(topology, ROUTERS[router], routing, RATES[rates]);
     }
 }
 
@@ -279,10 +194,10 @@ fn packets_for_one_node_go_as_in_networks_without_multicasts() {
         let router = format!("{}\n{}", routers[at % 2], keys[at / 2 % 4]);
         let name = format!("{topology}, {router:?}");
         let log = |multicasts| {
-            let rates = [["40 Gb/s", "5 Gb/s"], ["10 Gb/s"; 2], ["5 Gb/s", "40 Gb/s"]][at % 3];
+            let rates = RATES[(at + 1) % 3];
             let spec = FabricSpec { multicasts, ..spec(topology, &router, routing, rates) };
             let kind = spec.router.clone();
-            kind.with_routers(Run { plan: Arc::new(Plan::new(spec).unwrap()), parts: 1, lone: true, name: &name })
+            run(&kind, &Arc::new(Plan::new(spec).unwrap()), (1, true), &name)
         };
         assert_eq!(log(true), log(false), "{name}");
     }
@@ -300,7 +215,7 @@ fn a_queue_for_each_set_delivers_every_copy_once() {
     ];
     for (at, (topology, routing)) in cases.into_iter().enumerate() {
         let keys = ["buffer = \"1 packets\"", "vcs = 8\ncredit_return = \"tail\"", "buffer = \"2 packets\""][at % 3];
-        let rates = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]][at % 3];
+        let rates = RATES[at % 3];
         check(topology, &format!("{router}{keys}"), routing, rates);
     }
     let error = Plan::new(spec("single-switch:9", router, "", ["10 Gb/s"; 2])).unwrap_err();

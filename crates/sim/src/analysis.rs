@@ -19,7 +19,7 @@ use crate::memory;
 use crate::network::Network;
 use crate::path_sample;
 use crate::results::{MappingFigures, Warning};
-use crate::router_memory::{self, RouterMemory};
+use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::run::division;
 use crate::system::System;
 use crate::warnings::warnings;
@@ -44,6 +44,10 @@ pub struct Analysis {
     pub binding_channels: Vec<BindingChannel>,
     /// How many there are.
     pub binding_channels_total: usize,
+    /// By class of channels with credits, the depth of buffers beside what the cable holds.
+    pub buffers: Vec<BufferSpan>,
+    /// Buffers of the routers, alike ones together.
+    pub router_memory: Vec<RouterMemory>,
     /// What the model of load imbalance inside groups says, of valiant-group routing on a dragonfly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_model: Option<Imbalance>,
@@ -140,6 +144,8 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
             .collect(),
         binding_channels: binding.iter().take(NAMED).map(describe).collect(),
         binding_channels_total: binding.len(),
+        buffers: router_memory::spans(system),
+        router_memory: router_memory::of(system),
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
@@ -330,9 +336,7 @@ fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
 
 /// Depths of the buffers that credits stand for, by class of channels.
 fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
-    let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names());
-    let with_credits = classes.filter(|&(class, _)| class != ChannelClass::EJECTION);
-    with_credits.map(|(class, name)| (name.to_owned(), system.network.plan.buffer_bytes(class))).collect()
+    router_memory::spans(system).into_iter().map(|span| (span.class, span.buffer_bytes)).collect()
 }
 
 fn connected_channels(system: &System) -> u32 {

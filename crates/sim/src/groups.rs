@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::{CombineSpec, GroupsSpec, LinkParameters};
 use routing::Routing;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
-use topology::Topology;
+use topology::{ChannelClass, Topology};
 use units::{Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
@@ -36,7 +36,8 @@ pub(crate) fn build(
     let trees = trees_spec(own, &**topology).build(topology, &**routing, groups).map_err(wrong)?;
     let links: Vec<LinkParameters> =
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
-    let delay = spec.router.common().delay.unwrap_or(Time(200_000));
+    let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
+    let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
     let path = Path { links: &links, delay, packet, depth: deepest(&trees) };
     let units = combines.then(|| units(&own.combine, &**topology, &path));
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units }))

@@ -56,7 +56,7 @@ pub use results::{
     MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult,
     QueueSeries, SeriesResult, StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
 };
-pub use router_memory::RouterMemory;
+pub use router_memory::{BufferSpan, RouterMemory};
 pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};

@@ -18,7 +18,8 @@ pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
         let (packets, routers) = packets_and_routers(system, job);
         packets * routers
     };
-    system.jobs.iter().map(of).sum()
+    // The sum of nothing would be -0.
+    system.jobs.iter().map(of).fold(0.0, |all, own| all + own)
 }
 
 /// Messages that all nodes of a job generate in a slot, counted at each of their destinations, and the routers that a packet of them
@@ -27,7 +28,8 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
-    let total = f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).sum::<f64>();
+    let total =
+        f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).fold(0.0, |all, own| all + own);
     // As many packets of each node of a sample, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);

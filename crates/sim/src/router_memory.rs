@@ -20,6 +20,39 @@ pub struct RouterMemory {
     pub bytes: u64,
 }
 
+/// How the buffers at the ends of a class of channels compare with the cable: a switch needs at least what is under way in a round
+/// trip at each crosspoint, and two or four times that are usual (Kumar, Kalé and Stunkel, section 2).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BufferSpan {
+    /// The class of channels.
+    pub class: String,
+    /// Depth of the buffer that a credit stands for, for each virtual channel.
+    pub buffer_bytes: u32,
+    /// Bytes at the bandwidth of the channel in twice its delay. What else a credit waits for (the router's delay and the packet
+    /// itself) is not in it.
+    pub cable_round_trip_bytes: u64,
+}
+
+/// The buffers of all classes of channels that have credits.
+pub(crate) fn spans(system: &System) -> Vec<BufferSpan> {
+    let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names());
+    let with_credits = classes.filter(|&(class, _)| class != ChannelClass::EJECTION);
+    let of = |(class, name): (ChannelClass, &str)| {
+        let link = system.spec.link.parameters(name);
+        let bits = u128::from(link.bandwidth.0) * 2 * u128::from(link.delay.0) / PICOSECONDS;
+        let buffer_bytes = system.network.plan.buffer_bytes(class);
+        BufferSpan {
+            class: name.into(),
+            buffer_bytes,
+            cable_round_trip_bytes: u64::try_from(bits / 8).unwrap_or(u64::MAX),
+        }
+    };
+    with_credits.map(of).collect()
+}
+
+/// Picoseconds of a second.
+const PICOSECONDS: u128 = 1_000_000_000_000;
+
 /// The buffer memory of all routers, alike ones together, in the order of ports and bytes.
 pub(crate) fn of(system: &System) -> Vec<RouterMemory> {
     let topology = &*system.network.topology;

@@ -36,6 +36,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
         return Ok(Vec::new());
     }
     let mut found: Vec<Warning> = credits(system);
+    found.extend(unproven(system));
     found.extend(memory(system));
     found.extend(head_of_line(system));
     found.extend(short_run(system));
@@ -70,6 +71,15 @@ fn credits(system: &System) -> Vec<Warning> {
         })
     };
     (0..).map(ChannelClass).zip(names).filter_map(of).collect()
+}
+
+/// A run without the proof that it cannot deadlock.
+fn unproven(system: &System) -> Option<Warning> {
+    system.spec.measure.unproven.then(|| Warning {
+        kind: "unproven",
+        key: "measure.unproven",
+        message: "that no packets wait for one another for ever was not proven before the run".into(),
+    })
 }
 
 /// Routers with more memory than any has.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cutthrough.reproduce import Claim, Expect, Planned
 
-from .buffers import buffer_claims, buffers_plan, draw_buffers
+from .buffers import buffer_claims, buffers_plan, draw_buffers, memory_claims
 from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
 from .rivals import draw_rivals, rival_claims, rivals_plan
 
@@ -87,7 +87,7 @@ def _full_load(quick: bool) -> dict[str, Planned]:
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Every number and order that section 3 states of figures 5 to 12."""
+    """Every number and order that sections 2 to 5 state."""
     full = {name: _by_pattern(found, "accepted_load") for name, found in results.items() if name.endswith("full")}
     best = full["ports32-buffer4 full"]
     return [
@@ -100,6 +100,7 @@ def claims(results: Mapping[str, Results]) -> list[Claim]:
         *reduction_claims(results),
         *_md_claims(results),
         *buffer_claims(results),
+        *memory_claims(results),
     ]
 
 

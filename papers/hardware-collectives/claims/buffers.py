@@ -1,4 +1,4 @@
-"""Section 5, the future work: input buffers before small crosspoints, where the round trip is several packets."""
+"""What buffers take: crosspoints that cover the cable (section 2), and input buffers before small ones (section 5)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,43 @@ def buffers_plan(quick: bool) -> dict[str, Planned]:
     """Section 5: crosspoints that cover the round trip, and input buffers before small ones."""
     some = {"measure.max_time": "300 us", "measure.precision": 0.05} if quick else {}
     names = {"crosspoints": "crosspoints-only", "input buffers": "input-crosspoint"}
-    return {name: Planned(file, some, varies=False) for name, file in names.items()}
+    plans = {name: Planned(file, some, varies=False) for name, file in names.items()}
+    return plans | {"memory": Planned("crosspoint-memory", analyze=True, varies=False)}
+
+
+def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
+    """Section 2: bytes of a crosspoint and of a switch, by ports and by round trips of a cable of 20 m."""
+    points = list(results["memory"])
+    spans = [span for point in points for span in point["buffers"]]
+    held = {
+        (point["topology.ports"], span["buffer_bytes"] / span["cable_round_trip_bytes"]): router["bytes"]
+        for point in points
+        for span, router in zip(point["buffers"][:1], point["router_memory"], strict=True)
+    }
+    stated = [(8, 4.0, "64 KB", 64e3, "four"), (32, 2.0, "512 KB", 512e3, "two"), (32, 4.0, "1 MB", 1e6, "four")]
+    return [
+        Claim(
+            id="crosspoint-bytes",
+            figure="(2)",
+            text="10 Gb/s and cables of 20 m: bytes of memory that a crosspoint needs at least",
+            paper="250",
+            here=spans[0]["cable_round_trip_bytes"],
+            unit="B",
+            expect=Expect(low=250, high=250),
+        ),
+        *(
+            Claim(
+                id=f"memory-{ports}-ports-{words}-trips",
+                figure="(2)",
+                text=f"memory of a switch of {ports} ports, for {words} round trips",
+                paper=paper,
+                here=held[ports, trips],
+                unit="B",
+                expect=Expect.within(size, 0.03 * size),
+            )
+            for ports, trips, paper, size, words in stated
+        ),
+    ]
 
 
 def _space(point: Mapping[str, Any]) -> float:

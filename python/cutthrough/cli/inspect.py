@@ -142,6 +142,9 @@ def _print_analysis(analysis: api.Analysis) -> None:
     if keys := _name(analysis):
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis.class_loads()))
+    out.print(reports.buffers_table(analysis["buffers"]))
+    for line in reports.memory_lines(analysis["router_memory"]):
+        out.print(f"Buffers of a router: {line}", markup=False)
     if not analysis["exact"]:
         out.print("The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.")
     if model := analysis.get("imbalance_model"):

@@ -70,6 +70,9 @@ def run(
     saturation: Annotated[
         bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
     ] = False,
+    unproven: Annotated[
+        bool, typer.Option("--unproven", help="Run without the proof that packets cannot deadlock.")
+    ] = False,
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
@@ -97,6 +100,9 @@ def run(
     if saturation:
         overrides.append(("measure.search", '"saturation"'))
         options.append("saturation")
+    if unproven:
+        overrides.append(("measure.unproven", "true"))
+        options.append("unproven")
     experiment = experiments.read_file(file, overrides)
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
     options += [] if points is None else [f"points={points.replace('/', '-of-')}"]

@@ -378,6 +378,8 @@ class Measure(Section):
         timeline: Whether it is recorded what each rank does when: computing, overhead, waiting for a late sender
             or receiver, transfer; with the critical path. Only of ranks that run programs, of at most 4,194,304
             operations.
+        unproven: Whether a run starts without the proof that its packets cannot deadlock: it ends with an error
+            if they stand still, with the packets and the buffers that wait for one another.
     """
 
     warm_up: Literal["auto"] | Time | None = None
@@ -391,6 +393,7 @@ class Measure(Section):
     messages: bool | None = None
     series: Time | None = None
     timeline: bool | None = None
+    unproven: bool | None = None
 
 
 #: What reads a table.

@@ -53,7 +53,7 @@ class OutputQueued(Section):
     delay: Time | None = None
     credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = None
     credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -81,7 +81,7 @@ class InputQueued(Section):
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
     multicast: FifoMulticast | None = None
 
 
@@ -142,7 +142,7 @@ class InputOutputQueued(Section):
     delay: Time | None = None
     speedup: int | None = None
     credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
     multicast: FifoMulticast | None = None
 
 
@@ -174,7 +174,7 @@ class InputCrosspointQueued(Section):
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -206,7 +206,7 @@ class SharedBuffer(Section):
     vcs: int | None = None
     delay: Time | None = None
     credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random"] | None = None
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
 
 
 #: Any of the kinds.

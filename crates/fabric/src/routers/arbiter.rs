@@ -56,6 +56,8 @@ pub(crate) trait Candidates {
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8>;
     /// When the candidate's packet was generated.
     fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64;
+    /// Whether the candidate's packet is of a group's operation.
+    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool;
 }
 
 /// How an output picks: the rule, the router whose stream is drawn from, and the output.
@@ -243,6 +245,11 @@ impl<S: Copy + Default> Requests<S> {
         None
     }
 
+    /// The candidate behind the one that was served last.
+    fn next(&self, output: usize) -> usize {
+        (self.lines[output].last as usize + 1) % (self.words * 64)
+    }
+
     /// The same by any rule, over masks of any width.
     #[inline(never)]
     fn pick_by_rule(
@@ -253,10 +260,9 @@ impl<S: Copy + Default> Requests<S> {
     ) -> Option<(usize, u8)> {
         let mask = self.mask(output);
         match rule {
-            Arbitration::RoundRobin => {
-                let from = (self.lines[output].last as usize + 1) % (self.words * 64);
-                in_turn(mask, from).find_map(|candidate| Some((candidate, heads.ready(fabric, candidate)?)))
-            }
+            Arbitration::RoundRobin => in_turn(mask, self.next(output))
+                .find_map(|candidate| Some((candidate, heads.ready(fabric, candidate)?))),
+            Arbitration::GroupsFirst => groups_first(fabric, in_turn(mask, self.next(output)), heads),
             Arbitration::OldestFirst => oldest(fabric, mask, heads),
             Arbitration::Random => {
                 let count =
@@ -271,6 +277,27 @@ impl<S: Copy + Default> Requests<S> {
             }
         }
     }
+}
+
+/// The first candidate that is ready with a packet of a group; without one, the first that is ready.
+fn groups_first(
+    fabric: &mut Fabric,
+    candidates: impl Iterator<Item = usize>,
+    heads: &impl Candidates,
+) -> Option<(usize, u8)> {
+    let mut other = None;
+    for candidate in candidates {
+        let is_of_group = heads.is_of_group(fabric, candidate);
+        if !is_of_group && other.is_some() {
+            continue;
+        }
+        let Some(vc) = heads.ready(fabric, candidate) else { continue };
+        if is_of_group {
+            return Some((candidate, vc));
+        }
+        other = Some((candidate, vc));
+    }
+    other
 }
 
 /// The candidate whose packet is the oldest of those that are ready; of equals the lowest.

@@ -1,6 +1,7 @@
 //! The router architectures, one file each, composed from shared stages.
 
 pub mod arbiter;
+mod crosspoint;
 pub mod input_crosspoint;
 pub mod output_queued;
 pub mod shared_buffer;

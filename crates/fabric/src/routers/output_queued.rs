@@ -21,7 +21,8 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Candidates, Requests, Turn};
+use crate::routers::arbiter::{Requests, Turn};
+use crate::routers::crosspoint::{Column, Crosspoint};
 
 /// All output-queued routers of a partition.
 #[derive(Debug)]
@@ -31,20 +32,12 @@ pub struct OutputQueued {
     /// Crosspoints of a row: the most ports that a router has.
     row: usize,
     vc_shift: u32,
-    /// The crosspoints: by input (port, virtual channel), then output.
+    /// The crosspoints: by input (port, virtual channel), then output. What one holds is as its upstream output accounts for it.
     crosspoints: Vec<Crosspoint>,
     /// The rows of crosspoints, by input; not for `per-crosspoint`.
     rows: Vec<Row>,
     /// For each output the inputs (port, virtual channel) that have packets for it.
     requests: Requests,
-}
-
-/// The buffer of one input, virtual channel and output.
-#[derive(Clone, Copy, Debug, Default)]
-struct Crosspoint {
-    queue: Queue,
-    /// Bytes that it holds, as its upstream output accounts for them.
-    held: u32,
 }
 
 /// All crosspoints of an input and virtual channel.
@@ -178,38 +171,6 @@ struct Departure {
     input: usize,
     out: usize,
     vc: u8,
-}
-
-/// The crosspoints of an output.
-struct Column<'a> {
-    crosspoints: &'a [Crosspoint],
-    row: usize,
-    /// The router's first (port, virtual channel).
-    first: usize,
-    output: usize,
-    /// The output's number in its router.
-    out: usize,
-}
-
-impl Column<'_> {
-    #[inline(always)]
-    fn head(&self, candidate: usize) -> u32 {
-        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
-    }
-}
-
-impl Candidates for Column<'_> {
-    #[inline(always)]
-    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
-        let packet = self.head(candidate);
-        let waiting = &fabric.pool[packet];
-        fabric.ready_vc(self.output, packet, (waiting.class(), waiting.bytes))
-    }
-
-    #[inline(always)]
-    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
-        fabric.pool[self.head(candidate)].generated_at
-    }
 }
 
 impl Buffers for OutputQueued {

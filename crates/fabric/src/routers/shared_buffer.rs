@@ -281,6 +281,10 @@ impl Candidates for Heads<'_> {
     fn generated_at(&self, fabric: &Fabric, class: usize) -> u64 {
         fabric.pool[self.queues[class].queue.head()].generated_at
     }
+
+    fn is_of_group(&self, fabric: &Fabric, class: usize) -> bool {
+        fabric.pool[self.queues[class].queue.head()].is_of_group()
+    }
 }
 
 impl Buffers for SharedBuffer {

@@ -1,11 +1,16 @@
-//! Runs a network until everything has arrived, in as many partitions as wanted, and holds it to the conservation laws on the way.
+//! Networks, and how they run until everything has arrived: in as many partitions as wanted, held to the conservation laws on the way.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fabric::routers::Routers;
 use fabric::{
-    Counters, Fabric, Grain, Ledger, Mail, Partition, PartitionMap, Plan, Traffic, WithRouters, WorkerContext,
+    Counters, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan, Traffic,
+    WithRouters, WorkerContext,
 };
+use routing::RoutingSpec;
+use topology::TopologySpec;
+use units::Bytes;
 
 /// A network with the traffic of each of its partitions, given the nodes of each.
 pub struct Run<'a, F> {
@@ -52,5 +57,50 @@ impl<T: Traffic, F: Fn(&[u32]) -> T> WithRouters for Run<'_, F> {
         if let [only] = &partitions[..] {
             only.check_empty().unwrap_or_else(|left| panic!("{name}: {left}"));
         }
+    }
+}
+
+/// Networks that traffic to many goes over: topologies, and the keys of their routings (the default without any).
+pub const NETWORKS: [(&str, &str); 11] = [
+    ("single-switch:9", ""),
+    ("single-switch:70", ""),
+    ("fat-tree:k=3,n=3", ""),
+    ("fat-tree:k=2,n=4", "kind = \"up-down\""),
+    ("torus:4x3x2", ""),
+    ("torus:4x4", "kind = \"minimal-adaptive\""),
+    ("mesh:4x4", ""),
+    ("dragonfly:h=1", ""),
+    ("dragonfly:h=1", "kind = \"ugal-l\""),
+    ("dragonfly:h=1", "kind = \"valiant-group\""),
+    ("dragonfly:h=1", "kind = \"par\""),
+];
+
+/// Bandwidths of injection and ejection channels beside 10 Gb/s between routers.
+pub const RATES: [[&str; 2]; 3] = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]];
+
+/// A network of packets of 256 B and 96 B without multicasts and groups.
+pub fn network(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> FabricSpec {
+    let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
+    let routing = match routing {
+        "" => RoutingSpec::default_for(&*topology),
+        keys => toml::from_str(keys).unwrap(),
+    };
+    let link =
+        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
+    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
+    (links[0], links[1]) = (link(rates[0]), link(rates[1]));
+    FabricSpec {
+        routing: routing.build(&*topology).unwrap(),
+        topology,
+        links,
+        router: toml::from_str(router).unwrap(),
+        packet: Bytes(256),
+        other_packets: vec![Bytes(96)],
+        other_times: vec![],
+        receive_buffer: None,
+        multicasts: false,
+        groups: None,
+        continuous: false,
+        seed: 5,
     }
 }

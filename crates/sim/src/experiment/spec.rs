@@ -367,6 +367,10 @@ pub struct MeasureSpec {
     /// critical path. Only of ranks that run programs, of at most 4,194,304 operations.
     #[serde(skip_serializing_if = "is_false")]
     pub timeline: bool,
+    /// Whether a run starts without the proof that its packets cannot deadlock: it ends with an error if they stand still, with the
+    /// packets and the buffers that wait for one another.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unproven: bool,
 }
 
 impl Default for MeasureSpec {
@@ -383,6 +387,7 @@ impl Default for MeasureSpec {
             messages: false,
             series: None,
             timeline: false,
+            unproven: false,
         }
     }
 }

@@ -160,7 +160,8 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
 
 fn architecture(router: &RouterSpec, inner: u64) -> Architecture {
     let arbitration = |rule: Rule| match rule {
-        Rule::RoundRobin => Arbitration::RoundRobin,
+        // Without groups both are the same.
+        Rule::RoundRobin | Rule::GroupsFirst => Arbitration::RoundRobin,
         Rule::OldestFirst => Arbitration::OldestFirst,
         Rule::Random => panic!("the oracle draws nothing"),
     };

@@ -184,3 +184,32 @@ fn what_no_multicast_can_be_is_refused() {
     let (key, message) = refused(r#"kind = "output-queued", credits = "per-crosspoint""#, fine, "");
     assert!(key == "router.credits" && message.contains("row-minimum"), "{key}: {message}");
 }
+
+#[test]
+fn trees_on_one_class_stand_still_on_a_torus_where_packets_wait_for_one_another() {
+    // Would catch a proof that leaves trees out, a run that is not refused, one that goes on for ever or ends with numbers, and a cycle
+    // that is not named. Single packets in buffers: the trees of all nodes cross one another everywhere.
+    let trees = "\nin_switch = { classes = \"single\", trees = { kind = \"minimal-depth\" } }";
+    let workload = r#"groups = "persistent", fanout = { mean = 6 }, load = 1.0"#;
+    let routers = [
+        r#"kind = "output-queued", buffer = "1 packets", credits = "row-counter", vcs = 2"#,
+        r#"kind = "input-queued", buffer = "1 packets", vcs = 2"#,
+        r#"kind = "input-queued", buffer = "1 packets", vcs = 2, multicast = { fanout = "no-splitting" }"#,
+        r#"kind = "virtual-output-queued", buffer = "1 packets", vcs = 2"#,
+    ];
+    for router in routers {
+        let on = |topology: &str, measure: &str| network(topology, router, workload, measure) + trees;
+        let refused = build(&on(r#"kind = "torus", dims = [4, 4]"#, r#"max_time = "1 ms""#)).unwrap();
+        let error = refused.refuse_deadlock().unwrap_err();
+        assert!(error.message.contains("waits for"), "{router}: {error}");
+        let unproven = r#"max_time = "1 ms", unproven = true"#;
+        let system = build(&on(r#"kind = "torus", dims = [4, 4]"#, unproven)).unwrap();
+        let stopped = sim::run(&system, &sim::RunOptions::default());
+        let Err(sim::RunError::Deadlock { in_flight, cycle, .. }) = &stopped else { panic!("{router}: {stopped:?}") };
+        assert!(*in_flight > 0 && cycle.contains("holds the buffer of router"), "{router}: {cycle}");
+        // Up and then down there is no cycle, whatever the router.
+        let tree = build(&on(r#"kind = "fat-tree", k = 4, n = 2"#, r#"max_time = "100 us""#)).unwrap();
+        let found = sim::run(&tree, &sim::RunOptions::default()).unwrap();
+        assert!(found.accepted_load > 0.01, "{router}: {}", found.accepted_load);
+    }
+}

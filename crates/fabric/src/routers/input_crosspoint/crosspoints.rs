@@ -4,16 +4,9 @@
 
 use super::{InputCrosspointQueued, Place};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
-use crate::packet::{NONE, Queue};
-use crate::routers::arbiter::{Candidates, Turn};
-
-/// The buffer of an input, a virtual channel and an output.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Crosspoint {
-    queue: Queue,
-    /// Bytes of the packets in the queue.
-    queued: u32,
-}
+use crate::packet::NONE;
+use crate::routers::arbiter::Turn;
+use crate::routers::crosspoint::Column;
 
 /// The packet that went last by an output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,38 +15,6 @@ pub(super) struct Leaving {
     candidate: u32,
     /// Its bytes; 0 once an input has been told that they are free.
     bytes: u32,
-}
-
-/// The crosspoints of an output.
-struct Column<'a> {
-    crosspoints: &'a [Crosspoint],
-    row: usize,
-    /// The router's first (port, virtual channel).
-    first: usize,
-    output: usize,
-    /// The output's number in its router.
-    out: usize,
-}
-
-impl Column<'_> {
-    #[inline(always)]
-    fn head(&self, candidate: usize) -> u32 {
-        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
-    }
-}
-
-impl Candidates for Column<'_> {
-    #[inline(always)]
-    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
-        let packet = self.head(candidate);
-        let waiting = &fabric.pool[packet];
-        fabric.ready_vc(self.output, packet, (waiting.class(), waiting.bytes))
-    }
-
-    #[inline(always)]
-    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
-        fabric.pool[self.head(candidate)].generated_at
-    }
 }
 
 impl InputCrosspointQueued {
@@ -66,7 +27,7 @@ impl InputCrosspointQueued {
         let leaving = self.columns.side(output).0;
         let is_leaving =
             leaving.candidate as usize == input - (base << self.vc_shift) && fabric.outputs[output].free_at > now;
-        let held = self.crosspoints[input * self.row + out].queued + if is_leaving { leaving.bytes } else { 0 };
+        let held = self.crosspoints[input * self.row + out].held + if is_leaving { leaving.bytes } else { 0 };
         u64::from(held) + u64::from(waiting.bytes) <= u64::from(self.depth)
     }
 
@@ -76,7 +37,7 @@ impl InputCrosspointQueued {
         let out = usize::from(fabric.pool[packet].out);
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         crosspoint.queue.push(&mut fabric.pool, packet);
-        crosspoint.queued += bytes;
+        crosspoint.held += bytes;
         self.columns.add(base + out, input - (base << self.vc_shift));
     }
 
@@ -119,7 +80,7 @@ impl InputCrosspointQueued {
         let crosspoint = &mut self.crosspoints[(first + candidate) * self.row + out];
         let packet = crosspoint.queue.pop(&fabric.pool);
         let bytes = fabric.pool[packet].bytes;
-        crosspoint.queued -= bytes;
+        crosspoint.held -= bytes;
         let is_empty = crosspoint.queue.is_empty();
         self.columns.serve(output, candidate, is_empty);
         self.note_leaving(output, candidate, bytes);
@@ -141,10 +102,10 @@ impl InputCrosspointQueued {
             let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
             let head = Some(crosspoint.queue.head()).filter(|&head| head != NONE);
             let bytes: u32 = std::iter::successors(head, next).map(|packet| fabric.pool[packet].bytes).sum();
-            if bytes != crosspoint.queued || bytes > self.depth {
+            if bytes != crosspoint.held || bytes > self.depth {
                 return Err(format!(
                     "crosspoint {candidate} of output {output} counts {} B of {bytes}",
-                    crosspoint.queued
+                    crosspoint.held
                 ));
             }
             if self.columns.has(output, candidate) != head.is_some() {

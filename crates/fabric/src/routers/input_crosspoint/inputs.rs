@@ -37,6 +37,10 @@ impl Candidates for Heads<'_> {
     fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
         fabric.pool[self.routers.queues[self.routers.queue_of(self.port, candidate)].head()].generated_at
     }
+
+    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
+        fabric.pool[self.routers.queues[self.routers.queue_of(self.port, candidate)].head()].is_of_group()
+    }
 }
 
 impl InputCrosspointQueued {

@@ -30,8 +30,9 @@ use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
 use crate::routers::arbiter::Requests;
+use crate::routers::crosspoint::Crosspoint;
 
-use crosspoints::{Crosspoint, Leaving};
+use crosspoints::Leaving;
 use inputs::InputSide;
 
 /// All input-crosspoint-queued routers of a partition.

@@ -36,6 +36,10 @@ impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
     fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
         self.routers.ages[self.first + candidate]
     }
+
+    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
+        self.routers.leads_group(fabric, self.first + candidate)
+    }
 }
 
 impl Switched {

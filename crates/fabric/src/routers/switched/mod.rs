@@ -112,6 +112,13 @@ impl Buffers for Switched {
     }
 }
 
+impl Switched {
+    /// Whether the packet at the head of an input and virtual channel is of a group's operation.
+    fn leads_group(&self, fabric: &Fabric, input: usize) -> bool {
+        fabric.pool[self.fifos[input].queue.head()].is_of_group()
+    }
+}
+
 impl Routers for Switched {
     fn is_plain(&self) -> bool {
         !self.multicast.is_on()

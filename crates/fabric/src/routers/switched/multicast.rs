@@ -117,6 +117,10 @@ impl Candidates for Runs<'_> {
     fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
         self.routers.ages[self.first + candidate]
     }
+
+    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
+        self.routers.leads_group(fabric, self.first + candidate)
+    }
 }
 
 impl Switched {
@@ -305,15 +309,17 @@ impl Switched {
 
     /// What decides between candidates that a policy has for equals, by the router's arbitration; the smallest comes first.
     pub(super) fn tie(&self, fabric: &mut Fabric, (router, base): (usize, usize), candidate: usize) -> u64 {
+        // In turn, from the port at which the outputs' turn begins.
+        let all = usize::from(fabric.routers[router].ports) << self.vc_shift;
+        let first = usize::from(self.first[router]) << self.vc_shift;
+        let in_turn = ((candidate + all - first) % all) as u64;
         match self.arbitration {
-            // In turn, from the port at which the outputs' turn begins.
-            Arbitration::RoundRobin => {
-                let all = usize::from(fabric.routers[router].ports) << self.vc_shift;
-                let first = usize::from(self.first[router]) << self.vc_shift;
-                ((candidate + all - first) % all) as u64
-            }
+            Arbitration::RoundRobin => in_turn,
             Arbitration::OldestFirst => self.ages[(base << self.vc_shift) + candidate],
             Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
+            Arbitration::GroupsFirst => {
+                u64::from(!self.leads_group(fabric, (base << self.vc_shift) + candidate)) << 32 | in_turn
+            }
         }
     }
 }

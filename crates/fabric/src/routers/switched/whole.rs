@@ -55,6 +55,9 @@ impl Switched {
                 Arbitration::RoundRobin => u64::from(*candidate < begin),
                 Arbitration::OldestFirst => self.ages[input],
                 Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
+                Arbitration::GroupsFirst => {
+                    u64::from(!self.leads_group(fabric, input)) << 1 | u64::from(*candidate < begin)
+                }
             };
         }
         matching.order.sort_unstable();

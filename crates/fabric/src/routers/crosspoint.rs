@@ -1,0 +1,51 @@
+//! Crosspoint buffers, and the heads of an output's crosspoints as candidates of its arbiter.
+
+use super::arbiter::Candidates;
+use crate::fabric::Fabric;
+use crate::packet::Queue;
+
+/// The buffer of an input, a virtual channel and an output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Crosspoint {
+    pub(super) queue: Queue,
+    /// Bytes that it holds, as its router accounts for them.
+    pub(super) held: u32,
+}
+
+/// The crosspoints of an output.
+pub(super) struct Column<'a> {
+    /// All crosspoints: by input (port, virtual channel), then output.
+    pub(super) crosspoints: &'a [Crosspoint],
+    /// Crosspoints of a row.
+    pub(super) row: usize,
+    /// The router's first (port, virtual channel).
+    pub(super) first: usize,
+    pub(super) output: usize,
+    /// The output's number in its router.
+    pub(super) out: usize,
+}
+
+impl Column<'_> {
+    #[inline(always)]
+    fn head(&self, candidate: usize) -> u32 {
+        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
+    }
+}
+
+impl Candidates for Column<'_> {
+    #[inline(always)]
+    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
+        let packet = self.head(candidate);
+        let waiting = &fabric.pool[packet];
+        fabric.ready_vc(self.output, packet, (waiting.class(), waiting.bytes))
+    }
+
+    #[inline(always)]
+    fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64 {
+        fabric.pool[self.head(candidate)].generated_at
+    }
+
+    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
+        fabric.pool[self.head(candidate)].is_of_group()
+    }
+}
