@@ -65,8 +65,8 @@ def _flows(messages: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         shared = {"name": "message", "cat": "message", "id": number, "pid": RANKS}
         args = {"bytes": size, "from": source, "to": target}
         yield {"ph": "s", **shared, "tid": source, "ts": round(sent / 1e3, 6), "args": args}
-        # A flow ends at the slice that encloses its end: the one before the end of the receive.
-        yield {"ph": "f", "bp": "e", **shared, "tid": target, "ts": round((end - 1e-3) / 1e3, 6)}
+        # A flow ends at the slice that encloses its end: the one before the end of the receive; not before it begins.
+        yield {"ph": "f", "bp": "e", **shared, "tid": target, "ts": round(max(end - 1e-3, sent) / 1e3, 6)}
 
 
 def _path(path: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
