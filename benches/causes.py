@@ -95,8 +95,8 @@ class Row:
 
 def run_peer(peer: Caminos, trial: Trial, seed: int) -> Row:
     """A run of CAMINOS."""
-    result, seconds = peer.result(trial.work(seed))
-    say(f"{trial.name} seed {seed}: {PEER} {seconds:.0f} s")
+    result, done = peer.result(trial.work(seed))
+    say(f"{trial.name} seed {seed}: {PEER} {done.seconds:.0f} s")
     return Row(trial.name, PEER, seed, result["accepted_load"], result["average_message_delay"])
 
 

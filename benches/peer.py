@@ -60,7 +60,8 @@ class Measured:
     """What one run did, and what it took."""
 
     flit_hops: float
-    seconds: float
+    seconds: float  # of the simulation, or, of CAMINOS, of the command
+    processor_seconds: float  # of the command
     peak_bytes: int
     accepted_load: float
     hops_mean: float
@@ -69,6 +70,21 @@ class Measured:
     def rate(self) -> float:
         """Flit-hops a second."""
         return self.flit_hops / self.seconds
+
+    @property
+    def processor_rate(self) -> float:
+        """Flit-hops a second of processor time."""
+        return self.flit_hops / self.processor_seconds
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What a command printed, and what it took."""
+
+    text: str
+    seconds: float
+    processor_seconds: float  # of all its threads
+    peak_bytes: int
 
 
 class Failed(Exception):
@@ -90,8 +106,8 @@ def pinned(cores: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def execute(command: list[str], cwd: Path) -> tuple[str, float, int]:
-    """What a command prints, the seconds it takes, and its peak memory in bytes."""
+def execute(command: list[str], cwd: Path) -> Executed:
+    """Runs a command in a folder."""
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(command, stdout=out, stderr=err, cwd=cwd)  # noqa: S603, the user names the command
@@ -102,7 +118,8 @@ def execute(command: list[str], cwd: Path) -> tuple[str, float, int]:
         err.seek(0)
         if process.returncode != 0:
             raise Failed(f"{' '.join(command)}\nended with status {process.returncode}:\n{err.read().strip()}")
-        return out.read(), seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return Executed(out.read(), seconds, usage.ru_utime + usage.ru_stime, peak)
 
 
 class Cutthrough:
@@ -122,19 +139,20 @@ class Cutthrough:
     def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
         """Runs a work's only point; also returns the point as printed."""
         command = [*self.command_for("run", work), "--jobs", "1", "--threads", str(threads)]
-        text, _, peak = execute(command, HERE)
-        point = json.loads(text)["points"][0]
-        figures = (point["packet_hops"] * work.flits, point["wall_s"], peak, point["accepted_load"], point["hops_mean"])
-        return Measured(*figures), point
+        done = execute(command, HERE)
+        point = json.loads(done.text)["points"][0]
+        flit_hops = point["packet_hops"] * work.flits
+        own = (done.processor_seconds, done.peak_bytes, point["accepted_load"], point["hops_mean"])
+        return Measured(flit_hops, point["wall_s"], *own), point
 
     def check(self, work: Work) -> dict[str, Any]:
         """What is known of a work before it runs."""
-        checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE)[0])
+        checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE).text)
         return checked
 
     def base(self) -> int:
         """Peak memory in bytes of the command without a simulation: Python and its libraries."""
-        return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE)[2]
+        return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE).peak_bytes
 
 
 class Caminos:
@@ -156,19 +174,19 @@ class Caminos:
             text = re.sub(r"\bload: *[\d.]+", f"load: {load}", text)
         return text
 
-    def result(self, work: Work) -> tuple[dict[str, float], float]:
-        """What it prints of the measured cycles, by its own names, and the seconds it took."""
+    def result(self, work: Work) -> tuple[dict[str, float], Executed]:
+        """What it prints of the measured cycles, by its own names, and what it took."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "work.cfg")
             path.write_text(self.configuration(work))
-            out, seconds, _ = execute([self.command, str(path)], Path(directory))
+            done = execute([self.command, str(path)], Path(directory))
         # The block's values stand alone on the line after their key.
-        found = re.findall(r"^\s*(\w+):\n\s*([\d.]+),", out, flags=re.MULTILINE)
-        return {key: float(value) for key, value in found}, seconds
+        found = re.findall(r"^\s*(\w+):\n\s*([\d.]+),", done.text, flags=re.MULTILINE)
+        return {key: float(value) for key, value in found}, done
 
     def run(self, work: Work) -> Measured:
         """Runs the work's configuration."""
-        result, seconds = self.result(work)
+        result, done = self.result(work)
         text = self.configuration(work)
         accepted = result["accepted_load"]
         hops = result["average_packet_hops"] + 1  # it counts links between routers
@@ -179,7 +197,7 @@ class Caminos:
         flits = accepted * int(servers[1]) * cycles
         # Its own figure: what wait4 says of a small process is what this script took before it became CAMINOS.
         peak = int(result["linux_high_water_mark"]) * 1024
-        return Measured(flits * hops, seconds, peak, accepted, hops)
+        return Measured(flits * hops, done.seconds, done.processor_seconds, peak, accepted, hops)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

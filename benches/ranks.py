@@ -7,12 +7,13 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from peer import HERE, Caminos, Cutthrough, Failed, Work, execute, pinned, table
+from peer import HERE, Caminos, Cutthrough, Failed, Work, execute, pinned, say, table
 
 __all__ = ["RANKS", "RankWork", "compare_ranks", "ranks_table"]
 
-# What is counted as one C: CAMINOS's rate on this.
-CLOCK = Work("clock", "dragonfly.toml", (1_000, 4_000), {}, "dragonfly_h4.cfg")
+# What is counted as one C: CAMINOS's rate on this, in processor time. After the first hundreds of cycles, in which the
+# network fills, the rate does not depend on how many there are.
+CLOCK = Work("clock", "dragonfly.toml", (500, 1_500), {}, "dragonfly_h4.cfg")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ RANKS = (
 
 
 def run(work: RankWork, command: str) -> dict[str, float]:
-    """Runs a work; messages a second of the whole command and of the simulation alone, and the peak memory."""
+    """Runs a work; messages a second of the whole command and of the simulation alone, and the peak memory.
+
+    On one thread seconds are of processor time, so that what else the machine does does not count.
+    """
     program = (
         f'{{ kind = "collective", operation = "{work.operation}", algorithm = "{work.algorithm}", '
         f'size = "{work.size}", iterations = {work.iterations} }}'
@@ -62,16 +66,19 @@ def run(work: RankWork, command: str) -> dict[str, float]:
     options = [option for key, value in settings.items() for option in ("--set", f"{key}={value}")]
     experiment = str(HERE / "ranks.toml")
     line = [command, "run", experiment, "--json", "--jobs", "1", "--threads", str(work.threads), *options]
-    text, seconds, peak = execute(line, HERE)
-    point = json.loads(text)["points"][0]
+    done = execute(line, HERE)
+    point = json.loads(done.text)["points"][0]
     if work.end_ns is not None and point["time_ns"] != work.end_ns:
         raise Failed(f"{work.name} ends at {point['time_ns']} ns instead of {work.end_ns} ns")
     # On a flat network a message is a packet.
     messages = point["packets"]
+    whole = done.processor_seconds if work.threads == 1 else done.seconds
     return {
-        "whole": messages / seconds,
-        "rate": messages / point["wall_s"],
-        "peak_bytes": peak,
+        "whole": messages / whole,
+        # The share of a core that the command had, of the simulation's time.
+        "rate": messages / (point["wall_s"] * whole / done.seconds),
+        "wall_rate": messages / point["wall_s"],
+        "peak_bytes": done.peak_bytes,
         "end_ns": point["time_ns"],
     }
 
@@ -80,16 +87,28 @@ def compare_ranks(ours: Cutthrough, clock: Caminos | None, repeat: int) -> list[
     """All works, each in turns with the clock."""
     rows = []
     for work in RANKS:
-        with pinned(work.threads):
-            turns = [(clock.run(CLOCK).rate if clock else None, run(work, ours.command)) for _ in range(repeat)]
+        turns = []
+        for _ in range(repeat):
+            with pinned(1):
+                unit = clock.run(CLOCK).processor_rate if clock else None
+            with pinned(work.threads):
+                turns.append((unit, run(work, ours.command)))
         row: dict[str, Any] = {"work": work.name, "threads": work.threads, "target": work.target}
         row |= {key: statistics.median(own[key] for _, own in turns) for key in turns[0][1]}
+        row["clock"] = statistics.median(unit for unit, _ in turns if unit) if clock else None
         row["clocks"] = {
-            key: statistics.median(own[key] / rate for rate, own in turns if rate) if clock else None
+            key: statistics.median(own[key] / unit for unit, own in turns if unit) if clock else None
             for key in ("whole", "rate")
         }
         rows.append(row)
+        say(f"{work.name}, {work.threads} threads: done")
     return rows
+
+
+def speed_up(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """Of a row of several threads, the simulation's rate over that of the same work on one."""
+    one = [each for each in rows if each["work"] == row["work"] and each["threads"] == 1]
+    return f"{row['wall_rate'] / one[0]['wall_rate']:.2f}x" if row["threads"] > 1 and one else ""
 
 
 def ranks_table(rows: list[dict[str, Any]], base: int) -> str:
@@ -99,8 +118,16 @@ def ranks_table(rows: list[dict[str, Any]], base: int) -> str:
         clocks = [f"{own:.1f} C" if own else "-" for own in (row["clocks"]["whole"], row["clocks"]["rate"])]
         rates = [f"{row[key] / 1e6:.2f}" for key in ("whole", "rate")]
         memory = f"{max(row['peak_bytes'] - base, 0) / 1e6:.0f}"
-        lines.append(
-            [row["work"], str(row["threads"]), rates[0], clocks[0], rates[1], clocks[1], memory, row["target"]]
-        )
-    head = ["work", "threads", "whole command, M messages/s", "", "simulation alone", "", "MB without Python", "target"]
+        threads = f"{row['threads']} {speed_up(row, rows)}".strip()
+        lines.append([row["work"], threads, rates[0], clocks[0], rates[1], clocks[1], memory, row["target"]])
+    head = [
+        "work",
+        "threads",
+        "whole command, M messages/s",
+        "",
+        "simulation alone",
+        "",
+        "MB without Python",
+        "target",
+    ]
     return table(head, lines)

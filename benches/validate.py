@@ -155,8 +155,8 @@ class Point:
 
 def simulate_peer(peer: Caminos, case: Case, load: float) -> Point:
     """A point of CAMINOS."""
-    result, seconds = peer.result(case.at(load))
-    say(f"{case.name} {load:g}: {PEER} {seconds:.0f} s")
+    result, done = peer.result(case.at(load))
+    say(f"{case.name} {load:g}: {PEER} {done.seconds:.0f} s")
     found = (result["accepted_load"], result["average_message_delay"], 0.0, result["average_packet_hops"] + 1)
     return Point(case.name, PEER, load, *found)
 
