@@ -153,6 +153,14 @@ fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
 }
 
 #[test]
+fn loads_of_operations_in_switches_are_not_said_to_be_nothing() {
+    // Would catch an analysis that leaves out what goes by trees without a word.
+    let program = r#"operation = "allreduce", algorithm = "in-switch""#;
+    let system = build(&network(r#"kind = "fat-tree", k = 2, n = 2"#, OUTPUT_QUEUED, program, "")).unwrap();
+    assert_eq!(sim::analyze(&system).unwrap_err().key, "workload");
+}
+
+#[test]
 fn what_cannot_be_done_in_switches_is_refused() {
     let refused = |topology: &str, router: &str, program: &str, more: &str| {
         let error = build(&network(topology, router, program, more)).unwrap_err();
