@@ -91,9 +91,8 @@ def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
     rows = [row for row in rows if row["shared"] == shared]
     machines = [machine for machine in MACHINES if any(row["machine"] == machine.name for row in rows)]
     figure = Figure(figsize=(4.4 * len(machines), 4.2), layout="constrained")
-    for place, (axes, machine) in enumerate(
-        zip(figure.subplots(1, len(machines), sharey=True, squeeze=False)[0], machines, strict=True)
-    ):
+    panels = figure.subplots(1, len(machines), sharey=True, squeeze=False)[0]
+    for place, (axes, machine) in enumerate(zip(panels, machines, strict=True)):
         for algorithm, line in ALGORITHMS.items():
             of = [row for row in rows if (row["machine"], row["algorithm"]) == (machine.name, algorithm)]
             size = [row["bytes"] for row in of]
@@ -102,12 +101,12 @@ def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
             axes.plot(size, bound, line[:2], linewidth=0.6, alpha=0.6)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_ylim(bottom=1.0)
         axes.set_xlabel("Bytes of a rank")
         axes.set_title(machine.name + (", beside a load of 0.3" if shared else ""))
         if place == 0:
             axes.set_ylabel("Allreduce (µs)")
             axes.legend()
+    panels[0].set_ylim(bottom=1.0)
     return figure
 
 
