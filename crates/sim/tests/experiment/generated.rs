@@ -38,6 +38,14 @@ impl Case {
             let workload: Table = "kind = 'collective'\nload = 0.1".parse().unwrap();
             case.file.insert("workload".to_owned(), workload.into());
         }
+        if case.section.section == "in_switch.elements" {
+            case.file.insert("in_switch".to_owned(), "verify = true".parse::<Table>().unwrap().into());
+        }
+        if case.section.section == "nic.collectives" {
+            let workload =
+                "kind = 'program'\ncollectives = 'nic'\nprogram = { kind = 'collective', operation = 'allreduce' }";
+            case.file.insert("workload".to_owned(), workload.parse::<Table>().unwrap().into());
+        }
         let mut table = Table::new();
         if case.section.section == "workload" && is_collective {
             table.insert("fanout".to_owned(), "mean = 2".parse::<Table>().unwrap().into());
