@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn what_elements_come_to_is_known_in_every_order_and_nothing_else_is() {
         // Would catch a bound that is too narrow for some order, one so wide that an element too few, too many or twice is not found out,
-        // and an exact result that depends on the order.
+        // and an exact result that depends on the order. Of 100 elements of 32 bits the bound is 3e-4, less than what two of these differ by.
         for element in TYPES {
             for operator in OPERATORS {
                 let own = Arithmetic { operator, element };
-                let mut elements: Vec<u64> = random(1000).into_iter().map(|bits| own.element_of(bits)).collect();
+                let mut elements: Vec<u64> = random(100).into_iter().map(|bits| own.element_of(bits)).collect();
                 let reference = own.reference(elements.iter().copied());
                 let all = |elements: &[u64]| elements.iter().copied().reduce(|a, b| own.combine(a, b)).unwrap();
                 let one = all(&elements);
