@@ -138,7 +138,6 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
             }
             Action::Recv { from, tag, context, .. } => receives.push((rank, op.id, from, tag, context)),
             // The last member lets all end.
-            Action::OnNic(_) => unreachable!("no program here is for interfaces"),
             Action::Group(call) => {
                 let of = |group: &&ProgramGroup| group.context == call.context && group.ranks.contains(&rank);
                 let group = groups.iter().find(of).expect("a group that is not listed");
