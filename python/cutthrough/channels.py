@@ -441,8 +441,9 @@ class Network:
             # What is drawn by the seed, such as a placement, has other exact loads with every seed.
             found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
         except _core.ExperimentError as error:
-            # The point has run: what is at fault is that its loads have no expression, as for some multicasts.
-            self.notes.append(f"Exact loads of point {place} were left out: {error.message}.")
+            # The point has run: its loads have no expression, as of some multicasts. Those of others have none either.
+            note = f"Exact loads were left out: {error.message}."
+            self.notes += [] if note in self.notes else [note]
             return None
         if found is None:
             self.notes.append(
