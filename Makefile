@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test test-times test-long lint format api docs wheel lock clean
+.PHONY: all demo test test-programs test-times test-long lint lint-rust lint-python format api docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -34,7 +34,11 @@ demo: all
 # Optimised, with the checks of a debug build: the engine's invariants are on.
 test: all $(VENV)/.dev
 	cargo test --workspace --locked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+
+# The programs of the Rust tests, not run: needs nothing of Python.
+test-programs: | lint-rust
+	cargo test --workspace --locked --no-run
 
 # The same, with the processor time of each test program, file and slow test; see tools/time_tests.py.
 test-times: all $(VENV)/.dev
@@ -49,9 +53,13 @@ test-long: all $(VENV)/.dev
 	CUTTHROUGH_TEST_SEED=$$seed PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked -- --include-ignored; \
 	CUTTHROUGH_TEST_SEED=$$seed $(BIN)/python -m pytest -m long
 
-lint: all $(VENV)/.dev
+lint: lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: all $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-mod saturated;
-
 use engine::{Owner, Stream};
 use units::Draw;
 
-use saturated::SLOTS;
+use crate::saturated::{self, SLOTS};
 
 /// Keys of a router with crosspoints of so many packets.
 fn router(queueing: &str, crosspoint: u32, arbitration: &str) -> String {

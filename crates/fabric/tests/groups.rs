@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-mod common;
-
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{NETWORKS, RATES, Run, network};
+use crate::common::{NETWORKS, RATES, Run, network};
 use engine::{Owner, Stream};
 use fabric::{
     Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, Plan, Target, Traffic, TrafficEvent, TreePacket, TreeWork,

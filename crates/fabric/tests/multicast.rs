@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{NETWORKS, RATES, Run, network};
+use crate::common::{NETWORKS, RATES, Run, network};
 use engine::{Owner, Stream};
 use fabric::catalogue::RouterSpec;
 use fabric::{Actions, Demand, FabricSpec, Member, Plan, Target, Traffic, TrafficEvent};

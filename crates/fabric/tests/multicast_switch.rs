@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-mod saturated;
-
 use engine::{Owner, Stream};
 use units::Draw;
 
-use saturated::SLOTS;
+use crate::saturated::{self, SLOTS};
 
 /// Copies that an output gets in a slot.
 fn throughput(ports: usize, fanout: usize, router: &str) -> f64 {

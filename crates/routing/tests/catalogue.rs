@@ -1,9 +1,7 @@
 //! The catalogue: names, defaults, refusals.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{fat_tree, mesh, single_switch, torus};
+use crate::common::{fat_tree, mesh, single_switch, torus};
 use routing::RoutingSpec;
 
 #[test]

@@ -1,11 +1,9 @@
 //! Dragonflies: the contract, loads against an enumeration of every path, the papers' closed forms.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{assert_near, bound, build, check_all, lopsided};
+use crate::common::{assert_near, bound, build, check_all, lopsided};
 use routing::algorithms::dragonfly::{
     DetourKind, IntraGroup, MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec,
 };

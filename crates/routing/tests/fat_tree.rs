@@ -1,9 +1,7 @@
 //! Up and down fat-trees: the contract, and loads in closed form.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{assert_near, bound, build, check_all, equal, fat_tree, loads, max_load};
+use crate::common::{assert_near, bound, build, check_all, equal, fat_tree, loads, max_load};
 use proptest::prelude::*;
 use routing::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use routing::{Choice, Hop, Route, RouteState, RoutingSpec};

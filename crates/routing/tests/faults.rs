@@ -1,11 +1,9 @@
 //! Routings that break their contract: the analyses say what is wrong, and end.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::fmt;
 
-use common::torus;
+use crate::common::torus;
 use routing::{Hop, Route, RouteState, Routing, RoutingContractError, channel_loads, dependency_cycle};
 use testkit::routing::uniform;
 use units::{NodeId, PortId, RouterId, VcClass};
@@ -57,7 +55,7 @@ fn ports_that_lead_nowhere_are_found() {
     let dead_end = fault(|_, _| Route::only(PortId(3), VcClass(0)));
     assert_eq!(dead_end, RoutingContractError::DeadEnd { dst: NodeId(0), router: RouterId(0), port: PortId(3) });
     let edge = Scripted(|_, _: &mut Hop| Route::only(MINUS, VcClass(0)));
-    let fault = dependency_cycle(&*common::mesh(&[4], 1), &edge).unwrap_err();
+    let fault = dependency_cycle(&*crate::common::mesh(&[4], 1), &edge).unwrap_err();
     assert_eq!(fault.to_string(), "a packet for node 0 is sent by port 1 of router 0, which leads nowhere");
 }
 

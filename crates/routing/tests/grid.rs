@@ -1,11 +1,9 @@
 //! Dimension order on tori and meshes: the contract, and known loads.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{OnOneClass, assert_near, bound, build, check_all, loads, max_load, mesh, torus};
+use crate::common::{OnOneClass, assert_near, bound, build, check_all, loads, max_load, mesh, torus};
 use proptest::prelude::*;
 use routing::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
 use routing::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
@@ -168,7 +166,7 @@ fn tornado_loads_one_direction_three_times() {
     }
     let loads = loads(&*torus, &*routing, &rows);
     assert_near(loads.class_summary(&*torus)[2].mean, 1.5);
-    let binding = loads.binding_channels(&common::equal);
+    let binding = loads.binding_channels(&crate::common::equal);
     assert_eq!(binding.len(), 64, "the plus channels of the first dimension");
 }
 

@@ -1,11 +1,9 @@
 //! Paths pair by pair.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::path::Path;
 
-use common::{assert_near, fat_tree, mesh, torus};
+use crate::common::{assert_near, fat_tree, mesh, torus};
 use routing::{PairPaths, RoutingSpec, follow_packets};
 use topology::{Channels, Endpoint, Topology, TopologySpec};
 use units::{NodeId, PortId, RouterId};

@@ -1,9 +1,7 @@
 //! Shortest paths from tables: the contract on every family, ties, classes.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{
+use crate::common::{
     OnOneClass, assert_near, bound, build, check_all, check_analyses, fat_tree, loads, max_load, mesh, single_switch,
     torus,
 };

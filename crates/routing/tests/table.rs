@@ -1,13 +1,11 @@
 //! Tables from files: what they are refused for, the contract, layers, and other routings written as tables.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{build, check_all, check_analyses, fat_tree, mesh, network, random_network, torus};
+use crate::common::{build, check_all, check_analyses, fat_tree, mesh, network, random_network, torus};
 use proptest::prelude::*;
 use routing::algorithms::shortest_path::TieRule;
 use routing::algorithms::table::{DestinationKind, TableSpec};

@@ -1,9 +1,7 @@
 //! Up*/down* on any topology: the contract, freedom from deadlock on random networks, the path on a tree.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{
+use crate::common::{
     assert_near, bound, build, check_all, check_analyses, fat_tree, mesh, network, random_network, single_switch, torus,
 };
 use proptest::prelude::*;
@@ -76,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn any_network_keeps_the_contract(network in random_network(), which in 0_usize..3, root in 0_u32..4) {
-        let topology = common::network(&network);
+        let topology = crate::common::network(&network);
         check_all(&*topology, &*build(up_down(None, TIES[which]), &*topology));
         check_all(&*topology, &*build(up_down(Some(root), TIES[which]), &*topology));
         let shortest = |vc_rule| RoutingSpec::ShortestPath(ShortestPathSpec { ties: TIES[which], vc_rule });

@@ -11,8 +11,8 @@ use testkit::trees::{check_trees, naive_tree_dependencies, wires};
 use topology::Topology;
 use units::NodeId;
 
+use super::{FIXED, LEAST_LOADED, build, dragonfly, group, load_balanced, minimal_depth, routing_of};
 use crate::common::{fat_tree, mesh, network, random_network, torus};
-use crate::{FIXED, LEAST_LOADED, build, dragonfly, group, load_balanced, minimal_depth, routing_of};
 
 /// A network, a builder that fits it, and groups.
 fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId>>)> {

@@ -36,4 +36,5 @@ mod theory;
 mod timeline;
 mod training;
 mod warnings;
+mod watchdog;
 mod zero_load;

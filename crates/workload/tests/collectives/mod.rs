@@ -6,7 +6,7 @@ mod walker;
 
 use std::sync::Arc;
 
-use walker::{Buffer, Run, Sent};
+use self::walker::{Buffer, Run, Sent};
 use workload::collectives::{Algorithm, Collective, Data, Operation, algorithms, is_segmented};
 use workload::communicator::{Communicator, Context, Group, NodeGroups};
 

@@ -2,14 +2,12 @@
 //! against the walk of every multicast.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod properties;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{fat_tree, mesh, network, single_switch, torus};
+use crate::common::{fat_tree, mesh, network, single_switch, torus};
 use routing::trees::{
     FixedUpPortSpec, LeastLoadedParentSpec, LoadBalancedSpec, MinimalDepthSpec, OrderKind, TreeClasses, TreeError,
     TreeSpec, Trees, TreesSpec,

@@ -1,0 +1,8 @@
+//! The placement of tasks: machines, metrics, strategies, applications.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod applications;
+mod machines;
+mod metrics;
+mod strategies;

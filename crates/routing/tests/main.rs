@@ -1,0 +1,15 @@
+//! The routings: the contract suite, closed forms, naive enumeration; and the trees of groups.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod catalogue;
+mod common;
+mod dragonfly;
+mod fat_tree;
+mod faults;
+mod grid;
+mod pair_paths;
+mod shortest_path;
+mod table;
+mod trees;
+mod up_down;

@@ -1,0 +1,11 @@
+//! The topologies: the contract suite, closed forms, known figures.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod catalogue;
+mod channels;
+mod dragonfly;
+mod fat_tree;
+mod file;
+mod grid;
+mod planes;

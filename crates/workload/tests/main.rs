@@ -1,0 +1,12 @@
+//! Workloads: patterns, placements, programs, collective operations, task graphs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod calls;
+mod catalogue;
+mod collectives;
+mod patterns;
+mod placement;
+mod programs;
+mod schedule;
+mod tasks;
