@@ -34,7 +34,8 @@ demo: all
 # Optimised, with the checks of a debug build: the engine's invariants are on.
 test: all $(VENV)/.dev
 	cargo test --workspace --locked
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(BIN)/python -m pytest -m 'alone and not long'
+	$(BIN)/python -m pytest -m 'not alone and not long' --numprocesses auto --maxprocesses 8 --dist loadfile
 
 # The programs of the Rust tests, not run: needs nothing of Python.
 test-programs: | lint-rust

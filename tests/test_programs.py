@@ -529,6 +529,7 @@ def test_an_exception_of_the_function_is_the_user_s_with_its_rank() -> None:
     assert raised.value.__notes__[-1].startswith("in rank 1 of the program `called_back`")
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
     """Catches a run that goes on, or an interruption that becomes another error."""
     # Where the tests run in the background, a shell has had the signal ignored.

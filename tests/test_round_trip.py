@@ -51,7 +51,11 @@ RUNS: dict[str, Callable[[], ct.Results]] = {
     "nothing measured": lambda: ct.run(**MACHINE, workload=TRAFFIC, measure={"max_time": "1 ns", "warm_up": "0 ns"}),
     "application": lambda: example("application"),
     "benchmark": lambda: example("wicon", seeds=2),
-    "saturation": lambda: example("saturation", **{"measure.resolution": 0.2}),
+    "saturation": lambda: ct.run(
+        ROOT / "examples" / "saturation.toml",
+        points="0,5",
+        set={"measure.precision": 0.3, "measure.resolution": 0.2},
+    ),
     "adaptive, labels": lambda: ct.run(
         **MACHINE,
         router={"vcs": 3},

@@ -47,7 +47,7 @@ fn a_flow_alone_carries_its_window_a_round_trip_up_to_its_link() {
             for bytes in [256, 511, 512, 1024, 2000, 4096, 8192] {
                 let workload = format!(
                     "workload = {{ kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = {}, {} }}\n\
-                     measure = {{ warm_up = \"50 us\", min_time = \"8 ms\", max_time = \"9 ms\" }}",
+                     measure = {{ warm_up = \"50 us\", min_time = \"2 ms\", max_time = \"3 ms\" }}",
                     matrix.pattern(),
                     window(bytes, ack_size)
                 );

@@ -102,11 +102,11 @@ proptest! {
 
 #[test]
 fn confidence_intervals_hold_the_truth_as_often_as_they_say() {
-    // The mean wait of an output queue is known; of 60 intervals at 95 %, 57 should hold it. Would catch intervals that
+    // The mean wait of an output queue is known; of 40 intervals at 95 %, 38 should hold it. Would catch intervals that
     // ignore the correlation of what follows one another, and a mean that leaves out the late ones.
     let exact_ns = |load: f64| 20.0 + 90.0 + 20.0 + 204.8 * (1.0 + 0.75 * load / (2.0 * (1.0 - load)));
     for load in [0.4, 0.8] {
-        let inside = (1..=60).filter(|seed| {
+        let inside = (1..=40).filter(|seed| {
             let found = result(&format!(
                 r#"
                 seed = {seed}
@@ -121,7 +121,7 @@ fn confidence_intervals_hold_the_truth_as_often_as_they_say() {
             off <= found.latency_ci_ns.unwrap()
         });
         let inside = inside.count();
-        assert!(inside >= 51, "load {load}: {inside} of 60 intervals hold the truth");
+        assert!(inside >= 34, "load {load}: {inside} of 40 intervals hold the truth");
     }
 }
 
