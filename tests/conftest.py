@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -90,6 +91,14 @@ def cutthrough(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
         return Ran(status, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Has Ctrl-C interrupt this process: where tests run in the background, a shell has had the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -363,6 +363,7 @@ class Interrupts:
 
 
 @pytest.mark.alone
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("kind", ["none", "threads", "fork"])
 def test_an_interrupt_keeps_what_has_finished(sweep: Path, tmp_path: Path, kind: str) -> None:

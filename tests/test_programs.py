@@ -6,7 +6,6 @@ import _thread
 import copy
 import json
 import re
-import signal
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -530,10 +529,9 @@ def test_an_exception_of_the_function_is_the_user_s_with_its_rank() -> None:
 
 
 @pytest.mark.alone
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
     """Catches a run that goes on, or an interruption that becomes another error."""
-    # Where the tests run in the background, a shell has had the signal ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def program(rank: ct.Rank) -> Ranks:
         began = yield rank.time()
@@ -543,11 +541,8 @@ def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
             rank.calc("1 us")
             yield
 
-    try:
-        with pytest.raises(ct.Interrupted):
-            ct.Program(2, program).run()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(ct.Interrupted):
+        ct.Program(2, program).run()
 
 
 @pytest.mark.parametrize(

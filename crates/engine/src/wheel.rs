@@ -3,7 +3,8 @@
 //! Two wheels, one geared to the other. In the near one a slot is one instant, and its events are handed out as they
 //! lie; it holds what comes next. A slot of the middle one, a *tooth*, is a span of instants, and is emptied into the
 //! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
-//! is sorted, whatever the grain of time.
+//! is sorted, whatever the grain of time. Where events are few and far between, as those of one message on a fine grain of time, the near
+//! wheel is empty, and they are handed out from their tooth.
 //!
 //! An event has a *kind*, its phase within the instant, and within a kind of one instant the order is unspecified: what
 //! handles a kind must commute, or collect and order by ids. That is what keeps results independent of how events came
@@ -165,6 +166,9 @@ const WORDS: usize = (MAX_SLOTS / 64) as usize;
 /// The teeth of the middle wheel: it reaches 128 times as far as the near one.
 const TEETH: usize = 1024;
 
+/// The most events of a tooth that are searched for the next instant, rather than moved to the near wheel.
+const FEW: usize = 16;
+
 /// Teeth that the near wheel is as long as.
 const TEETH_A_TURN: u64 = 8;
 
@@ -260,6 +264,11 @@ impl<const KINDS: usize> Wheel<KINDS> {
             kind.clear();
         }
         while self.now < until {
+            if self.words == 0
+                && let Some(found) = self.next_of_few(until, instant)
+            {
+                return found;
+            }
             self.turn();
             let Some(at) = self.first_near() else {
                 self.leap(until);
@@ -280,6 +289,35 @@ impl<const KINDS: usize> Wheel<KINDS> {
             return true;
         }
         false
+    }
+
+    /// Where the near wheel is empty and the first tooth has few events: moves to the next instant before `until` and hands its events out
+    /// from the tooth. None where that is not so.
+    fn next_of_few(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
+        let tooth = self.next_tooth()? as usize % TEETH;
+        let events = &mut self.teeth[tooth];
+        let first = events.iter().map(|&(at, ..)| at).min().filter(|&at| events.len() <= FEW && at < self.first_far)?;
+        self.now = first.min(until);
+        // All teeth before are empty. What is inserted from now on lies in this tooth or behind it.
+        self.limit = self.limit.max(self.now >> self.tooth_bits << self.tooth_bits);
+        if first >= until {
+            return Some(false);
+        }
+        let before = events.len();
+        events.retain(|&(at, kind, target, arg)| {
+            if at == first {
+                instant.kinds[kind as usize].push(Event { target, arg });
+            }
+            at != first
+        });
+        self.in_teeth -= before - events.len();
+        if events.is_empty() {
+            self.toothed[tooth / 64] &= !(1 << (tooth % 64));
+            let memory = std::mem::take(events);
+            self.spare.push(memory);
+        }
+        instant.now = first;
+        Some(true)
     }
 
     /// Every event that waits, with its kind, in no order: for checks.

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use host::GroupPackets;
 use units::NodeId;
 use workload::program::Programs;
 
@@ -94,7 +95,31 @@ fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
             Extent::Packets(packets) => *packets as f64 * routers,
         }
     };
-    extents.iter().zip(&system.jobs).map(of).sum()
+    extents.iter().zip(&system.jobs).map(of).sum::<f64>() + group_hops(system)
+}
+
+/// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
+/// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What tells
+/// members that the result of others has come is left out.
+fn group_hops(system: &System) -> f64 {
+    let Some(trees) = system.network.trees() else { return 0.0 };
+    let (mut hops, mut first_group) = (0.0, 0);
+    for job in &system.jobs {
+        if let Some(programs) = job.workload.programs() {
+            let groups = programs.groups();
+            programs.each_group_call(&mut |place, call, count| {
+                let tree = trees.trees_of(first_group + place as u32).start;
+                let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
+                let (up, down) = (members + 2.0 * between, members + between);
+                let to_one = f64::from(trees.depth(tree)) + 1.0;
+                let packets = GroupPackets::of(call, &groups[place], system.network.packet);
+                let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
+                hops += count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * (up + to_one));
+            });
+        }
+        first_group += job.workload.groups().len() as u32;
+    }
+    hops
 }
 
 /// The time of a job, in ticks: of packets, that in which its senders can inject them.

@@ -41,7 +41,7 @@ use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
 use forwarding::Told;
-pub use groups::CheckedElements;
+pub use groups::{CheckedElements, GroupPackets};
 
 use crate::completing::Completions;
 use crate::connections::Connections;

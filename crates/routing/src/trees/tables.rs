@@ -76,6 +76,7 @@ struct About {
     group: u32,
     root: u32,
     depth: u32,
+    switches: u32,
     sender: Option<NodeId>,
 }
 
@@ -128,7 +129,8 @@ impl Trees {
         }
         for (tree, made) in (0..).zip(made) {
             let root = places.partition_point(|&place| place < (made.tree.root, tree)) as u32;
-            tables.about.push(About { group: made.group, root, depth: made.tree.depth, sender: made.sender });
+            let (depth, switches) = (made.tree.depth, made.tree.steps.len() as u32 + 1);
+            tables.about.push(About { group: made.group, root, depth, switches, sender: made.sender });
         }
         Ok(tables)
     }
@@ -209,6 +211,11 @@ impl Trees {
     /// Channels from the farthest member's switch to the root.
     pub fn depth(&self, tree: u32) -> u32 {
         self.about[tree as usize].depth
+    }
+
+    /// The switches that a tree passes through.
+    pub fn switches(&self, tree: u32) -> u32 {
+        self.about[tree as usize].switches
     }
 
     /// The number of entries of all switches.

@@ -188,3 +188,20 @@ fn what_cannot_be_done_in_switches_is_refused() {
         "workload.program.algorithm"
     );
 }
+
+#[test]
+fn what_operations_cost_is_known_before_the_run() {
+    // Exactly the packet-hops that are measured, but for the acknowledgements of results that one member gets. Would catch operations that
+    // cost nothing, a tree's units or levels that are left out, and calls that are counted once.
+    let topologies = [r#"kind = "fat-tree", k = 4, n = 3"#, r#"kind = "torus", dims = [4, 4]"#];
+    for topology in topologies {
+        for operation in OPERATIONS {
+            let program =
+                format!(r#"operation = "{operation}", algorithm = "in-switch", size = "20 KiB", iterations = 2"#);
+            let text = network(topology, OUTPUT_QUEUED, &program, "");
+            let estimate = sim::check(&build(&text).unwrap()).unwrap().seconds * 1e7;
+            let found = result(&text).packet_hops as f64;
+            assert!((0.7..=1.0 + 1e-9).contains(&(estimate / found)), "{text}: {estimate}, and {found} measured");
+        }
+    }
+}

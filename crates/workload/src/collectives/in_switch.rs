@@ -36,6 +36,17 @@ impl ProgramGroup {
         (ranks.len() > 1).then(|| Self { context: communicator.context().collective(), ranks, first })
     }
 
+    /// What its members call, given the call of their communicator; the root is taken to be the first of them.
+    pub const fn call(&self, call: &Collective) -> GroupCall {
+        GroupCall {
+            operation: call.operation,
+            bytes: call.bytes,
+            element: call.element,
+            root: 0,
+            context: self.context,
+        }
+    }
+
     /// The bytes that a member has for the others (allgather), or that it gets (reduce-scatter), in a call.
     pub fn part(&self, call: &GroupCall, member: u32) -> u64 {
         let (begin, end) = (self.first[member as usize], self.first[member as usize + 1]);

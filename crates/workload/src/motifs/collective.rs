@@ -13,7 +13,9 @@ use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use crate::communicator::Communicator;
-use crate::program::{Action, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+use crate::program::{
+    Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
+};
 
 /// A collective operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -227,6 +229,12 @@ impl Programs for CollectiveProgram {
 
     fn groups(&self) -> Vec<ProgramGroup> {
         self.groups.in_switch(&self.call).collect()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        for (place, group) in self.groups().iter().enumerate() {
+            visit(place, &group.call(&self.call), u64::from(self.iterations));
+        }
     }
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {

@@ -286,6 +286,9 @@ pub trait Programs: Debug + Send + Sync {
     fn groups(&self) -> Vec<ProgramGroup> {
         Vec::new()
     }
+    /// Visits the operations of those groups, as far as they are known beforehand: the place of a group, a call, of which only the
+    /// operation and the sizes matter, and how often all its members make it.
+    fn each_group_call(&self, _visit: &mut dyn FnMut(usize, &GroupCall, u64)) {}
     /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
     /// message does), as far as that can be known beforehand.
     ///

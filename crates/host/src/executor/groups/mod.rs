@@ -49,6 +49,7 @@ use crate::slab::Slab;
 pub use elements::CheckedElements;
 use elements::Elements;
 use member::Member;
+pub use operation::GroupPackets;
 use operation::Items;
 
 /// An operation of a member that has not ended.

@@ -61,6 +61,32 @@ impl Work {
     }
 }
 
+/// The packets of an operation of a group, by what the network does with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupPackets {
+    /// Those that it copies to all members but one.
+    pub copied: u64,
+    /// Those that it combines for all members, one of each member,
+    pub for_all: u64,
+    /// or for one of them.
+    pub for_one: u64,
+}
+
+impl GroupPackets {
+    /// Those of a call, of at most so many bytes each.
+    pub fn of(call: &GroupCall, group: &ProgramGroup, packet: u32) -> Self {
+        let cut = Cut { packet, control: 0 };
+        let items = if is_of_members(call.operation) { group.ranks.len() as u32 } else { 1 };
+        let each = |item| cut.segments(item_bytes(call, group, item));
+        let count = (0..items).map(each).fold(0, u64::saturating_add);
+        match Work::of(call.operation) {
+            Work::Copy => Self { copied: count, ..Self::default() },
+            Work::ForAll => Self { for_all: count, ..Self::default() },
+            Work::ForOne => Self { for_one: count, ..Self::default() },
+        }
+    }
+}
+
 /// How bytes are cut into segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::{Fastest, ProgramGroup};
-use crate::program::{Measure, Messages, Programs, RankProgram, ScriptedRank};
+use crate::program::{GroupCall, Measure, Messages, Programs, RankProgram, ScriptedRank};
 use plan::Plan;
 use rank::TrainingRank;
 use spec::TrainingSpec;
@@ -72,6 +72,10 @@ impl Programs for Training {
 
     fn groups(&self) -> Vec<ProgramGroup> {
         self.plan.in_switch()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        self.plan.each_group_call(visit);
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

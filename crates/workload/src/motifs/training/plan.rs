@@ -7,7 +7,7 @@ use crate::collectives::{
 };
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::site::ProgramSite;
-use crate::program::{Measure, Messages};
+use crate::program::{GroupCall, Measure, Messages};
 
 /// What is measured of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,14 +267,37 @@ impl Plan {
     /// The groups of ranks that carry calls out in the switches.
     pub fn in_switch(&self) -> Vec<ProgramGroup> {
         let mut groups: Vec<ProgramGroup> = Vec::new();
-        let mut known = Vec::new();
-        for (call, _) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
-            if !known.contains(&call.communicator) {
-                known.push(call.communicator);
-                groups.extend(self.groups(call.communicator).in_switch(&call));
+        self.each_in_switch(&mut |place, group, _, _| {
+            if place == groups.len() {
+                groups.push(group);
+            }
+        });
+        groups
+    }
+
+    /// Visits what these groups call in all steps.
+    pub fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        self.each_in_switch(&mut |place, group, call, often| {
+            visit(place, &group.call(call), often * u64::from(self.steps));
+        });
+    }
+
+    /// Visits the calls in the switches with their groups, each group under a number of its own, in the order of their first calls.
+    fn each_in_switch(&self, visit: &mut dyn FnMut(usize, ProgramGroup, &Collective, u64)) {
+        // By communicator, the number of its first group.
+        let mut known: Vec<(u32, usize)> = Vec::new();
+        let mut count = 0;
+        for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
+            let first = known.iter().find(|(communicator, _)| *communicator == call.communicator).map(|own| own.1);
+            let begin = first.unwrap_or(count);
+            for (place, group) in self.groups(call.communicator).in_switch(&call).enumerate() {
+                count = count.max(begin + place + 1);
+                visit(begin + place, group, &call, often);
+            }
+            if first.is_none() {
+                known.push((call.communicator, begin));
             }
         }
-        groups
     }
 
     /// Visits the messages that a rank sends.

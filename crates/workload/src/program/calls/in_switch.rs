@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::line::line_of;
 use super::{Calls, collective_of};
-use crate::collectives::{Algorithm, Collective};
+use crate::collectives::{Algorithm, Collective, Operation, ProgramGroup};
 use crate::communicator::{Context, Unserved};
 use crate::program::Step;
 use crate::schedule::ScheduleError;
@@ -58,8 +58,16 @@ impl Calls {
         Ok(())
     }
 
+    /// The groups that switches serve, each with its communicator.
+    pub(super) fn served(&self) -> impl Iterator<Item = (u32, ProgramGroup)> {
+        self.in_switch().into_iter().filter_map(|(number, rank)| {
+            let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
+            Some((number, ProgramGroup::of(&call, &self.communicator(number, rank)?)?))
+        })
+    }
+
     /// The collective operations of a rank in a communicator, in order.
-    fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &Step> {
+    pub(super) fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &Step> {
         let is_own = move |step: &&Step| collective_of(step).is_some_and(|call| call.communicator == communicator);
         self.of(rank).iter().filter(is_own)
     }

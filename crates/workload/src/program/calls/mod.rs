@@ -16,10 +16,10 @@ use units::{Bytes, Time};
 
 use super::running::Running;
 use super::{
-    Action, Burst, Communicator, Context, Messages, ProgramError, ProgramGroup, Programs, RankProgram, Request, Script,
-    ScriptedRank, Seen, Step,
+    Action, Burst, Communicator, Context, GroupCall, Messages, ProgramError, ProgramGroup, Programs, RankProgram,
+    Request, Script, ScriptedRank, Seen, Step,
 };
-use crate::collectives::{Algorithm, Collective, CollectiveError, Operation};
+use crate::collectives::{Algorithm, Collective, CollectiveError};
 use crate::communicator::{Group, NodeGroups};
 use crate::schedule::ScheduleError;
 
@@ -366,12 +366,16 @@ impl Programs for Calls {
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {
-        let own = self.in_switch().into_iter().filter_map(|(number, rank)| {
-            let communicator = self.communicator(number, rank)?;
-            let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
-            ProgramGroup::of(&call, &communicator)
-        });
-        own.collect()
+        self.served().map(|(_, group)| group).collect()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        for (place, (communicator, group)) in self.served().enumerate() {
+            let calls = self.collectives(group.ranks[0], communicator).filter_map(collective_of);
+            for call in calls.filter(|call| call.algorithm == Algorithm::InSwitch) {
+                visit(place, &group.call(call), 1);
+            }
+        }
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
