@@ -13,6 +13,7 @@ mod credits;
 mod defaults;
 mod determinism;
 mod dragonfly;
+mod driven_groups;
 mod fairness;
 mod flat;
 mod flat_jobs;
