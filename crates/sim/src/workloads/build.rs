@@ -15,7 +15,7 @@ use workload::program::{Programs, Sizes, pattern_of};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 
-use super::application::{allocation, computation};
+use super::application::{SetLoads, allocation, application_flows, computation};
 use super::exchange::Exchange;
 use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, volumes};
 use super::site::Site;
@@ -104,7 +104,7 @@ fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, S
     check_crosses(&pattern, site)?;
     let phases = Phases::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
     let topology = Arc::clone(site.topology);
-    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new() }))
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new(), sets: None }))
 }
 
 fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -158,8 +158,10 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
     }
     // What an application does on one node is a step too.
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
+    let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, true));
+    let sets = if in_hardware { SetLoads::of(flows()).map(Arc::new) } else { None };
     let (phases, topology) = (Phases::Application(graph), Arc::clone(site.topology));
-    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes }))
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes, sets }))
 }
 
 /// An application whose tasks compute when messages come: a rank on each node that has tasks.
