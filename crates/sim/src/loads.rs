@@ -30,18 +30,43 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemEr
         first_group += own_groups;
         own_groups = job.workload.groups().len() as u32;
         add_trees(system, (job, share), first_group, &mut all);
+        exact &= add_sets(system, (job, share), &mut all)?;
         let Some(sets) = job.workload.multicasts() else { continue };
         let candidates: Vec<NodeId> = sets.nodes().collect();
         let nodes = (0..system.network.topology.nodes()).map(NodeId);
         let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * job.workload.weight(node))).collect();
         let (include_self, hit) = (sets.includes_self(), sets.hit());
         let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit };
-        let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-        let found = multicast_loads(topology, routing, &traffic).map_err(|error| SystemError::new("routing", error))?;
-        all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
-        exact &= found.exact;
+        exact &= add_multicasts(system, &traffic, &mut all)?;
     }
     Ok((all, exact))
+}
+
+/// Adds the load of multicasts that routers split, and says whether it is exact.
+fn add_multicasts(
+    system: &System,
+    traffic: &MulticastTraffic<'_>,
+    all: &mut ChannelLoads,
+) -> Result<bool, SystemError> {
+    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+    let found = multicast_loads(topology, routing, traffic).map_err(|error| SystemError::new("routing", error))?;
+    all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
+    Ok(found.exact)
+}
+
+/// Adds the load of a job's multicasts that are given beforehand and that routers split, and says whether it is exact.
+fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<bool, SystemError> {
+    let mut exact = true;
+    for (sender, set, part) in job.workload.sets().into_iter().flat_map(|own| &own.multicasts) {
+        let mut candidates = set.to_vec();
+        candidates.sort_unstable();
+        // A packet is for all of them: behind a channel is one, or none.
+        let hit: Vec<f64> = (0..=candidates.len()).map(|behind| f64::from(u8::from(behind > 0))).collect();
+        let senders = [(*sender, share * part)];
+        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self: false, hit: &hit };
+        exact &= add_multicasts(system, &traffic, all)?;
+    }
+    Ok(exact)
 }
 
 /// Adds the load of a job's multicasts that go by the trees of its senders' groups.

@@ -97,9 +97,10 @@ impl System {
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
             false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
         };
-        let paced = |job: &&Draft| !job.pacer.is_none() && !job.workload.groups().is_empty();
-        if let Some(Draft { name, .. }) = jobs.iter().find(paced) {
-            let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own";
+        let by_routers = |job: &Draft| !job.workload.groups().is_empty() || job.workload.sets().is_some();
+        if let Some(Draft { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) {
+            let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own, and what \
+                           routers copy is for several nodes";
             let error = SystemError::new("workload.pacer", message);
             return Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) });
         }
@@ -225,6 +226,9 @@ impl System {
     /// What a node sends to each other node, as shares of the load; without multicasts that routers split.
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         let of = |(job, share): (&Job, f64)| {
+            if let Some(own) = job.workload.sets() {
+                return own.unicasts[node.index()].iter().map(|&(dst, part)| (dst, share * part)).collect();
+            }
             if let Some((sets, by_routers)) = job.workload.fixed_sets() {
                 let each = share * job.workload.weight(node);
                 let to = sets.of(node).filter(|_| !by_routers).map_or(&[][..], |(_, set)| set);
@@ -458,7 +462,7 @@ fn fabric_spec(
                 spec.nic.drain().map_or(link, |nic| nic.min(link))
             }),
         }),
-        multicasts: jobs.iter().any(|job| job.workload.multicasts().is_some()),
+        multicasts: jobs.iter().any(|job| job.workload.multicasts().is_some() || job.workload.sets().is_some()),
         groups: None,
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,

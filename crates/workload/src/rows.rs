@@ -7,8 +7,11 @@
 /// The names that the first two columns of a list may have in its first line.
 const LIST: [[&[u8]; 4]; 2] = [[b"from", b"src", b"source", b"sender"], [b"to", b"dst", b"target", b"receiver"]];
 
-/// The word that a line about one task begins with.
+/// The word that a line about one task begins with,
 pub(crate) const TASK: &[u8] = b"task";
+/// and those of lines about groups of tasks.
+pub(crate) const MULTICAST: &[u8] = b"multicast";
+pub(crate) const REDUCTION: &[u8] = b"reduction";
 
 /// The lines of a text, numbered from 1, without their ends.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
@@ -64,11 +67,11 @@ pub(crate) enum Form {
     Either,
 }
 
-/// What a table is: a list if its first line names the columns of one, or its first row is about a task; a matrix if it has as many
+/// What a table is: a list if its first line names the columns of one, or its first row is about a task or a group; a matrix if it has as many
 /// columns as `tasks`, where their number is known; else a list if it has 3 or 4 columns, unless it can be a matrix as well.
 pub(crate) fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
     let Some((_, first)) = rows(bytes).next() else { return Form::List };
-    if is_named_list(bytes) || words(first).next() == Some(TASK) {
+    if is_named_list(bytes) || words(first).next().is_some_and(|word| [TASK, MULTICAST, REDUCTION].contains(&word)) {
         return Form::List;
     }
     match (words(first).count(), tasks) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use units::Bytes;
 use workload::collectives::{Algorithm, Operation, Selection, algorithms};
+use workload::communicator::Unserved;
 use workload::message_driven::{DrivenSpec, MessageDriven};
 use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
 use workload::program::{Action, Context, Ended, GroupCall, Matched, Op, ProgramGroup, Programs, stridden};
@@ -121,6 +122,8 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
     }
     let (mut left, mut computed) = (0, 0);
     let (groups, mut posted) = (programs.groups(), Vec::new());
+    // By rank and context, operations called.
+    let mut called: BTreeMap<(u32, Context), u32> = BTreeMap::new();
     while !open.is_empty() {
         let (rank, op) = open.remove(0);
         let mut ended = Vec::new();
@@ -137,12 +140,15 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 left += 1;
             }
             Action::Recv { from, tag, context, .. } => receives.push((rank, op.id, from, tag, context)),
-            // The last member lets all end.
+            // The last member lets all end that have called so many operations before.
             Action::Group(call) => {
                 let of = |group: &&ProgramGroup| group.context == call.context && group.ranks.contains(&rank);
                 let group = groups.iter().find(of).expect("a group that is not listed");
-                posted.push((rank, op.id, call));
-                let is_own = |own: &(u32, u32, GroupCall)| own.2 == call && group.ranks.contains(&own.0);
+                let number = called.entry((rank, call.context)).or_default();
+                let operation = (call, *number);
+                *number += 1;
+                posted.push((rank, op.id, operation));
+                let is_own = |own: &(u32, u32, (GroupCall, u32))| own.2 == operation && group.ranks.contains(&own.0);
                 if posted.iter().filter(|own| is_own(own)).count() == group.ranks.len() {
                     ended.extend(posted.iter().filter(|own| is_own(own)).map(|&(rank, id, _)| (rank, id, None)));
                     posted.retain(|own| !is_own(own));
@@ -440,14 +446,19 @@ proptest! {
         (tasks, ranks, iterations) in (1_u32..9, 1_u32..4, 1_u32..5),
     ) {
         // Would catch a message that is lost, sent twice, or counted for another iteration; an entry method that never runs or runs
-        // twice; a reduction that waits for itself; and a load that is spent more or less often than once an iteration.
+        // twice; a reduction that waits for itself; and a load that is spent more or less often than once an iteration. The same of groups
+        // in the switches: a part of an operation that a member does not take, or takes in another order.
         let graph = drawn_graph(tasks, &loads, &phases);
         let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
-        let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations };
-        let driven = Arc::new(MessageDriven::new(&graph, &spec).unwrap());
-        let programs: Arc<dyn Programs> = driven;
-        let (pairs, left, computed) = sent(&programs);
-        prop_assert_eq!((pairs, left), (said(&*programs), 0));
-        prop_assert_eq!(computed, u64::from(iterations) * graph.loads.iter().map(|load| (load * 11.0) as u64).sum::<u64>());
+        for unserved in [None, Some(&Unserved::new())] {
+            let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations, unserved };
+            let driven = Arc::new(MessageDriven::new(&graph, &spec).unwrap());
+            let programs: Arc<dyn Programs> = driven;
+            let (pairs, left, computed) = sent(&programs);
+            prop_assert_eq!((pairs, left), (said(&*programs), 0));
+            let all: u64 = graph.loads.iter().map(|load| (load * 11.0) as u64).sum();
+            prop_assert_eq!(computed, u64::from(iterations) * all);
+            prop_assert!(unserved.is_some() || programs.groups().is_empty());
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use workload::tasks::{
-    GraphFormat, GraphSpec, TaskGraph, beside, combine, parse_graph, read_graph, shuffled, write_metis,
+    GraphFormat, GraphSpec, Group, GroupKind, TaskGraph, beside, combine, parse_graph, read_graph, shuffled,
+    write_metis,
 };
 
 fn build(text: &str) -> TaskGraph {
@@ -220,6 +221,19 @@ fn fractions_of_bytes_are_rounded_up_and_headers_skipped() {
     assert_eq!(sent("src,dst,weight\n0,1,0.1\n1,0,3.2e0\n", GraphFormat::Edges), want);
     let market = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0.5\n2 1 3.001\n";
     assert_eq!(sent(market, GraphFormat::MatrixMarket), want);
+}
+
+#[test]
+fn lists_have_groups() {
+    // Would catch a group of another kind, members that are taken for edges, and tasks that only groups name and that are lost.
+    let graph = parse_graph(b"multicast,4,100,0,7\nreduction,1,1.5,2\n0,1,8\n", GraphFormat::Edges).unwrap();
+    assert_eq!((graph.tasks(), arcs(&graph)), (8, 1));
+    let group = |kind, root, members: &[u32], bytes| Group { kind, root, members: members.to_vec(), bytes };
+    let expected = [group(GroupKind::Multicast, 4, &[0, 7], 100), group(GroupKind::Reduction, 1, &[2], 2)];
+    assert_eq!(graph.phases[0].groups, expected);
+    for wrong in ["multicast,1,8", "multicast,1", "reduction,1,8,2,2", "multicast,1,8,0,1", "multicast,1,8,x"] {
+        assert_eq!(line(&format!("0,1,8\n{wrong}\n"), GraphFormat::Edges), Some(2), "{wrong}");
+    }
 }
 
 #[test]

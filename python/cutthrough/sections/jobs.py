@@ -30,7 +30,8 @@ __all__ = ["INSWITCH", "JOB", "InSwitch", "Job"]
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class InSwitch(Section):
-    """What routers do of the operations of groups: of programs whose collective operations are `in-switch`.
+    """What routers do of the operations of groups: of programs whose collective operations are `in-switch`, and of
+    message-driven applications with `collectives = "hardware"`.
 
     The routers of a tree look its packets up in tables ("hardware-collectives", section 2).
 

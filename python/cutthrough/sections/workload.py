@@ -133,6 +133,10 @@ class Application(Section):
         execution: How tasks compute and communicate; without it, "bulk-synchronous".
         iterations: Of a message-driven execution: steps, one after the other without a barrier; without it, one
             (from 1 to 10000).
+        collectives: Who carries the graph's multicasts and reductions out. "software": a message to each node
+            that has members, or one from each. "hardware", message-driven: switches copy and combine, by a tree
+            of `[in_switch]` for each group; bulk-synchronous: switches copy the packets of multicasts, which name
+            their nodes in the header, and reductions are messages. "nic" is of programs. Without it, "software".
         shuffle: Number the tasks at random first, by this seed (at least 0).
         packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
             injection channels have 100 Gb/s or more, else 256 B (greater than 0).
@@ -147,6 +151,7 @@ class Application(Section):
     time_per_load: Time | None = None
     execution: Literal["bulk-synchronous", "message-driven"] | None = None
     iterations: int | None = None
+    collectives: Literal["hardware", "software", "nic"] | None = None
     shuffle: int | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, ElementType, Operator, Time};
 
-/// What routers do of the operations of groups: of programs whose collective operations are `in-switch`. The routers of a tree look its
+/// What routers do of the operations of groups: of programs whose collective operations are `in-switch`, and of message-driven applications with
+/// `collectives = "hardware"`. The routers of a tree look its
 /// packets up in tables ("hardware-collectives", section 2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -92,8 +93,8 @@ pub enum Overflow {
     /// The experiment is refused, with the router whose table is full.
     #[default]
     Refuse,
-    /// Its operations are made of messages, by the algorithms that `auto` chooses. Groups are given room in their order. Of programs; the trees of
-    /// multicast traffic are refused all the same.
+    /// Its operations are made of messages, of programs by the algorithms that `auto` chooses. Groups are given room in their order. Of programs and
+    /// message-driven applications; the trees of multicast traffic are refused all the same.
     Software,
 }
 

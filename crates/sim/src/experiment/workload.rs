@@ -57,6 +57,7 @@ impl WorkloadSpec {
     pub fn carrier(&self) -> Option<Carrier> {
         match self {
             Self::Program(spec) => spec.collectives,
+            Self::Application(spec) => spec.collectives,
             _ => None,
         }
     }
@@ -242,6 +243,11 @@ pub struct ApplicationSpec {
     #[schemars(range(min = 1, max = 10_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
+    /// Who carries the graph's multicasts and reductions out. "software": a message to each node that has members, or one from each.
+    /// "hardware", message-driven: switches copy and combine, by a tree of `[in_switch]` for each group; bulk-synchronous: switches copy the
+    /// packets of multicasts, which name their nodes in the header, and reductions are messages. "nic" is of programs. Without it, "software".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collectives: Option<Carrier>,
     /// Number the tasks at random first, by this seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,

@@ -4,6 +4,8 @@ mod machine;
 mod volumes;
 mod worker;
 
+use ::workload::collectives::Carrier;
+
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::pacers::PacerSpec;
@@ -70,6 +72,9 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));
     if packet_size.is_some() {
         return wrong("workload.packet_size", "no packets: messages go whole");
+    }
+    if matches!(spec, WorkloadSpec::Application(own) if own.collectives == Some(Carrier::Hardware)) {
+        return wrong("workload.collectives", "no switches that could copy or combine");
     }
     match *spec.pacer() == PacerSpec::default() {
         true => None,

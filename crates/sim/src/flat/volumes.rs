@@ -86,7 +86,7 @@ impl Volumes {
     }
 
     /// A message is handed over, and has left at a time.
-    fn send(&mut self, node: usize, Flow { dst, left: bytes }: Flow, at: u64, leaves: u64) {
+    fn send(&mut self, node: usize, Flow { dst, left: bytes, .. }: Flow, at: u64, leaves: u64) {
         let arrives = leaves.saturating_add(self.wire.delay);
         self.leaving.push((leaves, bytes));
         self.latency.record(arrives - at);

@@ -40,7 +40,8 @@ impl Traffic for JobTraffic {
     fn members(&self, node: usize) -> &[Member] {
         match self {
             Self::Open(traffic) => traffic.members(node),
-            Self::Volume(_) | Self::Scheduled(_) => &[],
+            Self::Volume(traffic) => traffic.members(node),
+            Self::Scheduled(_) => &[],
         }
     }
 

@@ -1,6 +1,6 @@
 //! Steps of applications: after every node has computed its tasks' loads, the phases of a task graph follow one another.
-//! What tasks of one node send one another stays there; a multicast sends one copy to each node that has members, and a
-//! reduction one from each.
+//! What tasks of one node send one another stays there; a multicast sends one copy to each node that has members, or, in hardware, packets
+//! that carry all of these nodes and that routers copy. A reduction sends one from each.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,25 +16,69 @@ use crate::experiment::PlaceSpec;
 use crate::results::MappingFigures;
 use crate::traffic::Flow;
 
-/// What each node sends others in a phase.
-pub(crate) fn application_flows(phase: &Phase, placement: &Placement) -> Vec<Vec<Flow>> {
+/// What analyses take an application for whose multicasts routers copy: what its nodes send, as shares of what the node sends that sends most,
+/// of which a multicast counts once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetLoads {
+    /// By node, all that it sends,
+    pub sent: Vec<f64>,
+    /// and what of it is for one node each.
+    pub unicasts: Vec<Vec<(NodeId, f64)>>,
+    /// Who multicasts, to whom, and how much.
+    pub multicasts: Vec<(NodeId, Arc<[NodeId]>, f64)>,
+    /// Bytes that arrive for one that is sent.
+    pub fanout: f64,
+}
+
+impl SetLoads {
+    /// Those of the flows of all phases, by node; none if nothing is for several nodes.
+    pub(crate) fn of(phases: impl Iterator<Item = Vec<Vec<Flow>>>) -> Option<Self> {
+        let (mut sent, mut unicasts, mut multicasts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut all, mut delivered) = (0.0, 0.0);
+        for flows in phases {
+            sent.resize(flows.len(), 0.0);
+            unicasts.resize(flows.len(), Vec::new());
+            for (node, flow) in
+                flows.iter().enumerate().flat_map(|(node, own)| own.iter().map(move |flow| (node, flow)))
+            {
+                let bytes = flow.left as f64;
+                (all, delivered) = (all + bytes, delivered + flow.delivered() as f64);
+                sent[node] += bytes;
+                match &flow.set {
+                    None => unicasts[node].push((flow.dst, bytes)),
+                    Some(set) => multicasts.push((NodeId(node as u32), Arc::clone(set), bytes)),
+                }
+            }
+        }
+        let most = sent.iter().copied().fold(0.0, f64::max);
+        sent.iter_mut().for_each(|bytes| *bytes /= most);
+        unicasts.iter_mut().flatten().for_each(|to| to.1 /= most);
+        multicasts.iter_mut().for_each(|own| own.2 /= most);
+        (!multicasts.is_empty()).then(|| Self { sent, unicasts, multicasts, fanout: delivered / all })
+    }
+}
+
+/// What each node sends others in a phase; routers may copy multicasts.
+pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copied: bool) -> Vec<Vec<Flow>> {
     let mut flows: Vec<Vec<Flow>> = vec![Vec::new(); placement.nodes() as usize];
-    let mut send = |from: NodeId, dst: NodeId, left: u64| {
-        if from != dst && left > 0 {
-            flows[from.index()].push(Flow { dst, left });
+    let mut send = |from: NodeId, flow: Flow| {
+        if flow.left > 0 && flow.dst != from {
+            flows[from.index()].push(flow);
         }
     };
     for (from, to, bytes, _) in phase.arcs.iter() {
-        send(placement.node(TaskId(from)), placement.node(TaskId(to)), bytes);
+        send(placement.node(TaskId(from)), Flow::to(placement.node(TaskId(to)), bytes));
     }
     for group in &phase.groups {
         let root = placement.node(TaskId(group.root));
         let members: BTreeSet<NodeId> = group.members.iter().map(|&member| placement.node(TaskId(member))).collect();
-        for node in members {
-            match group.kind {
-                GroupKind::Multicast => send(root, node, group.bytes),
-                GroupKind::Reduction => send(node, root, group.bytes),
+        match group.kind {
+            GroupKind::Multicast if copied => {
+                let others: Vec<NodeId> = members.into_iter().filter(|&node| node != root).collect();
+                Flow::to_each(&others, group.bytes).into_iter().for_each(|flow| send(root, flow));
             }
+            GroupKind::Multicast => members.into_iter().for_each(|node| send(root, Flow::to(node, group.bytes))),
+            GroupKind::Reduction => members.into_iter().for_each(|node| send(node, Flow::to(root, group.bytes))),
         }
     }
     flows

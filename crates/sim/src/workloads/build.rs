@@ -15,7 +15,7 @@ use workload::program::{Programs, Sizes, pattern_of};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 
-use super::application::{allocation, computation};
+use super::application::{SetLoads, allocation, application_flows, computation};
 use super::exchange::Exchange;
 use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, volumes};
 use super::site::Site;
@@ -104,7 +104,7 @@ fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, S
     check_crosses(&pattern, site)?;
     let phases = Phases::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
     let topology = Arc::clone(site.topology);
-    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new() }))
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new(), sets: None }))
 }
 
 fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -130,6 +130,15 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
         let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
         return Err(wrong("workload.time_per_load", message));
     }
+    let in_hardware = match spec.collectives {
+        None | Some(Carrier::Software) => false,
+        Some(Carrier::Hardware) => true,
+        Some(Carrier::Nic) => {
+            let message = "multicasts and reductions of an application are carried out by switches (\"hardware\") or by messages of its nodes \
+                           (\"software\"); interfaces carry out those of programs only";
+            return Err(wrong("workload.collectives", message));
+        }
+    };
     let packet = packet_size(spec.packet_size, site)?;
     let compute = computation(&graph, &placement, spec.time_per_load);
     let nodes = allocation(site, &placement);
@@ -138,7 +147,7 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
             let topology = Arc::clone(site.topology);
             let steps = Steps { graph, placement, topology, nodes, compute };
             let time = (spec.time_per_load, iterations.unwrap_or(1));
-            return message_driven(steps, time, packet, site);
+            return message_driven(steps, time, (packet, in_hardware), site);
         }
         (Execution::BulkSynchronous, None) => {}
         (Execution::BulkSynchronous, Some(_)) => {
@@ -149,15 +158,17 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
     }
     // What an application does on one node is a step too.
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
+    let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, true));
+    let sets = if in_hardware { SetLoads::of(flows()).map(Arc::new) } else { None };
     let (phases, topology) = (Phases::Application(graph), Arc::clone(site.topology));
-    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes }))
+    Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes, sets }))
 }
 
 /// An application whose tasks compute when messages come: a rank on each node that has tasks.
 fn message_driven(
     steps: Steps,
     (time_per_load, iterations): (Time, u32),
-    packet: u32,
+    (packet, in_hardware): (u32, bool),
     site: &Site<'_>,
 ) -> Result<Arc<dyn Workload>, SystemError> {
     if !(1..=MOST_ITERATIONS).contains(&iterations) {
@@ -172,7 +183,8 @@ fn message_driven(
     let rank = |node: NodeId| used.binary_search(&node).unwrap_or(0) as u32;
     let rank_of: Vec<u32> = tasks.map(rank).collect();
     let (ranks, time_per_load) = (used.len() as u32, time_per_load.0 as f64);
-    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations };
+    let unserved = in_hardware.then_some(site.unserved);
+    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, unserved };
     let programs = MessageDriven::new(&steps.graph, &spec);
     let programs = programs.map_err(|error| match error {
         DrivenError::TooLarge => wrong("workload.graph", error),
@@ -195,7 +207,7 @@ fn message_driven(
         volumes: None,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
-        unserved: 0,
+        unserved: unserved.map_or(0, |unserved| unserved.len() as u32),
     }))
 }
 

@@ -26,7 +26,7 @@ impl Exchange {
             let tasks = placement.tasks(NodeId(node)).iter();
             let neighbours = tasks.flat_map(|&task| self.grid.neighbours(task, dimension));
             let away = neighbours.map(|task| placement.node(task)).filter(|&dst| dst.0 != node);
-            away.map(|dst| Flow { dst, left: self.volume }).collect()
+            away.map(|dst| Flow::to(dst, self.volume)).collect()
         };
         (0..placement.nodes()).map(of).collect()
     }

@@ -33,6 +33,7 @@ use crate::results::{MappingFigures, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{Division, Flow, JobTraffic, Span};
 
+pub use application::SetLoads;
 pub(crate) use build::build;
 pub(crate) use open::Open;
 pub(crate) use ranks::Ranks;
@@ -67,6 +68,10 @@ pub trait Workload: Debug + Send + Sync {
     }
     /// The multicasts that routers make copies of, if it has any.
     fn multicasts(&self) -> Option<&RandomSets> {
+        None
+    }
+    /// What its nodes send, if it is given beforehand and routers make copies of some of it.
+    fn sets(&self) -> Option<&SetLoads> {
         None
     }
     /// The sets that its senders always send to, if it has such, and whether routers copy what they send by trees.

@@ -13,7 +13,7 @@ use units::{NodeId, TaskId};
 use workload::tasks::TaskGraph;
 use workload::{PlacedPattern, Placement};
 
-use super::application::{self, application_flows};
+use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
 use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, weights};
@@ -46,6 +46,8 @@ pub(crate) struct Volumes {
     pub topology: Arc<dyn Topology>,
     /// The nodes of an application's job.
     pub nodes: Vec<NodeId>,
+    /// What analyses take it for, if routers copy multicasts.
+    pub sets: Option<Arc<SetLoads>>,
 }
 
 impl Volumes {
@@ -77,6 +79,18 @@ impl Workload for Volumes {
         &self.pattern
     }
 
+    fn weight(&self, node: NodeId) -> f64 {
+        self.sets.as_ref().map_or_else(|| self.pattern.weight(node), |own| own.sent[node.index()])
+    }
+
+    fn destinations(&self) -> f64 {
+        self.sets.as_ref().map_or(1.0, |own| own.fanout)
+    }
+
+    fn sets(&self) -> Option<&SetLoads> {
+        self.sets.as_deref()
+    }
+
     fn placement(&self) -> &Arc<Placement> {
         &self.placement
     }
@@ -102,7 +116,8 @@ impl Workload for Volumes {
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
         let flows = (0..self.count()).flat_map(|phase| self.flows(phase)).flatten();
-        Extent::Packets(flows.map(|flow| flow.left.div_ceil(u64::from(self.packet))).sum())
+        let packets = |flow: Flow| flow.left.div_ceil(u64::from(self.packet)) * flow.nodes().len() as u64;
+        Extent::Packets(flows.map(packets).sum())
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
@@ -112,7 +127,7 @@ impl Workload for Volumes {
     fn flows(&self, phase: usize) -> Vec<Vec<Flow>> {
         match &self.phases {
             Phases::Exchange(exchange) => exchange.flows(phase, &self.placement),
-            Phases::Application(graph) => application_flows(&graph.phases[phase], &self.placement),
+            Phases::Application(graph) => application_flows(&graph.phases[phase], &self.placement, self.sets.is_some()),
         }
     }
 
@@ -132,13 +147,16 @@ struct PhaseCounts {
     finished: bool,
     bytes: u64,
     senders: u64,
+    /// Bytes that are sent of one that arrives: less than one where routers make copies.
+    sent: f64,
     /// By node, from the begin of the phase to its last arrival.
     arrivals: Vec<u64>,
 }
 
 /// What a node sends to each destination in a phase, in bytes, in ascending order of destinations.
-fn by_destination(flows: &[Flow]) -> Vec<(NodeId, u64)> {
-    let mut all: Vec<(NodeId, u64)> = flows.iter().map(|flow| (flow.dst, flow.left)).collect();
+fn by_destination<'a>(flows: &'a [Flow]) -> Vec<(NodeId, u64)> {
+    let of = |flow: &'a Flow| flow.nodes().iter().map(|&dst| (dst, flow.left));
+    let mut all: Vec<(NodeId, u64)> = flows.iter().flat_map(of).collect();
     all.sort_unstable();
     all.dedup_by(|next, first| {
         let same = next.0 == first.0;
@@ -199,7 +217,7 @@ impl VolumesCourse {
     fn load_phase(&mut self) {
         if self.done.len() < self.volumes.count() {
             self.flows = self.volumes.flows(self.done.len());
-            self.volume = self.flows.iter().flatten().map(|flow| flow.left).sum();
+            self.volume = self.flows.iter().flatten().map(Flow::delivered).sum();
             self.delivered = 0;
         }
     }
@@ -215,6 +233,7 @@ impl VolumesCourse {
             time: if finished { last } else { self.longest.saturating_sub(self.begun) },
             finished,
             bytes: self.delivered,
+            sent: self.flows.iter().flatten().map(|flow| flow.left).sum::<u64>() as f64 / self.volume.max(1) as f64,
             senders: self.flows.iter().filter(|flows| !flows.is_empty()).count() as u64,
             arrivals,
         });
@@ -348,7 +367,7 @@ impl Course for VolumesCourse {
         let throughput = |phase: &PhaseCounts| match phase.time {
             _ if !phase.finished && phase.bytes == 0 => None,
             0 => Some(0.0),
-            time => Some(phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate)),
+            time => Some(phase.sent * phase.bytes as f64 / (time as f64 * phase.senders as f64 * rate)),
         };
         let time = compute + done.iter().map(|phase| phase.time).sum::<u64>() * tick;
         let finished = done.len() == volumes.count() && done.iter().all(|phase| phase.finished);
@@ -376,7 +395,8 @@ impl Course for VolumesCourse {
         };
         let weights = weights(&volumes, network.topology.nodes());
         let senders = weights.iter().filter(|&&weight| weight > 0.0).count();
-        let (weights, Totals { packet_hops, wall_s, .. }) = (weights.iter().sum(), *totals);
+        let (weights, Totals { packet_hops, wall_s, .. }) =
+            (weights.iter().sum::<f64>() * volumes.destinations(), *totals);
         let ending = Ending { time, finished, rate, weights, senders, packet_hops, wall_s };
         closed::result(&setting, &counted, &ending, closed)
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod application;
+mod application_multicasts;
 mod architectures;
 mod benchmark;
 mod bounds;
@@ -13,6 +14,7 @@ mod credits;
 mod defaults;
 mod determinism;
 mod dragonfly;
+mod driven_groups;
 mod fairness;
 mod flat;
 mod flat_jobs;

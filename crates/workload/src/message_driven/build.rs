@@ -1,6 +1,7 @@
 //! From a task graph and the ranks of its tasks to entries, and to what they send and deliver.
 
 use super::entries::{Entry, Kind, MessageDriven, NONE, Sent};
+use super::served::ServedBuilder;
 use super::table::Rows;
 use super::{DrivenError, DrivenSpec};
 use crate::tasks::{Group, GroupKind, Phase, TaskGraph};
@@ -71,6 +72,7 @@ struct Builder<'a> {
     /// By rank, messages told apart and messages.
     numbers: Vec<u32>,
     coming: Vec<u64>,
+    served: ServedBuilder<'a>,
 }
 
 impl<'a> Builder<'a> {
@@ -86,6 +88,7 @@ impl<'a> Builder<'a> {
             delivered: Vec::new(),
             numbers: vec![0; spec.ranks as usize],
             coming: vec![0; spec.ranks as usize],
+            served: ServedBuilder::new(spec.unserved),
         };
         for (task, load) in (0..).zip(&graph.loads) {
             builder.object(task, (load * spec.time_per_load).round() as u64);
@@ -136,7 +139,7 @@ impl<'a> Builder<'a> {
         let number = self.numbers[rank as usize];
         self.numbers[rank as usize] += 1;
         self.coming[rank as usize] += u64::from(count);
-        self.sent.push((from, Sent { to: rank, number, count, bytes }));
+        self.sent.push((from, Sent::Messages { to: rank, number, count, bytes }));
         for &entry in entries {
             self.delivered.push((rank, number, entry));
             self.entries[entry as usize].1.need += count;
@@ -165,29 +168,44 @@ impl<'a> Builder<'a> {
     fn group(&mut self, group: &Group, phase: u32) {
         let mut members: Vec<(u32, u32)> = group.members.iter().map(|&member| (self.rank(member), member)).collect();
         members.sort_unstable();
+        let ranks = members.iter().map(|member| member.0);
+        let served = self.served.serve(group, ranks, self.rank(group.root));
+        if let (Some(served), GroupKind::Multicast) = (served, group.kind) {
+            self.sent.push((self.sender(group.root, phase), Sent::Operation(served)));
+        }
+        if let (Some(served), GroupKind::Reduction) = (served, group.kind) {
+            let to = self.receiver(group.root, phase);
+            self.hear(served, self.rank(group.root), &[to]);
+        }
         let parts: Vec<&[(u32, u32)]> = members.chunk_by(|one, other| one.0 == other.0).collect();
         for part in (0..parts.len()).map(|part| parts[(part + group.root as usize) % parts.len()]) {
             let tasks: Vec<u32> = part.iter().map(|&(_, member)| member).collect();
             match group.kind {
-                GroupKind::Multicast => self.multicast(group, phase, &tasks),
-                GroupKind::Reduction => self.reduce(group, phase, &tasks),
+                GroupKind::Multicast => self.multicast(group, phase, served, &tasks),
+                GroupKind::Reduction => self.reduce(group, phase, served, &tasks),
             }
         }
     }
 
     /// A multicast reaches the members on a rank.
-    fn multicast(&mut self, group: &Group, phase: u32, members: &[u32]) {
+    fn multicast(&mut self, group: &Group, phase: u32, served: Option<u32>, members: &[u32]) {
         let (from, rank) = (self.sender(group.root, phase), self.rank(members[0]));
         let entries: Vec<u32> = members.iter().map(|&member| self.receiver(member, phase)).collect();
-        if rank == self.rank(group.root) {
-            entries.into_iter().for_each(|to| self.deliver(from, to));
-        } else {
-            self.send(from, rank, (1, group.bytes), &entries);
+        match served {
+            _ if rank == self.rank(group.root) => entries.into_iter().for_each(|to| self.deliver(from, to)),
+            Some(served) => self.hear(served, rank, &entries),
+            None => self.send(from, rank, (1, group.bytes), &entries),
         }
     }
 
+    /// The operation of a group in the switches gives a rank something, for some of its entries.
+    fn hear(&mut self, served: u32, rank: u32, entries: &[u32]) {
+        self.served.hear(served, rank, entries);
+        entries.iter().for_each(|&entry| self.entries[entry as usize].1.need += 1);
+    }
+
     /// The members of a reduction on a rank contribute.
-    fn reduce(&mut self, group: &Group, phase: u32, members: &[u32]) {
+    fn reduce(&mut self, group: &Group, phase: u32, served: Option<u32>, members: &[u32]) {
         let (to, rank, root) = (self.receiver(group.root, phase), self.rank(members[0]), self.rank(group.root));
         let contributing: Vec<u32> = members.iter().map(|&member| self.sender(member, phase)).collect();
         if rank == root {
@@ -203,7 +221,10 @@ impl<'a> Builder<'a> {
                 combine
             }
         };
-        self.send(from, root, (1, group.bytes), &[to]);
+        match served {
+            Some(served) => self.sent.push((from, Sent::Operation(served))),
+            None => self.send(from, root, (1, group.bytes), &[to]),
+        }
     }
 
     /// Every entry method waits for the one before it, whose messages have been sent by then. A begin waits for the iteration before.
@@ -238,7 +259,12 @@ impl<'a> Builder<'a> {
         let place = |(rank, message, entry): (u32, u32, u32)| (first_message[rank as usize] + message, new(entry));
         let delivered = self.delivered.into_iter().map(place).collect();
         let messages = self.coming.iter().sum();
-        let largest = self.sent.iter().map(|(_, sent)| sent.bytes.div_ceil(u64::from(sent.count))).max().unwrap_or(0);
+        let largest = self.sent.iter().map(|(_, sent)| match *sent {
+            Sent::Messages { count, bytes, .. } => bytes.div_ceil(u64::from(count)),
+            Sent::Operation(_) => 0,
+        });
+        let largest = largest.max().unwrap_or(0);
+        let served = self.served.finish(ranks as usize, new);
         Ok(MessageDriven {
             iterations,
             first: firsts(&counts),
@@ -250,6 +276,7 @@ impl<'a> Builder<'a> {
             coming: self.coming,
             largest,
             messages,
+            served,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What happens on ranks that are message-driven: entries, what each waits for, and what it sends.
 
+use super::served::Served;
 use super::table::Rows;
 
 /// The most receives that a rank has posted at once.
@@ -38,24 +39,27 @@ impl Entry {
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Messages from an entry to a rank.
+/// What an entry sends when it has computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub(super) to: u32,
-    /// Which of the messages of that rank it is.
-    pub(super) number: u32,
-    /// How many there are, of so many bytes together.
-    pub(super) count: u32,
-    pub(super) bytes: u64,
+pub(super) enum Sent {
+    /// Messages to a rank.
+    Messages {
+        to: u32,
+        /// Which of the messages of that rank it is.
+        number: u32,
+        /// How many there are, of so many bytes together.
+        count: u32,
+        bytes: u64,
+    },
+    /// The rank's part of the operation of a group that switches serve, by its number.
+    Operation(u32),
 }
 
-impl Sent {
-    /// The size of each in bytes: the first ones have what is left over.
-    pub(super) fn sizes(&self) -> [(u64, u64); 2] {
-        let (count, each) = (u64::from(self.count), self.bytes / u64::from(self.count));
-        let more = self.bytes % count;
-        [(each + 1, more), (each, count - more)]
-    }
+/// The sizes of so many messages of so many bytes together, and how many have each: the first ones have what is left over.
+pub(super) fn sizes(count: u32, bytes: u64) -> [(u64, u64); 2] {
+    let count = u64::from(count);
+    let (each, more) = (bytes / count, bytes % count);
+    [(each + 1, more), (each, count - more)]
 }
 
 /// A task graph as the program of message-driven ranks.
@@ -78,6 +82,8 @@ pub struct MessageDriven {
     /// The largest message in bytes.
     pub(super) largest: u64,
     pub(super) messages: u64,
+    /// Groups that switches serve.
+    pub(super) served: Served,
 }
 
 impl MessageDriven {

@@ -13,7 +13,8 @@
 //! - A processor runs its entry methods one at a time, in the order in which they have become ready (Charm++'s queue without
 //!   priorities). The sends of a begin that computes nothing, and the combining of a reduction, take no turn.
 //! - Objects of one processor exchange messages without time. A multicast sends one message to each processor that has members, and
-//!   a reduction gets one from each, as soon as the last member there has contributed.
+//!   a reduction gets one from each, as soon as the last member there has contributed. Or both are operations in the switches, in which a
+//!   processor takes part once, as a member of the group (`served`).
 //! - Messages of an arc differ in size by a byte at most. A task's messages of a phase begin at a target of its own, so that no task
 //!   is everybody's first.
 //!
@@ -21,17 +22,21 @@
 //! whatever comes first. A message says by its tag which of the rank's messages it is, and of which iteration. What phases need has
 //! been sent in phases before them or in the same one before anything is waited for, so every program ends.
 //!
-//! Memory: 16 bytes a message of an iteration, 4 for each delivery of it, some 50 an entry method, for all ranks together.
+//! Memory: 24 bytes a message of an iteration, 4 for each delivery of it, some 50 an entry method, for all ranks together; of a group in
+//! the switches 32, and 16 for each of its ranks.
 
 mod build;
 mod entries;
 mod rank;
+mod served;
 mod table;
 
 use std::sync::Arc;
 
-use crate::program::{Messages, Programs, RankProgram};
+use crate::communicator::Unserved;
+use crate::program::{Messages, ProgramGroup, Programs, RankProgram};
 pub use entries::MessageDriven;
+use entries::{Sent, sizes};
 use rank::DrivenRank;
 
 /// Why a task graph cannot run message-driven.
@@ -65,6 +70,8 @@ pub struct DrivenSpec<'a> {
     pub time_per_load: f64,
     /// Iterations, one at least.
     pub iterations: u32,
+    /// Where switches carry multicasts and reductions out: the groups that they have no room for. Without it all are messages.
+    pub unserved: Option<&'a Unserved>,
 }
 
 impl Programs for MessageDriven {
@@ -82,14 +89,20 @@ impl Programs for MessageDriven {
 
     fn operations(&self) -> u64 {
         let calculations = self.entries.iter().filter(|entry| entry.time > 0).count() as u64;
-        (2 * self.messages + calculations).saturating_mul(u64::from(self.iterations))
+        let parts = self.served.ranks.items() as u64;
+        (2 * self.messages + parts + calculations).saturating_mul(u64::from(self.iterations))
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.served.groups()
     }
 
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         for entry in self.entries_of(rank) {
             for sent in self.sent.of(entry) {
-                for (bytes, count) in sent.sizes().into_iter().filter(|&(_, count)| count > 0) {
-                    visit(Messages { from: rank, to: sent.to, bytes, count: count * u64::from(self.iterations) });
+                let &Sent::Messages { to, count, bytes, .. } = sent else { continue };
+                for (bytes, count) in sizes(count, bytes).into_iter().filter(|&(_, count)| count > 0) {
+                    visit(Messages { from: rank, to, bytes, count: count * u64::from(self.iterations) });
                 }
             }
         }

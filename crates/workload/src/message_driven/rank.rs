@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::entries::{Kind, MessageDriven, NONE, POSTED};
+use super::entries::{Kind, MessageDriven, NONE, POSTED, Sent, sizes};
 use crate::program::{Action, Ended, Interval, Op, ProgramError, RankProgram};
 
-/// The numbers of operations: a receive, a send, a calculation.
+/// The numbers of operations: a receive, a send, a calculation, an operation in the switches to which the rank gives; and of those from
+/// which it gets something the first, each by its place among the rank's.
 const RECEIVE: u32 = 0;
 const SEND: u32 = 1;
 const COMPUTE: u32 = 2;
+const GIVE: u32 = 3;
+const HEAR: u32 = 4;
 
 /// An entry of the rank, by its number there, and the iteration of which it is.
 type Turn = (u32, u32);
@@ -24,6 +27,8 @@ pub(super) struct DrivenRank {
     count: u32,
     /// Receives that have not been posted.
     to_post: u64,
+    /// By group that gives the rank something, by its place among them, the iterations of which it has.
+    heard: Vec<u32>,
     gathered: Gathered,
     /// What is to be done without a turn, and what waits for one, in the order in which it has become ready.
     at_once: VecDeque<Turn>,
@@ -97,6 +102,7 @@ impl DrivenRank {
             first: entries.start,
             count: entries.len() as u32,
             to_post: program.coming[rank as usize].saturating_mul(u64::from(program.iterations)),
+            heard: vec![0; program.served.heard.of(rank).len()],
             gathered: Gathered::new(entries.len()),
             at_once: VecDeque::new(),
             ready: VecDeque::new(),
@@ -135,6 +141,27 @@ impl DrivenRank {
         }
     }
 
+    /// Posts the rank's part of the next operation of a group that gives it something, by its place, if there is one.
+    fn listen(&mut self, place: u32, starts: &mut Vec<Op>) {
+        if self.heard[place as usize] < self.program.iterations {
+            let served = &self.program.served;
+            let group = served.heard.of(self.rank)[place as usize];
+            starts.push(Op::one(HEAR + place, Action::Group(served.calls[group as usize])));
+        }
+    }
+
+    /// A group, by its place, has given what it gives in an iteration.
+    fn hear(&mut self, place: u32, starts: &mut Vec<Op>) {
+        let program = Arc::clone(&self.program);
+        let iteration = self.heard[place as usize];
+        self.heard[place as usize] += 1;
+        self.listen(place, starts);
+        let first = program.served.heard.range(self.rank).start as u32;
+        for &entry in program.served.delivered.of(first + place) {
+            self.deliver(entry - self.first, iteration);
+        }
+    }
+
     /// Runs what is ready until the processor computes.
     fn go_on(&mut self, now: u64, starts: &mut Vec<Op>) {
         loop {
@@ -161,10 +188,17 @@ impl DrivenRank {
         let program = Arc::clone(&self.program);
         let at = self.first + entry;
         for sent in program.sent.of(at) {
-            let tag = iteration * program.messages_of(sent.to) + sent.number;
-            for (bytes, count) in sent.sizes() {
-                let send = Op::one(SEND, Action::send(sent.to, bytes, tag));
-                starts.extend((0..count).map(|_| send));
+            match *sent {
+                Sent::Messages { to, number, count, bytes } => {
+                    let tag = iteration * program.messages_of(to) + number;
+                    for (bytes, count) in sizes(count, bytes) {
+                        let send = Op::one(SEND, Action::send(to, bytes, tag));
+                        starts.extend((0..count).map(|_| send));
+                    }
+                }
+                Sent::Operation(group) => {
+                    starts.push(Op::one(GIVE, Action::Group(program.served.calls[group as usize])));
+                }
             }
         }
         for &other in program.local.of(at) {
@@ -196,6 +230,7 @@ impl RankProgram for DrivenRank {
     fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
         self.begun = now;
         (0..self.to_post.min(POSTED)).for_each(|_| self.post(starts));
+        (0..self.heard.len() as u32).for_each(|place| self.listen(place, starts));
         for entry in 0..self.count {
             if self.program.entries[(self.first + entry) as usize].kind == Kind::Begin {
                 self.deliver(entry, 0);
@@ -216,6 +251,7 @@ impl RankProgram for DrivenRank {
                     self.end(turn, ended.at, starts);
                 }
             }
+            (HEAR.., _) => self.hear(ended.id - HEAR, starts),
             _ => return Ok(()),
         }
         self.go_on(ended.at, starts);

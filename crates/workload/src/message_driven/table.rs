@@ -24,6 +24,17 @@ impl<T: Copy> Rows<T> {
     /// A row.
     #[inline]
     pub fn of(&self, row: u32) -> &[T] {
-        &self.items[self.first[row as usize] as usize..self.first[row as usize + 1] as usize]
+        &self.items[self.range(row)]
+    }
+
+    /// Where a row is among the items of all.
+    #[inline]
+    pub fn range(&self, row: u32) -> std::ops::Range<usize> {
+        self.first[row as usize] as usize..self.first[row as usize + 1] as usize
+    }
+
+    /// The number of items of all rows.
+    pub fn items(&self) -> usize {
+        self.items.len()
     }
 }

@@ -1,19 +1,21 @@
 //! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0, in the dialect of `crate::rows`.
 //! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
-//! have no edges. The number of tasks is one more than the largest that is named.
+//! have no edges. Lines `multicast,root,bytes,member,...` and `reduction,root,bytes,member,...` are groups. The number of tasks is one more than the largest that is named.
 
 use super::text::{amount, loops, number, tasks};
-use crate::rows::{TASK, rows, words};
-use crate::tasks::{ArcList, GraphError, TaskGraph};
+use crate::rows::{MULTICAST, REDUCTION, TASK, rows, words};
+use crate::tasks::{ArcList, GraphError, Group, GroupKind, TaskGraph};
 
 /// What a line can be.
-const EXPECTED: &str = "expected `from,to,bytes[,messages]` or `task,number[,load]`";
+const EXPECTED: &str =
+    "expected `from,to,bytes[,messages]`, `task,number[,load]`, or `multicast` or `reduction`,root,bytes,member,...";
 
 /// What is read so far.
 #[derive(Default)]
 struct Lists {
     edges: Vec<(u32, u32, u64, u32)>,
     loads: Vec<(u32, f64)>,
+    groups: Vec<Group>,
     /// One more than the largest task.
     tasks: u32,
 }
@@ -23,7 +25,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut lists = Lists::default();
     for (place, row) in rows(bytes) {
         let all: Vec<&[u8]> = words(row).collect();
-        if all[0] == TASK { lists.task(&all[1..], place)? } else { lists.edge(&all, place)? }
+        match all[0] {
+            TASK => lists.task(&all[1..], place)?,
+            MULTICAST => lists.group(GroupKind::Multicast, &all[1..], place)?,
+            REDUCTION => lists.group(GroupKind::Reduction, &all[1..], place)?,
+            _ => lists.edge(&all, place)?,
+        }
     }
     if lists.tasks == 0 {
         return Err(GraphError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));
@@ -31,6 +38,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut arcs = ArcList::new(lists.tasks);
     lists.edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
     let mut graph = TaskGraph::new("edges", arcs.build());
+    graph.phases[0].groups = lists.groups;
     lists.loads.into_iter().for_each(|(task, load)| graph.loads[task as usize] = load);
     Ok(graph)
 }
@@ -48,6 +56,27 @@ impl Lists {
         let messages = messages(all.get(3).copied(), place)?;
         self.edges.push((from, to, amount(all[2], place)?, messages));
         self.tasks = self.tasks.max(from + 1).max(to + 1);
+        Ok(())
+    }
+
+    /// Takes the words of `root,bytes,member,...`.
+    fn group(&mut self, kind: GroupKind, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
+        let [root, bytes, members @ ..] = all else { return Err(GraphError::at(place, EXPECTED)) };
+        let (root, bytes) = (task(root, place)?, amount(bytes, place)?);
+        let members = members.iter().map(|word| task(word, place)).collect::<Result<Vec<u32>, _>>()?;
+        if members.is_empty() {
+            return Err(GraphError::at(place, "a group has at least one member beside its root"));
+        }
+        let mut sorted = members.clone();
+        sorted.push(root);
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let message =
+                format!("task {} is in the group twice; its root and its members are each named once", pair[0]);
+            return Err(GraphError::at(place, message));
+        }
+        self.tasks = self.tasks.max(sorted.last().map_or(0, |&last| last + 1));
+        self.groups.push(Group { kind, root, members, bytes });
         Ok(())
     }
 

@@ -30,7 +30,7 @@ pub enum GraphFormat {
     Metis,
     /// Matrix Market: a sparse matrix of bytes (`.mtx`).
     MatrixMarket,
-    /// Lines `from,to,bytes[,messages]` and `task,number[,load]`, or a matrix where it cannot be taken for them (`.csv`).
+    /// Lines `from,to,bytes[,messages]`, `task,number[,load]` and of groups, or a matrix where it cannot be taken for them (`.csv`).
     Edges,
     /// A row of bytes for each rank (`.mat`, `.txt`).
     Matrix,
