@@ -14,6 +14,15 @@ pub struct GroupsSpec {
     pub turn: Turn,
     /// The combine units of every router; without them, nothing is combined.
     pub units: Option<CombineSpec>,
+    /// By group, whether any of its operations combines: others have no partial sums in the units. Empty if all do.
+    pub combining: Vec<bool>,
+}
+
+impl GroupsSpec {
+    /// Whether packets of a tree may be combined.
+    pub(crate) fn combines(&self, tree: u32) -> bool {
+        self.combining.is_empty() || self.combining[self.trees.group_of(tree) as usize]
+    }
 }
 
 /// Where the multicast of a member turns from its way up to its ways down a tree: the paper says both ("hardware-collectives",

@@ -194,7 +194,7 @@ fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
         window: operations.window,
         elements: None,
     };
-    let groups = GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units) };
+    let groups = GroupsSpec { trees: Arc::new(trees), turn: case.turn, units: Some(units), combining: Vec::new() };
     Plan::new(FabricSpec { groups: Some(groups), ..network }).unwrap()
 }
 

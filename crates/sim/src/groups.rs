@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::workload::collectives::Operation;
 use ::workload::communicator::Unserved;
 use ::workload::program::Programs;
 use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
@@ -13,18 +14,19 @@ use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
 use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
+use crate::workloads::Workload;
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
 
-/// The trees for some groups of nodes, and the combine units if any group combines; none without groups.
+/// The trees for some groups of nodes, and the combine units if any of them combines (`combining`, by group); none without groups.
 ///
 /// # Errors
 /// Trees that cannot be built, at the key that is at fault.
 pub(crate) fn build(
     spec: &ExperimentSpec,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    (groups, combines): (&[Vec<NodeId>], bool),
+    (groups, combining): (&[Vec<NodeId>], Vec<bool>),
     packet: u32,
 ) -> Result<Option<GroupsSpec>, SystemError> {
     if groups.is_empty() {
@@ -42,8 +44,21 @@ pub(crate) fn build(
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
     let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
     let path = Path { links: &links, delay, packet, depth: deepest(&trees) };
-    let units = combines.then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
-    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units }))
+    let units = combining
+        .contains(&true)
+        .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
+    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units, combining }))
+}
+
+/// By group of a job, whether any of its operations combines what members have. Multicast traffic needs trees only.
+pub(crate) fn combining(workload: &dyn Workload) -> Vec<bool> {
+    let mut combining = vec![false; workload.groups().len()];
+    if let Some(programs) = workload.programs() {
+        programs.each_group_call(&mut |group, call, _| {
+            combining[group] |= !matches!(call.operation, Operation::Broadcast | Operation::Allgather);
+        });
+    }
+    combining
 }
 
 /// The nodes of a job's groups, and its program.

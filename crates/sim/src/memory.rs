@@ -1,7 +1,7 @@
 //! How much memory a run will take, before it takes it.
 
 use fabric::catalogue::RouterSpec;
-use fabric::{FabricSpec, NetworkSize};
+use fabric::{FabricSpec, GroupsSpec, NetworkSize};
 use topology::Topology;
 
 use crate::error::SystemError;
@@ -16,17 +16,22 @@ struct Size<'a> {
     /// Routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
-    /// Bytes of the routing's table.
-    table: u64,
+    /// Bytes of tables: the user's own routing table, those of groups with the partial sums of their units.
+    tables: u64,
 }
 
-/// Bytes that a run of a fabric needs at about load 1: of tables only the user's own routing table is counted.
+/// Bytes of the tables of groups and the partial sums of their units.
+fn of_groups(groups: Option<&GroupsSpec>, topology: &dyn Topology) -> u64 {
+    groups.map_or(0, |groups| groups.bytes(topology))
+}
+
+/// Bytes that a run of a fabric needs at about load 1.
 fn estimate(size: &Size<'_>) -> u64 {
     let vcs = size.router.common().vcs.unwrap_or(size.classes);
     let network = NetworkSize::new(size.topology, vcs);
     let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
     let packets = packets_in_flight(&network, size.longest, vcs);
-    network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.table
+    network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.tables
 }
 
 /// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
@@ -39,8 +44,8 @@ fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
 /// The same of a system that is built.
 pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
-    let (classes, longest, table) = (routing.classes(), routing.max_routers(), routing.table_bytes());
-    estimate(&Size { topology, classes, longest, router, table })
+    let tables = routing.table_bytes() + of_groups(network.plan.groups(), topology);
+    estimate(&Size { topology, classes: routing.classes(), longest: routing.max_routers(), router, tables })
 }
 
 /// Refuses a system that this machine has no memory for.
@@ -49,15 +54,16 @@ pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
 /// At `topology`, with what is needed and what is free.
 pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
-    let (classes, longest, table) = (routing.classes(), routing.max_routers(), routing.table_bytes());
-    let size = Size { topology, classes, longest, router: &spec.router, table };
+    let tables = routing.table_bytes() + of_groups(spec.groups.as_ref(), topology);
+    let size =
+        Size { topology, classes: routing.classes(), longest: routing.max_routers(), router: &spec.router, tables };
     let (needed, free) = (estimate(&size), available());
     match free {
         Some(free) if needed > free => Err(SystemError::new(
             "topology",
             format!(
                 "this network needs about {:.1} GiB of memory, and {:.1} GiB are free; make it smaller, or give its \
-                 routers fewer ports or virtual channels",
+                 routers fewer ports or virtual channels, or fewer groups or a smaller `in_switch.combine.window`",
                 needed as f64 / f64::from(1 << 30),
                 free as f64 / f64::from(1 << 30),
             ),

@@ -112,10 +112,9 @@ impl System {
             let message = "the trees of groups are of one plane: operations in switches, and persistent groups, go with one plane";
             return Err(SystemError::new("topology.planes", message));
         }
-        // Multicast traffic needs trees only.
-        let combines = jobs.iter().any(|job| job.workload.programs().is_some_and(|own| !own.groups().is_empty()));
+        let combining = jobs.iter().flat_map(|job| crate::groups::combining(&*job.workload)).collect();
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
-        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, combines), packet)?;
+        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, combining), packet)?;
         if !is_flat {
             crate::memory::check(&fabric)?;
         }

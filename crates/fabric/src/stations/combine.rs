@@ -22,7 +22,8 @@ use routing::trees::{Exit, Trees};
 use topology::Topology;
 use units::{PortId, RouterId};
 
-use crate::groups::{CombineOrder, CombineSpec};
+use crate::footprint::bytes_of;
+use crate::groups::{CombineOrder, CombineSpec, GroupsSpec};
 use crate::packet::Queue;
 use crate::plan::Plan;
 use crate::target::{TreePacket, TreeWork};
@@ -70,9 +71,11 @@ pub(crate) struct CombineUnits {
     cycle: u64,
     trees: Arc<Trees>,
     topology: Arc<dyn Topology>,
-    /// By router of the partition: its number in the machine, and where the partial sums of its first entry begin.
+    /// By router of the partition: its number in the machine, and the number here of its first entry.
     routers: Vec<(RouterId, u32)>,
-    /// The partial sums: by entry, unit, and segment modulo `window`.
+    /// By entry, its place among those that have partial sums.
+    places: Vec<u32>,
+    /// The partial sums: by place, unit, and segment modulo `window`.
     partials: Vec<Partial>,
     /// By partial sum, the elements that have come for it with where they came from, of units that combine them in the order of ports: so many
     /// of each; else empty.
@@ -88,6 +91,25 @@ pub(crate) struct CombineUnits {
     waiting: Vec<Waiting>,
     /// By unit, what it is to send.
     pub results: Vec<Queue>,
+}
+
+impl GroupsSpec {
+    /// Bytes of the tables of all routers, and of the partial sums in their units.
+    pub fn bytes(&self, topology: &dyn Topology) -> u64 {
+        let Some(spec) = self.units else { return self.trees.bytes() };
+        let places = (0..self.trees.entries()).filter(|&entry| self.combines(self.trees.entry(entry).tree)).count();
+        let partials = places as u64 * u64::from(spec.units) * u64::from(spec.window);
+        let kept = kept_each(&spec, topology, (0..topology.routers()).map(RouterId)) as u64;
+        self.trees.bytes() + bytes_of::<Partial>(partials) + bytes_of::<(u16, u64)>(partials * kept)
+    }
+}
+
+/// Elements that a unit of some routers keeps for a partial sum: none but where they are combined in the order of ports.
+fn kept_each(spec: &CombineSpec, topology: &dyn Topology, routers: impl Iterator<Item = RouterId>) -> usize {
+    if spec.elements.is_none_or(|own| own.order != CombineOrder::Ports) {
+        return 0;
+    }
+    usize::from(routers.map(|router| topology.ports(router)).max().unwrap_or(0).max(spec.units))
 }
 
 /// The packets that wait at the port of a unit, in the queues of its router.
@@ -110,6 +132,7 @@ impl CombineUnits {
             trees: Arc::clone(&groups.trees),
             topology: Arc::clone(&plan.topology),
             routers: Vec::with_capacity(routers.len()),
+            places: Vec::new(),
             partials: Vec::new(),
             kept: Vec::new(),
             kept_each: 0,
@@ -119,11 +142,12 @@ impl CombineUnits {
             waiting: vec![Waiting::default(); routers.len() * usize::from(spec.units)],
             results: vec![Queue::default(); routers.len() * usize::from(spec.units)],
         };
-        let mut entries = 0;
+        let mut places = 0;
         for router in routers.iter().map(|&router| RouterId(router)) {
-            units.routers.push((router, entries));
+            units.routers.push((router, units.places.len() as u32));
             for entry in units.trees.entries_of(router) {
-                entries += 1;
+                units.places.push(places);
+                places += u32::from(groups.combines(units.trees.entry(entry).tree));
                 let first = units.in_block.len();
                 units.in_block.resize(first + units.leaves(), 0);
                 for exit in units.trees.exits(entry).iter().filter(|_| spec.units > 1) {
@@ -132,12 +156,9 @@ impl CombineUnits {
                 }
             }
         }
-        units.partials = vec![Partial::default(); entries as usize * usize::from(spec.units) * spec.window as usize];
-        if spec.elements.is_some_and(|own| own.order == CombineOrder::Ports) {
-            let ports = routers.iter().map(|&router| plan.topology.ports(RouterId(router))).max().unwrap_or(0);
-            units.kept_each = usize::from(ports.max(spec.units));
-            units.kept = vec![(0, 0); units.partials.len() * units.kept_each];
-        }
+        units.partials = vec![Partial::default(); places as usize * usize::from(spec.units) * spec.window as usize];
+        units.kept_each = kept_each(&spec, &*plan.topology, routers.iter().map(|&router| RouterId(router)));
+        units.kept = vec![(0, 0); units.partials.len() * units.kept_each];
         Some(units)
     }
 
@@ -210,7 +231,7 @@ impl CombineUnits {
         let (router, first_entry) = self.routers[place.router as usize];
         let Contribution { entry, of, .. } = *packet;
         let offset = first_entry + entry - self.trees.entries_of(router).start;
-        let unit = offset as usize * usize::from(self.spec.units) + usize::from(place.unit);
+        let unit = self.places[offset as usize] as usize * usize::from(self.spec.units) + usize::from(place.unit);
         let number = unit * self.spec.window as usize + (of.segment % self.spec.window) as usize;
         let expected = self.expected(place, entry, self.direction(entry, of.work));
         let partial = &mut self.partials[number];

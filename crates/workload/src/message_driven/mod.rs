@@ -34,7 +34,7 @@ mod table;
 use std::sync::Arc;
 
 use crate::communicator::Unserved;
-use crate::program::{Messages, ProgramGroup, Programs, RankProgram};
+use crate::program::{GroupCall, Messages, ProgramGroup, Programs, RankProgram};
 pub use entries::MessageDriven;
 use entries::{Sent, sizes};
 use rank::DrivenRank;
@@ -95,6 +95,12 @@ impl Programs for MessageDriven {
 
     fn groups(&self) -> Vec<ProgramGroup> {
         self.served.groups()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        for (place, call) in self.served.calls.iter().enumerate() {
+            visit(place, call, u64::from(self.iterations));
+        }
     }
 
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
