@@ -1,9 +1,8 @@
 //! Applications as closed workloads: task graphs on placements.
 
 use fabric::Grain;
-use std::path::PathBuf;
 
-use crate::common::{build, digest, digest_of, result};
+use crate::common::{Held, build, digest, digest_of, result};
 
 fn experiment(topology: &str, workload: &str, placement: &str) -> String {
     format!(
@@ -12,26 +11,9 @@ fn experiment(topology: &str, workload: &str, placement: &str) -> String {
     )
 }
 
-/// A file in the temporary folder, which goes when this does.
-struct Held(PathBuf);
-
-impl Held {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-{}-{name}", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-
-    fn placement(&self) -> String {
-        format!("strategy = \"file\"\npath = '{}'", self.0.display())
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// The placement that a file has.
+fn placed(held: &Held) -> String {
+    format!("strategy = \"file\"\npath = '{}'", held.display())
 }
 
 fn time(text: &str) -> f64 {
@@ -81,7 +63,7 @@ fn computation_is_counted_to_the_picosecond() {
             "topology = {{ kind = \"single-switch\", ports = 2 }}\nrouter = {{ kind = \"input-queued\", delay = \"100 ns\" }}\n\
              link = {{ bandwidth = \"8 Gb/s\", delay = \"100 ns\" }}\n\
              workload = {{ kind = \"application\", graph = '{}', packet_size = \"200 B\", time_per_load = \"{time}\" }}",
-            graph.0.display()
+            graph.display()
         )
     };
     for (time, compute) in [("1 ns", 1.0), ("0 ns", 0.0), ("7 ps", 0.007), ("250 ns", 250.0)] {
@@ -98,7 +80,7 @@ fn a_file_places_tasks_and_a_better_one_is_faster() {
     let far: String = [0, 4, 1, 5, 2, 6, 3, 7].iter().map(|node| format!("{node}\n")).collect();
     let near: String = (0..8).map(|node| format!("{node}\n")).collect();
     let (far, near) = (Held::new("far", &far), Held::new("near", &near));
-    let of = |held: &Held| time(&experiment(RING, STENCIL, &held.placement()));
+    let of = |held: &Held| time(&experiment(RING, STENCIL, &placed(held)));
     assert_eq!(of(&near), time(&experiment(RING, STENCIL, IN_ORDER)));
     assert!(of(&far) > 2.0 * of(&near), "{} {}", of(&far), of(&near));
 }
@@ -121,7 +103,7 @@ fn a_multicast_sends_one_copy_to_a_node() {
     let held = Held::new("half", &half);
     let bytes = |graph: &str| {
         let workload = format!("kind = \"application\"\ngraph = \"{graph}\"");
-        let text = experiment("kind = \"single-switch\"\nports = 2", &workload, &held.placement());
+        let text = experiment("kind = \"single-switch\"\nports = 2", &workload, &placed(&held));
         result(&text).closed.unwrap().phases.iter().map(|phase| phase.bytes).sum::<u64>()
     };
     let share = 92_227 * 24 / 27;
@@ -150,15 +132,15 @@ fn what_does_not_fit_is_refused_at_its_key() {
     let short = Held::new("short", "0\n1\n");
     assert_eq!(key("kind = \"application\"\ngraph = \"stensil:8\"", IN_ORDER), "workload.graph");
     assert_eq!(key("kind = \"application\"\ngraph = \"stencil:9\"", IN_ORDER), "placement.processes_per_node");
-    assert_eq!(key(STENCIL, &bad.placement()), "placement.path");
-    assert_eq!(key(STENCIL, &short.placement()), "placement.path");
+    assert_eq!(key(STENCIL, &placed(&bad)), "placement.path");
+    assert_eq!(key(STENCIL, &placed(&short)), "placement.path");
     assert_eq!(key(STENCIL, "strategy = \"file\"\npath = \"missing\""), "placement.path");
     let traffic = "kind = \"traffic\"\nload = 0.5";
     assert_eq!(key(traffic, "strategy = \"auto\""), "placement.strategy");
     assert_eq!(key("kind = \"application\"\ngraph = \"random:8\"", "strategy = \"embedding\""), "placement.strategy");
     let many = "kind = \"application\"\ngraph = \"stencil:32\"";
     assert_eq!(key(many, "strategy = \"greedy\"\ntasks_per_node = 2"), "placement.tasks_per_node");
-    assert_eq!(key(traffic, &short.placement()), "placement.path");
+    assert_eq!(key(traffic, &placed(&short)), "placement.path");
 }
 
 #[test]
@@ -188,7 +170,7 @@ fn a_few_tasks_on_the_first_nodes_are_a_step_too() {
     let system = build(&experiment(torus, workload, "strategy = \"identity\"")).unwrap();
     let analysis = sim::analyze(&system).unwrap();
     assert!(analysis.throughput_bound > 0.0);
-    let error = build(&experiment(torus, workload, &Held::new("long", "0\n1\n2\n3\n4\n").placement())).unwrap_err();
+    let error = build(&experiment(torus, workload, &placed(&Held::new("long", "0\n1\n2\n3\n4\n")))).unwrap_err();
     assert_eq!(error.key, "placement.path");
     let two = format!("{workload}\nnext_graphs = [\"random:4\"]");
     let phases = result(&experiment(torus, &two, IN_ORDER)).closed.unwrap().phases;
@@ -203,14 +185,14 @@ fn imbalance_is_over_the_nodes_of_the_job() {
     // 0, 0 and 5 of 8.
     let graph = Held::new("loads.csv", "0,1,100\n1,0,100\ntask,2,2\n");
     let tasks = Held::new("loads-nodes", "0\n0\n5\n");
-    let workload = format!("kind = \"application\"\ngraph = '{}'", graph.0.display());
+    let workload = format!("kind = \"application\"\ngraph = '{}'", graph.display());
     let imbalance = |rest: &str| {
-        let found = result(&experiment(RING, &workload, &format!("{}\n{rest}", tasks.placement())));
+        let found = result(&experiment(RING, &workload, &format!("{}\n{rest}", placed(&tasks))));
         found.closed.unwrap().application.unwrap().mapping.unwrap().imbalance
     };
     assert_eq!([imbalance(""), imbalance("allocated_nodes = 2"), imbalance("allocated_nodes = 8")], [1.0, 1.0, 1.5]);
     for wrong in [1, 9] {
-        let placement = format!("{}\nallocated_nodes = {wrong}", tasks.placement());
+        let placement = format!("{}\nallocated_nodes = {wrong}", placed(&tasks));
         let error = build(&experiment(RING, &workload, &placement)).unwrap_err();
         assert_eq!(error.key, "placement.allocated_nodes", "{error}");
     }

@@ -1,37 +1,22 @@
 //! Bulk-synchronous applications whose multicasts routers copy: closed forms, exact loads, the same bytes as by messages.
 
-use std::path::PathBuf;
-
 use fabric::Grain;
 use sim::{ClosedResult, PointResult, analyze};
 
-use crate::common::{ROUTERS, as_text, build, result, run_divided};
+use crate::common::{Held, ROUTERS, as_text, build, result, run_divided};
 
-/// A list of 1000 B from task 0 to five others, in a file that goes when this does.
-struct OneToAll(PathBuf);
-
-impl OneToAll {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-copied-{}-{name}.csv", std::process::id()));
-        std::fs::write(&path, "multicast,0,1000,1,2,3,4,5\n").unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for OneToAll {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// A list of 1000 B from task 0 to five others.
+fn one_to_all(name: &str) -> Held {
+    Held::new(name, "multicast,0,1000,1,2,3,4,5\n")
 }
 
 /// An application on a switch of whose times all are multiples of 100 ns: 200 B take 200 ns, a channel and the switch 100 ns each.
-fn on_switch(graph: &OneToAll, rest: &str) -> String {
+fn on_switch(graph: &Held, rest: &str) -> String {
     format!(
         "topology = {{ kind = \"single-switch\", ports = 6 }}\nrouter = {{ kind = \"output-queued\", delay = \"100 ns\" }}\n\
          link = {{ bandwidth = \"8 Gb/s\", delay = \"100 ns\" }}\n\
          workload = {{ kind = \"application\", graph = '{}', packet_size = \"200 B\"{rest} }}",
-        graph.0.display()
+        graph.display()
     )
 }
 
@@ -40,7 +25,7 @@ const HARDWARE: &str = ", collectives = \"hardware\"";
 #[test]
 fn a_multicast_takes_its_senders_link_once() {
     // Would catch a copy for each node on the sender's link, a phase that ends with the first copies, and bytes that are counted once.
-    let graph = OneToAll::new("exact");
+    let graph = one_to_all("exact");
     let [hardware, software] = [HARDWARE, ""].map(|collectives| result(&on_switch(&graph, collectives)));
     let closed = |point: &PointResult| point.closed.clone().unwrap();
     assert_eq!(closed(&hardware).time_ns, Some(300.0 + 1000.0));
@@ -157,7 +142,7 @@ fn copies_beside_other_jobs_arrive() {
 #[test]
 fn what_routers_cannot_copy_is_refused_at_its_key() {
     // Would catch copies that are made by nobody, or by the sender in silence.
-    let graph = OneToAll::new("refused");
+    let graph = one_to_all("refused");
     let key = |text: &str| build(text).map(|_| String::new()).unwrap_or_else(|error| error.key);
     assert_eq!(key(&on_switch(&graph, ", collectives = \"nic\"")), "workload.collectives");
     let paced = format!("{HARDWARE}, pacer = {{ kind = \"window\", window = \"1 KiB\" }}");
@@ -169,11 +154,11 @@ fn what_routers_cannot_copy_is_refused_at_its_key() {
         let flat = format!(
             "topology = {{ kind = \"flat\", nodes = 6 }}\nlink = {{ bandwidth = \"8 Gb/s\", delay = \"100 ns\" }}\n\
              workload = {{ kind = \"application\", graph = '{}', execution = \"{execution}\"{HARDWARE} }}",
-            graph.0.display()
+            graph.display()
         );
         assert_eq!(key(&flat), "workload.collectives");
     }
     // Without multicasts there is nothing to copy.
-    let plain = on_switch(&graph, HARDWARE).replace(&graph.0.display().to_string(), "stencil:6");
+    let plain = on_switch(&graph, HARDWARE).replace(&graph.display().to_string(), "stencil:6");
     assert_eq!(result(&plain).closed, result(&plain.replace(HARDWARE, "")).closed);
 }

@@ -111,19 +111,41 @@ pub fn as_text(found: &PointResult) -> String {
     serde_json::to_string(found).unwrap()
 }
 
+/// A file in the temporary folder, which goes when this does.
+pub struct Held(PathBuf);
+
+impl Held {
+    /// A file of a text.
+    pub fn new(name: &str, text: &str) -> Self {
+        // Tests run side by side, and two may have a file of one name.
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("cutthrough-{}-{number}-{name}.csv", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    /// Its path, as experiments name it.
+    pub fn display(&self) -> std::path::Display<'_> {
+        self.0.display()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What is left behind in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// A traffic matrix in a file of its own, which goes when this does.
-pub struct Matrix(PathBuf);
+pub struct Matrix(Held);
 
 impl Matrix {
     /// Lines of source, destination and weight.
     pub fn new(name: &str, lines: &[(u32, u32, f64)]) -> Self {
-        // Tests run side by side, and two may have a matrix of one name.
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("cutthrough-{}-{number}-{name}.csv", std::process::id()));
         let lines: String = lines.iter().map(|(src, dst, weight)| format!("{src},{dst},{weight}\n")).collect();
-        std::fs::write(&path, format!("src,dst,weight\n{lines}")).unwrap();
-        Self(path)
+        Self(Held::new(name, &format!("src,dst,weight\n{lines}")))
     }
 
     /// One node that sends to one other.
@@ -134,13 +156,6 @@ impl Matrix {
     /// The pattern of an experiment.
     pub fn pattern(&self) -> String {
         format!("{{ kind = \"matrix\", path = '{}' }}", self.0.display())
-    }
-}
-
-impl Drop for Matrix {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 

@@ -1,30 +1,10 @@
 //! Applications whose multicasts and reductions switches carry out, message-driven: closed forms, programs that do the same, random graphs.
 
-use std::path::PathBuf;
-
 use fabric::Grain;
 use proptest::prelude::*;
 use sim::{ClosedResult, PointResult, analyze};
 
-use crate::common::{ROUTERS, as_text, build, result, run_divided};
-
-/// A file in the temporary folder, which goes when this does.
-struct Held(PathBuf);
-
-impl Held {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-groups-{}-{name}.csv", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use crate::common::{Held, ROUTERS, as_text, build, result, run_divided};
 
 /// A group of task 0 and those from 1 on, as a list says it.
 fn of_all(kind: &str, bytes: u64, tasks: u32) -> String {
@@ -55,7 +35,7 @@ fn a_multicast_takes_its_senders_link_once() {
     let graph = Held::new("one-to-all", &of_all("multicast", 1000, 6));
     let time = |collectives: &str| {
         let rest = format!("execution = \"message-driven\", iterations = 3, time_per_load = \"0 ns\"{collectives}");
-        on_switch(&graph.0.display().to_string(), 6, &rest).closed.unwrap()
+        on_switch(&graph.display().to_string(), 6, &rest).closed.unwrap()
     };
     let (hardware, software) = (time(", collectives = \"hardware\""), time(""));
     assert_eq!(hardware.time_ns, Some(300.0 + 3.0 * 1000.0));
@@ -75,7 +55,7 @@ fn computation_goes_on_while_a_multicast_is_under_way() {
     // rank: the root computes for 700 ns, and then its members, whose next step's data are there by then.
     let graph = Held::new("computing", &of_all("multicast", 200, 4));
     let rest = "execution = \"message-driven\", iterations = 4, time_per_load = \"700 ns\", collectives = \"hardware\"";
-    let closed = on_switch(&graph.0.display().to_string(), 4, rest).closed.unwrap();
+    let closed = on_switch(&graph.display().to_string(), 4, rest).closed.unwrap();
     assert_eq!(closed.time_ns, Some(700.0 + 500.0 + 4.0 * 700.0));
     assert_eq!(closed.per_rank[0], Some(4.0 * 700.0));
 }
@@ -107,7 +87,7 @@ fn what_tasks_do_takes_as_long_as_what_a_program_does() {
         for (kind, operation) in [("reduction", "reduce"), ("multicast", "broadcast")] {
             for bytes in [8, 256, 1400] {
                 let graph = Held::new(&format!("{kind}-{bytes}"), &of_all(kind, bytes, 16));
-                let tasks = format!("{DRIVEN}, collectives = \"hardware\", graph = '{}'", graph.0.display());
+                let tasks = format!("{DRIVEN}, collectives = \"hardware\", graph = '{}'", graph.display());
                 let program = format!(
                     r#"kind = "program", program = {{ kind = "collective", operation = "{operation}", algorithm = "in-switch", size = "{bytes} B" }}"#
                 );
@@ -213,7 +193,7 @@ proptest! {
         let name = |number: usize| format!("drawn-{number}");
         let files: Vec<Held> =
             phases.iter().enumerate().map(|(number, own)| Held::new(&name(number), &phase(29, &own.0, &own.1))).collect();
-        let others: Vec<String> = files[1..].iter().map(|file| format!("'{}'", file.0.display())).collect();
+        let others: Vec<String> = files[1..].iter().map(|file| format!("'{}'", file.display())).collect();
         let limit = if limit { format!("table_entries = {entries}, overflow = \"software\", ") } else { String::new() };
         let text = format!(
             "topology = {{ {topology} }}\nrouter = {{ kind = \"{}\", delay = \"90 ns\" }}\n\
@@ -222,7 +202,7 @@ proptest! {
              workload = {{ kind = \"application\", graph = '{}', next_graphs = [{}], packet_size = \"256 B\", collectives = \"hardware\", \
              execution = \"message-driven\", iterations = {iterations}, time_per_load = \"{load} us\" }}\n\
              placement = {{ processes_per_node = 5 }}",
-            ROUTERS[router], files[0].0.display(), others.join(", ")
+            ROUTERS[router], files[0].display(), others.join(", ")
         );
         let system = build(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let alone = run_divided(&system, 1, Grain::Fine);
@@ -242,7 +222,7 @@ fn groups_without_room_in_tables_send_messages() {
     let application = |collectives: &str| {
         format!(
             "kind = \"application\", execution = \"message-driven\", iterations = 3, time_per_load = \"100 ns\", {collectives} graph = '{}'",
-            graph.0.display()
+            graph.display()
         )
     };
     let text = |collectives: &str, overflow: &str| {
@@ -288,7 +268,7 @@ fn what_cannot_be_done_in_switches_is_refused_at_its_key() {
     // Would catch a group that is carried out by something else in silence.
     let graph = Held::new("refused", &of_all("multicast", 700, 4));
     let application = |collectives: &str, more: &str| {
-        format!("{DRIVEN}, collectives = \"{collectives}\", graph = '{}'{more}", graph.0.display())
+        format!("{DRIVEN}, collectives = \"{collectives}\", graph = '{}'{more}", graph.display())
     };
     let switch = r#"kind = "single-switch", ports = 4"#;
     let refused = |text: &str| {

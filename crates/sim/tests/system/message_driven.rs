@@ -1,29 +1,9 @@
 //! Message-driven applications, on whole systems: closed forms to the picosecond, the same bytes for any number of threads.
 
-use std::path::PathBuf;
-
 use fabric::Grain;
 use sim::{PointResult, StepsResult};
 
-use crate::common::{build, digest, digest_of, result};
-
-/// A file in the temporary folder, which goes when this does.
-struct Held(PathBuf);
-
-impl Held {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cutthrough-driven-{}-{name}.csv", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // What is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use crate::common::{Held, build, digest, digest_of, result};
 
 /// A message of 200 bytes takes two channels and a router of 100 ns each, and 200 ns for its length.
 const MESSAGE: f64 = 500.0;
@@ -35,8 +15,8 @@ fn on_switch(graph: &Held, rest: &str, nodes: &Held) -> PointResult {
          link = {{ bandwidth = \"8 Gb/s\", delay = \"100 ns\" }}\n\
          workload = {{ kind = \"application\", graph = '{}', packet_size = \"200 B\", {rest} }}\n\
          placement = {{ strategy = \"file\", path = '{}' }}",
-        graph.0.display(),
-        nodes.0.display()
+        graph.display(),
+        nodes.display()
     ))
 }
 
@@ -78,10 +58,8 @@ fn an_object_waits_for_what_it_answers() {
     let back = Held::new("back", "1,2,200\ntask,0,0\ntask,1,0\ntask,2,0\n");
     let nodes = Held::new("chain-nodes", "0\n1\n0\n");
     for (time, compute) in [("100 ns", 100.0), ("0 ns", 0.0)] {
-        let rest = format!(
-            "time_per_load = \"{time}\", execution = \"message-driven\", next_graphs = ['{}']",
-            back.0.display()
-        );
+        let rest =
+            format!("time_per_load = \"{time}\", execution = \"message-driven\", next_graphs = ['{}']", back.display());
         let found = on_switch(&there, &rest, &nodes);
         let closed = found.closed.unwrap();
         assert_eq!(closed.time_ns, Some(2.0 * MESSAGE + 6.0 * compute), "{time}");
@@ -100,7 +78,7 @@ fn a_processor_takes_objects_as_they_become_ready() {
     let back = Held::new("queue-back", "1,3,200\n2,4,200\ntask,0,0\ntask,1,0\ntask,2,0\ntask,3,0\ntask,4,0\n");
     let nodes = Held::new("queue-nodes", "0\n0\n0\n1\n1\n");
     let rest =
-        format!("time_per_load = \"500 ns\", execution = \"message-driven\", next_graphs = ['{}']", back.0.display());
+        format!("time_per_load = \"500 ns\", execution = \"message-driven\", next_graphs = ['{}']", back.display());
     let closed = on_switch(&there, &rest, &nodes).closed.unwrap();
     assert_eq!(closed.time_ns, Some(MESSAGE + 2.0 * 500.0 + MESSAGE + 10.0 * 500.0));
     assert_eq!(closed.per_rank[0], Some(MESSAGE + (1.0 + 1.0 + 4.0) * 500.0));
@@ -117,7 +95,7 @@ fn groups_send_as_in_a_bulk_synchronous_step() {
             "topology = {{ kind = \"single-switch\", ports = 2 }}\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\n\
              workload = {{ kind = \"application\", graph = \"namd:3x3x3,multicast=true\", packet_size = \"256 B\"{rest} }}\n\
              placement = {{ strategy = \"file\", path = '{}' }}",
-            nodes.0.display()
+            nodes.display()
         );
         result(&text)
     };

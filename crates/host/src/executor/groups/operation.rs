@@ -76,9 +76,8 @@ impl GroupPackets {
     /// Those of a call, of at most so many bytes each.
     pub fn of(call: &GroupCall, group: &ProgramGroup, packet: u32) -> Self {
         let cut = Cut { packet, control: 0 };
-        let items = if is_of_members(call.operation) { group.ranks.len() as u32 } else { 1 };
         let each = |item| cut.segments(item_bytes(call, group, item));
-        let count = (0..items).map(each).fold(0, u64::saturating_add);
+        let count = (0..items_of(call, group)).map(each).fold(0, u64::saturating_add);
         match Work::of(call.operation) {
             Work::Copy => Self { copied: count, ..Self::default() },
             Work::ForAll => Self { for_all: count, ..Self::default() },
@@ -130,8 +129,7 @@ impl Shape {
         known: &mut Option<(GroupCall, Items)>,
     ) -> Result<Self, u64> {
         let work = Work::of(call.operation);
-        let of_members = is_of_members(call.operation);
-        let count = if of_members { group.ranks.len() as u32 } else { 1 };
+        let count = items_of(call, group);
         if let Some((_, items)) = known.as_ref().filter(|known| known.0 == *call) {
             return Ok(Self { work, segments: items.range(count - 1).1, items: items.clone() });
         }
@@ -157,6 +155,11 @@ impl Shape {
 /// Whether an operation has an item for each member, and not one for all.
 const fn is_of_members(operation: Operation) -> bool {
     matches!(operation, Operation::Allgather | Operation::ReduceScatter)
+}
+
+/// The number of items of an operation.
+fn items_of(call: &GroupCall, group: &ProgramGroup) -> u32 {
+    if is_of_members(call.operation) { group.ranks.len() as u32 } else { 1 }
 }
 
 /// The bytes of an item.
