@@ -4,6 +4,7 @@ mod course;
 mod described;
 mod interface;
 mod measured;
+mod operations;
 mod processors;
 mod volumes;
 
@@ -23,6 +24,7 @@ use course::RanksCourse;
 
 pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
+pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
@@ -77,6 +79,10 @@ impl Workload for Ranks {
     fn groups(&self) -> Vec<Vec<NodeId>> {
         let nodes = |group: &ProgramGroup| group.ranks.iter().map(|&rank| self.placement.node(TaskId(rank))).collect();
         self.programs.groups().iter().map(nodes).collect()
+    }
+
+    fn operations(&self) -> Option<&OperationVolumes> {
+        self.operations.as_deref()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
