@@ -180,6 +180,8 @@ def test_draw_command(tmp_path: Path, small: Path, cutthrough: Callable[..., Any
     """Catches sources that cannot be drawn, formats that are not written, and mistakes without a message."""
     assert cutthrough("draw", "torus:4x4", "-o", tmp_path / "torus", "-f", "svg", "-f", "png").status == 0
     assert {path.name for path in tmp_path.glob("torus.*")} == {"torus.svg", "torus.png"}
+    assert cutthrough("draw", "torus:4x4", "-o", tmp_path / "named.svg").status == 0
+    assert [path.name for path in tmp_path.glob("named.*")] == ["named.svg"]
     assert cutthrough("draw", small, "--loads", "-o", tmp_path / "loads").status == 0
     cutthrough("run", small, "--out", tmp_path / "out", "--plots", "none")
     assert cutthrough("draw", tmp_path / "out", "-p", 1, "-o", tmp_path / "run").status == 0
@@ -202,6 +204,7 @@ def test_planes_are_drawn_as_one_with_all_their_wires(machine_of: str) -> None:
     """Would catch planes beside one another, and wires or nodes of one plane only."""
     one, three = (Graph.of(Machine.of(_core.Topology(f"{machine_of}{planes}", "."))) for planes in ("", ",planes=3"))
     assert (three.size, three.nodes.tolist()) == (one.size, one.nodes.tolist())
+    assert (three.planes, three.members.tolist()) == (3, one.members.tolist())
     assert three.ends.tolist() == one.ends.tolist()
     assert three.count.tolist() == (3 * one.count).tolist()
     assert three.coordinates.tolist() == one.coordinates.tolist()

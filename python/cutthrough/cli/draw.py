@@ -59,7 +59,7 @@ def draw(
         ),
     ] = None,
     stem: Annotated[
-        Path, typer.Option("--out", "-o", metavar="PATH", help="The picture, without the extension of its format.")
+        Path, typer.Option("--out", "-o", metavar="PATH", help="The picture; an extension such as `.svg` is its format.")
     ] = Path("machine"),
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
 ) -> None:
@@ -84,6 +84,8 @@ def draw(
 
     atomic.make_folder(stem.parent)
     names = [form.value for form in dict.fromkeys(formats)]
+    if (ending := stem.suffix[1:]) in list(Format):
+        stem, names = stem.with_suffix(""), [ending] if names == [Format.PNG] else list(dict.fromkeys([ending, *names]))
     for path in plots.write(machine.draw(source, title), stem, names):
         out.print(f"Picture: {path}", markup=False, soft_wrap=True)
 

@@ -40,6 +40,8 @@ def picoseconds_of(time: Time | float) -> int:
             found = round(float(time) * 1e3)
         except (TypeError, ValueError, OverflowError):
             raise refuse("time", f"{time!r} is not allowed; `5 us` is, or a number of nanoseconds") from None
+        if found == 0 < float(time):
+            raise refuse("time", f"{time!r} ns is not allowed; the finest time is 1 ps, 0.001 ns")
     if not 0 <= found <= MOST_PS:
         raise refuse("time", f"{time!r} is not allowed; a calculation takes from 0 to 1000 s")
     return found

@@ -59,6 +59,11 @@ impl Executor {
         self.memories.copied()
     }
 
+    /// Sends that have started, less receives: of all executors together, when all operations have ended, the messages that nobody has received.
+    pub fn unmatched(&self) -> i64 {
+        self.unmatched
+    }
+
     /// Sends that have waited for a credit.
     pub fn credit_waits(&self) -> u64 {
         self.credits.as_ref().map_or(0, Credits::waited)

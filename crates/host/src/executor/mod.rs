@@ -162,6 +162,8 @@ pub struct Executor {
     tick: u64,
     alarm: u64,
     progress: Progress,
+    /// Sends that have started, less receives.
+    unmatched: i64,
     /// The first error, by rank.
     error: Option<HostError>,
     /// Messages that cross the network, if they are noted.
@@ -211,6 +213,7 @@ impl Executor {
             alarm: u64::MAX,
             // Until they begin, something is to happen by itself.
             progress: Progress { open: ranks as u64, is_busy: true, ..Progress::default() },
+            unmatched: 0,
             error: None,
             notes: None,
             trace: None,

@@ -74,6 +74,11 @@ impl Executor {
         state.started = state.started.wrapping_add(op.count);
         self.trace_started(rank, id.number, &op.action, now);
         let ranks = self.placed.node_of.len() as u32;
+        self.unmatched += match op.action {
+            Action::Send { .. } => i64::from(op.count),
+            Action::Recv { .. } => -i64::from(op.count),
+            _ => 0,
+        };
         match op.action {
             Action::Calc { time } => {
                 let end = self.processors.calculate(rank, now, time);

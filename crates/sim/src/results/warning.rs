@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `no-timeline`,
-    /// `starvation` or `not-monotone`.
+    /// `starvation`, `not-monotone` or `unreceived`.
     pub kind: &'static str,
     /// The key of the experiment that changes it.
     pub key: &'static str,

@@ -212,11 +212,34 @@ fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
 }
 
 #[test]
+fn messages_that_nobody_receives_are_said() {
+    // Would catch a run that ends as if all were well: two messages, and one receive that takes any. Threads change nothing; what is received is
+    // not said.
+    let lost =
+        "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\nsend 100000b to 1 tag 2\n}\nrank 1 {\nrecv 8b from any tag any\n}";
+    let goal = ProgramFile::goal("lost", lost);
+    let whole = ProgramFile::goal("whole", &lost.replace("tag any\n", "tag any\nrecv 100000b from any tag any\n"));
+    let kinds = |program: &ProgramFile, threads: usize| {
+        let system = build(&experiment(TORUS, &program.program(), "")).unwrap();
+        let found = run(&system, &RunOptions { threads, ..RunOptions::default() }).unwrap();
+        let unreceived = |warning: &sim::Warning| (warning.kind == "unreceived").then(|| warning.message.clone());
+        found.warnings.iter().filter_map(unreceived).collect::<Vec<_>>()
+    };
+    for threads in [1, 2] {
+        let said = kinds(&goal, threads);
+        assert!(said.len() == 1 && said[0].starts_with("1 message has no receive"), "{said:?}");
+        assert!(kinds(&whole, threads).is_empty());
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_at_its_key() {
     // Would catch a panic, a rank that is left out in silence, and two processors of a rank that are simulated as one.
     let many = ProgramFile::goal("many", "num_ranks 61\n");
     let cpus = ProgramFile::goal("cpus", "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}");
+    let long = ProgramFile::goal("long", "num_ranks 1\nrank 0 {\ncalc 1000000000000.001\n}");
     let cases = [
+        (long.program(), "workload.program.file"),
         (many.program(), "workload.program.file"),
         (cpus.program(), "workload.program.file"),
         ("{ kind = \"halo-2d\", dims = [7, 9] }".to_owned(), "workload.program.dims"),

@@ -3,16 +3,14 @@
 use units::Time;
 
 use crate::PatternError;
-
-/// The longest calculation in picoseconds: a thousand seconds.
-const LONGEST: u64 = 1_000_000_000_000_000;
+use crate::schedule::LONGEST_CALC;
 
 /// The longest time for a byte that is combined, in picoseconds: a microsecond.
 const LONGEST_BYTE: u64 = 1_000_000;
 
 /// Refuses a calculation that is too long.
 pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), PatternError> {
-    match time.0 > LONGEST {
+    match time.0 > LONGEST_CALC {
         true => Err(PatternError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
         false => Ok(()),
     }

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{OpId, OpKind, Schedule, ScheduleBuilder, ScheduleError};
+use super::{LONGEST_CALC, OpId, OpKind, Schedule, ScheduleBuilder, ScheduleError};
 
 /// The most ranks of a text: each takes memory whether it does anything or not.
 const MOST_RANKS: u32 = 1 << 24;
@@ -164,7 +164,7 @@ impl Reader {
     fn operation<'a>(&mut self, rank: u32, words: &'a [&'a str]) -> Result<(OpId, &'a [&'a str]), String> {
         let Some(builder) = &mut self.builder else { return Err("`num_ranks` has to come first".to_owned()) };
         let (op, rest) = match words {
-            ["calc", time, rest @ ..] => (builder.calc(rank, nanoseconds(time)?), rest),
+            ["calc", time, rest @ ..] => (builder.calc(rank, calculation(time)?), rest),
             ["send", size, "to", peer, rest @ ..] => {
                 let (tag, rest) = tag(rest)?;
                 let tag = tag.ok_or("`tag any` is for receives")?;
@@ -237,6 +237,15 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
 fn bytes(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('b').and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| format!("`{text}` is not a size: bytes are written as `8b`"))
+}
+
+/// The time of a calculation in nanoseconds, in picoseconds.
+fn calculation(text: &str) -> Result<u64, String> {
+    let time = nanoseconds(text)?;
+    if time > LONGEST_CALC {
+        return Err(format!("`calc {text}` is too long: a calculation takes at most 1000 s, 1000000000000 ns"));
+    }
+    Ok(time)
 }
 
 /// Nanoseconds with at most three decimals, in picoseconds.

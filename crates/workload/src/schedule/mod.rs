@@ -15,6 +15,9 @@ mod run;
 
 pub use builder::ScheduleBuilder;
 
+/// The longest calculation of programs in picoseconds: a thousand seconds.
+pub(crate) const LONGEST_CALC: u64 = 1_000_000_000_000_000;
+
 /// Any rank.
 const ANY: u32 = u32::MAX;
 

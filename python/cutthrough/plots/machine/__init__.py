@@ -313,7 +313,9 @@ def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
 
 def _caption(whole: Graph, scene: Scene) -> str:
     """What is drawn, in words."""
-    text = f"{_several(int(whole.nodes.sum()), 'node')}, {_several(whole.size, 'router')}"
+    text = f"{_several(int(whole.nodes.sum()), 'node')}, {_several(whole.size * whole.planes, 'router')}"
+    if whole.planes > 1:
+        text += f" in {whole.planes} planes, which are drawn as one"
     if scene.graph.size == whole.size and not len(scene.nodes) and (whole.nodes > 0).any():
         text += f", {span(whole.nodes[whole.nodes > 0])} nodes on each" + ("" if (whole.nodes > 0).all() else " leaf")
     if len(scene.outward) and scene.outward.any():

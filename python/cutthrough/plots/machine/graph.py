@@ -50,6 +50,7 @@ class Graph:
         count: Wires of each bundle.
         load: The hottest channel of each bundle, either direction.
         stub: The hotter of the two channels of each node.
+        planes: Copies of the network that are drawn as one, with the wires of all of them.
     """
 
     about: Mapping[str, Any]
@@ -64,6 +65,7 @@ class Graph:
     count: Integers
     load: Doubles
     stub: Doubles
+    planes: int = 1
 
     @classmethod
     def of(cls, source: Source, column: str | None = None) -> Graph:
@@ -88,7 +90,8 @@ class Graph:
         whole = cls(source.about, coordinates, one, nodes, none, home, ends, kind, kinds, wires, load, stub)
         # Planes are copies: they are drawn as one, with all their wires.
         planes = int(read["source_plane"].max()) + 1 if "source_plane" in read else 1
-        return whole.merged(np.arange(routers) % (routers // planes), keep_nodes=True)
+        drawn = whole.merged(np.arange(routers) % (routers // planes), keep_nodes=True)
+        return replace(drawn, members=np.ones(drawn.size, np.int64), planes=planes)
 
     @property
     def size(self) -> int:

@@ -344,6 +344,8 @@ impl Course for RanksCourse {
             packet_hops: totals.packet_hops,
             wall_s: totals.wall_s,
         };
-        closed::result(&setting, &counted, &ending, closed)
+        let mut point = closed::result(&setting, &counted, &ending, closed);
+        point.warnings.extend(ended.counts.unreceived().filter(|_| last.is_some()));
+        point
     }
 }

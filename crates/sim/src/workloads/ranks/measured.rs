@@ -13,7 +13,7 @@ use workload::tasks::TaskGraph;
 use crate::network::Network;
 use crate::results::{
     ApplicationResult, BenchmarkResult, GroupsResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult,
-    ProgramResult, StepsResult,
+    ProgramResult, StepsResult, Warning,
 };
 use crate::workloads::application;
 
@@ -92,6 +92,8 @@ pub(super) struct HostCounts {
     registrations: (u64, u64),
     /// How long all processors have been busy.
     busy: BusyTimes,
+    /// Sends less receives.
+    unmatched: i64,
     /// Some operation of a group was not carried out right.
     unverified: bool,
     /// For how long packets have waited at the combine unit where they have waited for longest, in picoseconds.
@@ -101,12 +103,23 @@ pub(super) struct HostCounts {
 }
 
 impl HostCounts {
+    /// What a run is warned of in which all operations have ended: messages that nobody has received, which programs with wildcards may have.
+    pub fn unreceived(&self) -> Option<Warning> {
+        let count = u64::try_from(self.unmatched).ok().filter(|&count| count > 0)?;
+        let messages = if count == 1 { "message has" } else { "messages have" };
+        let message = format!(
+            "{count} {messages} no receive: a run ends when all operations have ended, and neither waits for what nobody receives nor measures it"
+        );
+        Some(Warning { kind: "unreceived", key: "workload.program", message })
+    }
+
     /// Adds those of an executor.
     pub fn add(&mut self, executor: &Executor) {
         self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
         self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
         self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
         self.credit_waits += executor.credit_waits();
+        self.unmatched += executor.unmatched();
         self.connections.add(&executor.connections());
         let (made, spared) = executor.registrations();
         self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);

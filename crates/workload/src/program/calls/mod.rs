@@ -21,7 +21,7 @@ use super::{
 };
 use crate::collectives::{Algorithm, Collective, CollectiveError};
 use crate::communicator::{Group, NodeGroups};
-use crate::schedule::ScheduleError;
+use crate::schedule::{LONGEST_CALC, ScheduleError};
 
 pub use line::ANY_SIZE;
 pub use schedule::NoSchedule;
@@ -34,9 +34,6 @@ pub const MOST_CALLS: usize = 1 << 27;
 
 /// The largest message in bytes.
 const LARGEST: u64 = 1 << 40;
-
-/// The longest calculation in picoseconds: a thousand seconds.
-const LONGEST: u64 = 1_000_000_000_000_000;
 
 /// The most operations of a program that is checked before it runs: the check takes memory for each.
 const MOST_CHECKED: u64 = 1 << 20;
@@ -194,7 +191,7 @@ fn check_rank(rank: u32, ranks: u32) -> Result<(), CallError> {
 
 fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
     match action {
-        Action::Calc { time } if time > LONGEST => Err(CallError::TooLong(Time(time))),
+        Action::Calc { time } if time > LONGEST_CALC => Err(CallError::TooLong(Time(time))),
         Action::Send { bytes, .. } if bytes > LARGEST => Err(CallError::TooLarge(Bytes(bytes))),
         Action::Recv { bytes, .. } if bytes > LARGEST && bytes != ANY_SIZE => Err(CallError::TooLarge(Bytes(bytes))),
         Action::Send { to: rank, .. }
