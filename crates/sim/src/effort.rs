@@ -111,7 +111,7 @@ fn group_hops(system: &System) -> f64 {
                 let tree = trees.trees_of(first_group + place as u32).start;
                 let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
                 let (up, down) = (members + 2.0 * between, members + between);
-                let packets = GroupPackets::of(call, &groups[place], system.network.packet);
+                let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
                 let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
                 hops += count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
             });

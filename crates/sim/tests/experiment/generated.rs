@@ -41,6 +41,10 @@ impl Case {
         if case.section.section == "in_switch.elements" {
             case.file.insert("in_switch".to_owned(), "verify = true".parse::<Table>().unwrap().into());
         }
+        if case.section.section == "in_switch.streaming" {
+            let small = "low_latency = { max_message = '4 KiB' }".parse::<Table>().unwrap();
+            case.file.insert("in_switch".to_owned(), small.into());
+        }
         if case.section.section == "nic.collectives" {
             let workload =
                 "kind = 'program'\ncollectives = 'nic'\nprogram = { kind = 'collective', operation = 'allreduce' }";

@@ -19,6 +19,7 @@ mod fairness;
 mod flat;
 mod flat_jobs;
 mod in_switch;
+mod in_switch_limits;
 mod in_switch_values;
 mod interface;
 mod jobs;

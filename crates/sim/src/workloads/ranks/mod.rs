@@ -22,7 +22,7 @@ use crate::results::MappingFigures;
 use course::RanksCourse;
 
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
+pub(crate) use measured::{BenchmarkPairs, Measured, Steps, UnservedGroups};
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
