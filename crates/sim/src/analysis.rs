@@ -111,13 +111,21 @@ pub(crate) const CALLED_BACK: &str = "what a program sends that is called back i
 const IN_SWITCHES: &str = "the loads of operations that switches carry out for a program are not known before it runs; those of multicast \
                            traffic (`kind = \"collective\"`) are";
 
+/// The same of traffic of reductions and barriers.
+const COMBINED: &str =
+    "the loads of reductions and barriers that begin at a rate are not known before they run; those of multicasts are";
+
 /// Works out the channel loads of a system.
 ///
 /// # Errors
-/// If the routing breaks its contract, for a program that is called back, and for one with operations in switches.
+/// If the routing breaks its contract, for a program that is called back, for one with operations in switches, and for traffic of reductions and
+/// barriers.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     if system.network.is_flat() {
         return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
+    }
+    if system.jobs.iter().any(|job| job.workload.is_open() && job.workload.programs().is_some()) {
+        return Err(SystemError::new("workload.operation", COMBINED));
     }
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {

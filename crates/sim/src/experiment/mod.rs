@@ -52,5 +52,5 @@ pub use spec::{
 };
 pub use workload::{
     ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,
-    ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    LateLaw, LateSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };

@@ -27,6 +27,7 @@ mod message_driven;
 mod messages;
 mod multicast;
 mod multicast_switch;
+mod operations;
 mod pacer;
 mod planes;
 mod product;

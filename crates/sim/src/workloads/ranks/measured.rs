@@ -80,7 +80,7 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
 
 /// What executors have counted of messages, and of processors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HostCounts {
+pub(crate) struct HostCounts {
     /// Searches of the queues of posted receives, and of unexpected messages.
     searches: [Searches; 2],
     unexpected_bytes: u64,
@@ -139,7 +139,7 @@ impl UnservedGroups {
 
 /// What has been measured of the groups of a program that took so many picoseconds, if it has any: those that routers serve and those that they
 /// have no room for.
-pub(super) fn of_groups(
+pub(crate) fn of_groups(
     counts: &HostCounts,
     (count, unserved): (u32, UnservedGroups),
     (network, time): (&Network, u64),
