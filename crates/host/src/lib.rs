@@ -43,7 +43,7 @@ pub use context::{
     ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams,
     Outgoing, ProtocolParams, Rendezvous,
 };
-pub use executor::{CheckedElements, Executor, GroupPackets};
+pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_items};
 pub use flow::most_ranks;
 pub use groups::Groups;
 pub use inbound::Envelope;

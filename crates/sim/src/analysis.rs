@@ -107,32 +107,17 @@ pub struct BindingChannel {
 pub(crate) const CALLED_BACK: &str = "what a program sends that is called back is known only when it has run: take what a run has \
                                       recorded (`Program.recorded`)";
 
-/// Why nothing is said of a program whose operations routers carry out: which it calls how often is not counted beforehand.
-const IN_SWITCHES: &str = "the loads of operations that switches carry out for a program are not known before it runs; those of multicast \
-                           traffic (`kind = \"collective\"`) are";
-
-/// The same of traffic of reductions and barriers.
-const COMBINED: &str =
-    "the loads of reductions and barriers that begin at a rate are not known before they run; those of multicasts are";
-
 /// Works out the channel loads of a system.
 ///
 /// # Errors
-/// If the routing breaks its contract, for a program that is called back, for one with operations in switches, and for traffic of reductions and
-/// barriers.
+/// If the routing breaks its contract, and for a program that is called back.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     if system.network.is_flat() {
         return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
     }
-    if system.jobs.iter().any(|job| job.workload.is_open() && job.workload.programs().is_some()) {
-        return Err(SystemError::new("workload.operation", COMBINED));
-    }
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {
             return Err(SystemError::new("workload.program", CALLED_BACK));
-        }
-        if !programs.groups().is_empty() {
-            return Err(SystemError::new("workload", IN_SWITCHES));
         }
     }
     let watch = crate::clock::Stopwatch::start();

@@ -64,4 +64,6 @@ pub use run::{run, saturation};
 pub use series::{Sample, SourceWaits};
 pub use system::{Job, System};
 pub use warnings::warnings;
-pub use workloads::{Counts, Course, Extent, Part, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload};
+pub use workloads::{
+    Counts, Course, Extent, OperationVolumes, Part, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,
+};

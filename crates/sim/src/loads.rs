@@ -1,9 +1,10 @@
 //! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
 
-use fabric::{GroupsSpec, Turn};
+use fabric::Turn;
+use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
-use topology::{ChannelClass, ChannelSource, Endpoint, Topology};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use topology::{ChannelClass, ChannelSource};
+use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
 use crate::system::{Job, System};
@@ -22,14 +23,14 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
     Ok(loads_of(system)?.0)
 }
 
-/// The same, and whether the loads of multicasts that routers split are exact, not an upper bound.
+/// The same, and whether the loads of what routers split and combine are exact: neither an upper bound, nor without acknowledgements.
 pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
     let mut all = loads_of_unicasts(system)?;
     let (mut exact, mut first_group, mut own_groups) = (true, 0, 0);
     for (job, share) in system.shares() {
         first_group += own_groups;
         own_groups = job.workload.groups().len() as u32;
-        add_trees(system, (job, share), first_group, &mut all);
+        exact &= add_trees(system, (job, share), first_group, &mut all);
         exact &= add_sets(system, (job, share), &mut all)?;
         let Some(sets) = job.workload.multicasts() else { continue };
         let candidates: Vec<NodeId> = sets.nodes().collect();
@@ -69,56 +70,33 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
     Ok(exact)
 }
 
-/// Adds the load of a job's multicasts that go by the trees of its senders' groups.
-fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) {
-    let Some(groups) = system.network.plan.groups() else { return };
-    let Some((sets, true)) = job.workload.fixed_sets() else { return };
-    let channels = system.network.plan.channels();
+/// Adds the load of what a job sends by the trees of its groups, and says whether that is all.
+fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) -> bool {
+    let Some(groups) = system.network.plan.groups() else { return true };
+    let around = (&*system.network.topology, system.network.plan.channels());
+    let turns_at_top = groups.turn == Turn::TopSwitch;
+    let mut add = |group: u32, volumes: &TreeVolumes| {
+        let own = groups.trees.trees_of(first_group + group);
+        // Packets are striped over the trees in turn: taken is that each tree gets as many bytes, though one may get all that are less than full.
+        let factor = share / f64::from(own.end - own.start);
+        for tree in own {
+            groups.trees.add_volumes(around, (tree, turns_at_top), (volumes, factor), &mut all.load);
+        }
+    };
+    if let Some(operations) = job.workload.operations() {
+        (0..).zip(&operations.groups).for_each(|(group, volumes)| add(group, volumes));
+        return operations.exact;
+    }
+    let Some((sets, true)) = job.workload.fixed_sets() else { return true };
     for sender in (0..system.network.topology.nodes()).map(NodeId) {
         let Some((group, _)) = sets.of(sender) else { continue };
-        let load = share * job.workload.weight(sender);
-        all.load[channels.injection(sender).index()] += load;
-        let own = groups.trees.trees_of(first_group + group);
-        let each = load / f64::from(own.end - own.start);
-        for tree in own {
-            let mut add = |router, port| all.load[channels.output(router, port).index()] += each;
-            visit_multicast(groups, &*system.network.topology, (tree, sender), &mut add);
-        }
+        let members = groups.trees.members(groups.trees.trees_of(first_group + group).start);
+        let Ok(member) = members.binary_search(&sender) else { continue };
+        let mut volumes = TreeVolumes::none(members.len());
+        volumes.copied[member] = job.workload.weight(sender);
+        add(group, &volumes);
     }
-}
-
-/// Visits the outputs by which routers send a multicast of a member on a tree.
-fn visit_multicast(
-    groups: &GroupsSpec,
-    topology: &dyn Topology,
-    (tree, sender): (u32, NodeId),
-    visit: &mut dyn FnMut(RouterId, PortId),
-) {
-    let trees = &groups.trees;
-    let (router, port) = topology.attachment(sender);
-    let Some(mut entry) = trees.entry_at(router, tree) else { return };
-    // What is still to be visited: entries, and the port by which the packet comes to each.
-    let mut left = Vec::new();
-    if groups.turn == Turn::TopSwitch {
-        while let Some(up) = trees.up(entry) {
-            visit(trees.entry(entry).router, up.port);
-            entry = up.next;
-        }
-        left.push((entry, None));
-    } else {
-        left.push((entry, Some(port)));
-    }
-    while let Some((entry, arrival)) = left.pop() {
-        let router = trees.entry(entry).router;
-        for exit in trees.exits(entry).iter().filter(|exit| Some(exit.port) != arrival) {
-            match topology.endpoint(router, exit.port) {
-                Endpoint::Node(node) if node == sender => continue,
-                Endpoint::Router(_, far) => left.push((exit.next, Some(far))),
-                Endpoint::Node(_) | Endpoint::Unconnected => {}
-            }
-            visit(router, exit.port);
-        }
-    }
+    true
 }
 
 /// The load of what is for one node each.

@@ -237,7 +237,9 @@ impl System {
                 let to = sets.of(node).filter(|_| !by_routers).map_or(&[][..], |(_, set)| set);
                 return to.iter().map(|&dst| (dst, each)).collect();
             }
-            let weight = share * job.workload.weight(node) * job.workload.destinations();
+            // Beside what goes by trees, messages are less.
+            let messages = job.workload.operations().map_or(1.0, |own| own.messages);
+            let weight = share * job.workload.weight(node) * job.workload.destinations() * messages;
             let shares = job.workload.pattern().distribution(node).into_iter();
             shares.map(move |(dst, part)| (dst, part * weight)).collect::<Vec<_>>()
         };

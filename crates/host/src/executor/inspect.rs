@@ -29,6 +29,11 @@ impl Executor {
         self.placed.ranks().iter().zip(&self.ranks).map(of)
     }
 
+    /// When the last operation that has ended did so, in picoseconds; 0 if none has.
+    pub fn last_end(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.ended_at).max().unwrap_or(0)
+    }
+
     /// How long the processor of each rank of this executor has been busy; library work only where it occupies processors.
     pub fn busy(&self) -> impl Iterator<Item = (u32, BusyTimes)> + '_ {
         (0..).zip(self.placed.ranks()).map(|(number, &rank)| (rank, self.processors.busy(number)))

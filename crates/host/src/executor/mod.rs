@@ -41,7 +41,7 @@ use workload::program::{Context, Op, Programs, RankProgram};
 
 use bursts::SendBurst;
 use forwarding::Told;
-pub use groups::{CheckedElements, GroupPackets};
+pub use groups::{CheckedElements, GroupPackets, SegmentWork, group_items};
 
 use crate::completing::Completions;
 use crate::connections::Connections;

@@ -28,6 +28,7 @@ mod orders;
 mod spec;
 mod tables;
 mod tree;
+mod volumes;
 
 pub use builders::fixed_up_port::FixedUpPortSpec;
 pub use builders::least_loaded_parent::LeastLoadedParentSpec;
@@ -37,3 +38,4 @@ pub use error::TreeError;
 pub use orders::kind::OrderKind;
 pub use spec::{TreeClasses, TreeSpec, TreesSpec};
 pub use tables::{Entry, Exit, TableMemory, Trees};
+pub use volumes::TreeVolumes;

@@ -1,6 +1,7 @@
 //! How a run is asked for, and why it may end without a result.
 
 use fabric::Grain;
+use units::Time;
 
 use crate::error::SystemError;
 use crate::progress::Progress;
@@ -22,10 +23,10 @@ pub enum RunError {
         cycle: String,
     },
     /// Ranks wait for what will never come.
-    #[error("ranks stand still at {at_ns} ns: {waits}")]
+    #[error("ranks stand still, and no operation has ended since {since}: {waits}")]
     Standstill {
-        /// Simulated time, in nanoseconds.
-        at_ns: u64,
+        /// When the last operation ended, or the ranks began.
+        since: Time,
         /// Which rank waits for what.
         waits: String,
     },

@@ -17,7 +17,9 @@ use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Sha
 
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, Steps, Unlisted, UnservedGroups, volumes};
+use super::ranks::{
+    BenchmarkPairs, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, UnservedGroups, volumes,
+};
 use super::site::Site;
 use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
@@ -195,6 +197,7 @@ fn message_driven(
     let programs: Arc<dyn Programs> = Arc::new(programs);
     let pattern = pattern_of(&programs, ranks).map_err(|error| wrong("workload.graph", error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
+    let operations = operations(&*programs, &placement, nic);
     Ok(Arc::new(Ranks {
         sizes: Arc::new(Sizes::of(&*programs)),
         programs,
@@ -205,6 +208,7 @@ fn message_driven(
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes: None,
+        operations,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
         unserved: unserved.map_or_else(UnservedGroups::default, UnservedGroups::of),
@@ -238,6 +242,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
+        operations: None,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
         unserved: UnservedGroups::default(),
@@ -262,6 +267,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
     let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.program")?;
+    let operations = operations(&*programs, &placement, nic);
     Ok(Arc::new(Ranks {
         programs,
         sizes,
@@ -272,10 +278,16 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
+        operations,
         processors: NodeProcessors::new(site)?,
         on_nic: carrier == Some(Carrier::Nic),
         unserved: UnservedGroups::of(site.unserved),
     }))
+}
+
+/// What programs send by the trees of groups, if routers carry operations out.
+fn operations(programs: &dyn Programs, placement: &Placement, nic: &NicSpec) -> Option<Arc<OperationVolumes>> {
+    OperationVolumes::of(programs, placement, nic.host().control().0).map(Arc::new)
 }
 
 /// A program that is called back, of the names that the process has given.

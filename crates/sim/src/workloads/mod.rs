@@ -37,6 +37,7 @@ use crate::traffic::{Division, Flow, JobTraffic, Span};
 pub use application::SetLoads;
 pub(crate) use build::build;
 pub(crate) use open::Open;
+pub use ranks::OperationVolumes;
 pub(crate) use ranks::Ranks;
 pub(crate) use site::Site;
 pub use sources::SATURATED_BELOW;
@@ -77,6 +78,10 @@ pub trait Workload: Debug + Send + Sync {
     }
     /// The sets that its senders always send to, if it has such, and whether routers copy what they send by trees.
     fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
+        None
+    }
+    /// What its ranks send by the trees of groups, if they call operations that routers carry out.
+    fn operations(&self) -> Option<&OperationVolumes> {
         None
     }
     /// The groups of nodes whose operations routers carry out.

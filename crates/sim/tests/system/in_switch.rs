@@ -1,6 +1,7 @@
 //! Collective operations that routers carry out: on every topology and router, against closed forms and against software.
 
 use fabric::Grain;
+use units::NodeId;
 
 use crate::common::{ROUTERS, as_text, build, result, run_divided};
 
@@ -153,11 +154,54 @@ fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
 }
 
 #[test]
-fn loads_of_operations_in_switches_are_not_said_to_be_nothing() {
-    // Would catch an analysis that leaves out what goes by trees without a word.
-    let program = r#"operation = "allreduce", algorithm = "in-switch""#;
-    let system = build(&network(r#"kind = "fat-tree", k = 2, n = 2"#, OUTPUT_QUEUED, program, "")).unwrap();
-    assert_eq!(sim::analyze(&system).unwrap_err().key, "workload");
+fn channels_carry_what_the_analysis_expects_of_operations() {
+    // Would catch a wire of a tree that is left out or counted twice, a result that goes back to who does not get it, turns that are taken for one
+    // another, trees that share unevenly, and shares of another node than the one that sends most. Acknowledgements of what one member gets
+    // alone are not expected: they are packets of a byte.
+    let networks = [
+        (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { turn = \"top-switch\" }"),
+        (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { trees_per_group = 2 }"),
+        (r#"kind = "torus", dims = [4, 3]"#, "placement = { processes_per_node = 2 }"),
+        (r#"kind = "dragonfly", h = 1"#, "placement = { strategy = \"random\" }"),
+    ];
+    for (topology, more) in networks {
+        for operation in OPERATIONS {
+            let program =
+                format!(r#"operation = "{operation}", algorithm = "in-switch", size = "4 KiB", iterations = 4"#);
+            let text = network(topology, OUTPUT_QUEUED, &program, more)
+                .replace("receive_overhead", "control_size = \"1 B\", eager_limit = \"1 MiB\", receive_overhead");
+            let system = build(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            let (expected, found) = (sim::analyze(&system).unwrap(), result(&text));
+            let is_exact = !operation.starts_with("reduce");
+            // Where messages are routed adaptively, nothing is said to be exact.
+            assert!(expected.exact == is_exact || system.network.routing.adaptive(), "{text}");
+            let time = found.closed.unwrap().time_ns.unwrap();
+            let largest = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
+            // Of the node that sends most: bytes at 10 Gb/s.
+            let scale = time * largest(&found.channel_utilization) / largest(&expected.channel_loads);
+            for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
+                let (want, got) = (share * scale, used * time);
+                let off = if is_exact { 1e-6 * time } else { 0.05 * scale };
+                assert!((want - got).abs() < off, "{text}channel {id}: {got} for {want}, {scale}");
+            }
+            let channels = system.network.plan.channels();
+            let sent = (0..system.network.topology.nodes()).map(|node| channels.injection(NodeId(node)));
+            let sent: Vec<f64> = sent.map(|channel| expected.channel_loads[channel.index()]).collect();
+            assert!((largest(&sent) - 1.0).abs() < 1e-9, "{text}");
+        }
+    }
+}
+
+#[test]
+fn loads_of_an_allreduce_are_those_of_its_tree() {
+    // Each wire of the tree carries all bytes once a way, whatever the number of members: nothing else can. Would catch loads that grow with them.
+    let program = r#"operation = "allreduce", algorithm = "in-switch", size = "1 KiB""#;
+    let system = build(&network(r#"kind = "fat-tree", k = 4, n = 2"#, OUTPUT_QUEUED, program, "")).unwrap();
+    let found = sim::analyze(&system).unwrap();
+    // Sixteen nodes, four leaf switches below one root.
+    let carrying = found.channel_loads.iter().filter(|&&load| load > 0.0);
+    assert!(carrying.clone().all(|&load| (load - 1.0).abs() < 1e-12));
+    assert_eq!((carrying.count(), found.throughput_bound), (2 * (16 + 4), 1.0));
 }
 
 #[test]

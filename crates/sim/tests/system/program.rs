@@ -3,6 +3,7 @@
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
 use sim::{PointResult, RunError, RunOptions, run};
+use units::Time;
 
 pub const TORUS: &str = r#"{ kind = "torus", dims = [5, 4, 3] }"#;
 
@@ -197,10 +198,13 @@ fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
         "stuck",
         "num_ranks 2\nrank 0 {\na: recv 8b from any tag any\nb: recv 8b from 1 tag 5\nb requires a\n}\nrank 1 {\nsend 8b to 0 tag 5\n}",
     );
+    // Overheads, three channels, two routers, and 16 ns for 8 bytes. When the run finds that nothing goes on is of no interest.
+    let received = Time(1000 * (1009 + 50 + 70 + 110 + 2 * 13 + 16 + 503));
     for threads in [1, 2] {
         let found = error(&goal.program(), threads);
-        let RunError::Standstill { waits, .. } = &found else { panic!("{found}") };
+        let RunError::Standstill { since, waits } = &found else { panic!("{found}") };
         assert_eq!(waits, "rank 0 waits for a message from rank 1 under tag 5");
+        assert_eq!(*since, received);
     }
     let large =
         ProgramFile::goal("large", "num_ranks 2\nrank 0 {\nrecv 8b from any tag 0\n}\nrank 1 {\nsend 9b to 0 tag 0\n}");

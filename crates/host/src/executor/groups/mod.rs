@@ -53,8 +53,8 @@ use crate::slab::Slab;
 pub use elements::CheckedElements;
 use elements::Elements;
 use member::Member;
-pub use operation::GroupPackets;
 use operation::Items;
+pub use operation::{GroupPackets, Work as SegmentWork, group_items};
 
 /// An operation of a member that has not ended.
 #[derive(Clone, Copy, Debug)]

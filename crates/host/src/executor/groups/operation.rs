@@ -43,12 +43,12 @@ impl Items {
 
 /// What the network does with the segments of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub enum Work {
     /// It copies those of each item's member to all others.
     Copy,
-    /// It combines those of all for all,
+    /// It combines those of all members for all of them.
     ForAll,
-    /// or those of all but each item's member for that one.
+    /// It combines those of all but each item's member for that one.
     ForOne,
 }
 
@@ -60,6 +60,13 @@ impl Work {
             _ => Self::ForAll,
         }
     }
+}
+
+/// What the network does with a call, and its items: the rank of each, which is the one that sends what is copied or gets what is combined for
+/// one, and the bytes.
+pub fn group_items<'a>(call: &'a GroupCall, group: &'a ProgramGroup) -> (Work, impl Iterator<Item = (u32, u64)> + 'a) {
+    let items = (0..items_of(call, group)).map(|item| (rank_of(call, group, item), item_bytes(call, group, item)));
+    (Work::of(call.operation), items)
 }
 
 /// The packets of an operation of a group, by what the network does with them.
@@ -77,9 +84,9 @@ impl GroupPackets {
     /// Those of a call, of at most so many bytes each.
     pub fn of(call: &GroupCall, group: &ProgramGroup, (packet, params): (u32, &GroupParams)) -> Self {
         let cut = Cut::new((packet, 0), params, call);
-        let each = |item| cut.segments(item_bytes(call, group, item));
-        let count = (0..items_of(call, group)).map(each).fold(0, u64::saturating_add);
-        match Work::of(call.operation) {
+        let (work, items) = group_items(call, group);
+        let count = items.map(|(_, bytes)| cut.segments(bytes)).fold(0, u64::saturating_add);
+        match work {
             Work::Copy => Self { copied: count, ..Self::default() },
             Work::ForAll => Self { for_all: count, ..Self::default() },
             Work::ForOne => Self { for_one: count, ..Self::default() },

@@ -8,8 +8,8 @@ use topology::ChannelSource;
 use units::TaskId;
 use workload::program::Programs;
 
-use super::GroupOperations;
-use super::program::{Clock, TimedGroups, Timing};
+use super::described::GroupOperations;
+use super::program::{Clock, TimedGroup, TimedGroups, Timing};
 use super::tally::{Ended, Tally};
 use crate::experiment::WarmUp;
 use crate::machine::Machine;
@@ -52,6 +52,8 @@ pub(super) struct OperationsCourse {
     batches: Vec<Ended>,
     /// Start and end of the measured interval, in ticks.
     measured: (u64, u64),
+    /// By group, the operations that had ended at its start and at its end.
+    ended_by: [Vec<u64>; 2],
     settled: bool,
     converged: bool,
     drained: bool,
@@ -86,11 +88,12 @@ impl OperationsCourse {
             ranks: Ranks { programs, ..own.ranks.clone() },
             groups: Arc::new(groups),
             capacity: batch as f64 / own.slot(&setting.network) as f64 * own.set.groups.len() as f64,
-            tally: Tally::new(count),
+            tally: Tally::new(count, own.set.groups.len()),
             stage: Stage::WarmUp { look: FEWEST_BATCHES },
             ended: Ended::default(),
             batches: Vec::new(),
             measured: (0, 0),
+            ended_by: [Vec::new(), Vec::new()],
             settled: false,
             converged: false,
             drained: false,
@@ -175,6 +178,7 @@ impl OperationsCourse {
     fn start_measuring(&mut self, now: u64, machine: &mut dyn Machine) {
         self.measured = (now, now);
         self.batches.clear();
+        self.ended_by[0] = self.tally.by_group().to_vec();
         self.tally.keep_from(self.setting.network.picoseconds(now));
         machine.measure_from(self.setting.job, now);
         self.stage = Stage::Measure { look: FEWEST_BATCHES };
@@ -198,6 +202,7 @@ impl OperationsCourse {
         }
         if self.converged || self.measure_ends(now) {
             self.measured.1 = now;
+            self.ended_by[1] = self.tally.by_group().to_vec();
             machine.measure_until(self.setting.job, now);
             self.saturated = self.is_saturated();
             let longest = now + 2 * (now - self.measured.0) + 64 * self.setting.batch;
@@ -213,6 +218,27 @@ impl OperationsCourse {
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
         }
+    }
+
+    /// Accepted load of the group that has come least far in its operations: those of a group end in their order.
+    fn least(&self) -> Option<f64> {
+        let (from, to) = (self.measured.0, self.measured.1);
+        let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
+        let [before, after] = &self.ended_by;
+        let of = |((group, &before), &after): ((&TimedGroup, &u64), &u64)| {
+            let mut clock = Clock::new(&self.timing, group);
+            let begins = std::iter::from_fn(|| clock.next(&self.timing)).map(|begin| begin.at);
+            // The first operation that has not ended, or the present if none is due.
+            let (mut first, mut last) = (from, to);
+            for (number, at) in (0..).zip(begins.take_while(|&at| at < to)).take_while(|own| own.0 <= after) {
+                first = if number == before { at.min(from) } else { first };
+                last = if number == after { at } else { last };
+            }
+            last.saturating_sub(first) as f64 / (to - from).max(1) as f64
+        };
+        let all = self.program.set.groups.iter().zip(before).zip(after).map(of);
+        let least = all.fold(f64::INFINITY, f64::min);
+        (least.is_finite() && to > from).then(|| least.min(1.0) * self.load)
     }
 
     /// Operations that began in the measured interval.
@@ -354,6 +380,9 @@ impl Course for OperationsCourse {
             self.saturated = self.is_saturated();
         }
         self.collect(machine);
+        if matches!(self.stage, Stage::Measure { .. }) {
+            self.ended_by[1] = self.tally.by_group().to_vec();
+        }
         let mut counts = HostCounts::default();
         self.each_executor(machine, &mut |executor| counts.add(executor));
         counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
@@ -380,6 +409,7 @@ impl Course for OperationsCourse {
             offered_load: self.load,
             accepted_load: if self.batches.is_empty() { f64::NAN } else { accepted.mean.min(1.0) },
             accepted_load_ci: finite(accepted.half_width),
+            accepted_load_min: self.least().map(|least| least.min(accepted.mean)),
             latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,

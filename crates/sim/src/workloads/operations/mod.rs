@@ -10,47 +10,32 @@
 //! programs; they take no time of a processor (`nic.kind = "ideal"`), which waits for the next begin.
 
 mod course;
+mod described;
 mod program;
 mod tally;
 
 use std::sync::Arc;
 
-use host::GroupParams;
 use units::{NodeId, TaskId, Time};
 use workload::collectives::{Algorithm, Carrier, Collective, Operation, Selection};
 use workload::communicator::{Context, Group, NodeGroups};
 use workload::multicast::FixedSets;
 use workload::program::{Programs, Sizes, pattern_of};
-use workload::{Injection, InjectionSpec, PlacedPattern, Placement};
+use workload::{PlacedPattern, Placement};
 
 use super::open::{batch_length, extent};
-use super::ranks::{Measured, NodeProcessors, Ranks, UnservedGroups};
+use super::ranks::{Measured, NodeProcessors, OperationVolumes, Ranks, UnservedGroups};
 use super::site::Site;
 use super::{Course, Extent, Setting, Workload};
 use crate::error::SystemError;
-use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, LateSpec, MeasureSpec, MemorySpec};
+use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
 use crate::network::{Network, Packets};
 use course::OperationsCourse;
-use program::{GroupSet, TimedGroup, TimedGroups, Timing};
+use described::GroupOperations;
+use program::{GroupSet, TimedGroup, TimedGroups};
 
 /// Operations that a batch should hold on average.
 const OPERATIONS_A_BATCH: f64 = 64.0;
-
-/// Operations that a rank begins of a group beyond those that the window lets be under way.
-const AHEAD: u32 = 64;
-
-/// Reductions or barriers of groups, begun at a rate.
-#[derive(Clone, Debug)]
-pub(crate) struct GroupOperations {
-    /// The share of its injection channel that a member's messages of one group take.
-    load: f64,
-    injection: InjectionSpec,
-    late: Option<LateSpec>,
-    packets: Packets,
-    set: Arc<GroupSet>,
-    /// The ranks, whose program does not say when they begin.
-    ranks: Ranks,
-}
 
 /// What is common to all collective traffic.
 pub(super) struct Common {
@@ -102,7 +87,10 @@ pub(super) fn build(
     let set = Arc::new(GroupSet { call, ranks, groups, of_rank });
     let programs: Arc<dyn Programs> = Arc::new(TimedGroups { set: Arc::clone(&set), timing: None });
     let pattern = pattern_of(&programs, ranks).map_err(|error| SystemError::new("workload.senders", error.message))?;
+    let volumes = (site.nic.host().control().0, packets.message);
+    let volumes = OperationVolumes::of_one(&*programs, &placement, volumes);
     let ranks = Ranks {
+        operations: Some(Arc::new(volumes)),
         sizes: Arc::new(Sizes::of(&*programs)),
         programs,
         measured: Measured::Program,
@@ -127,26 +115,6 @@ pub(super) fn combined(operation: CollectiveOperation) -> Option<Operation> {
         CollectiveOperation::Reduce => Some(Operation::Reduce),
         CollectiveOperation::Allreduce => Some(Operation::Allreduce),
         CollectiveOperation::Barrier => Some(Operation::Barrier),
-    }
-}
-
-impl GroupOperations {
-    /// The time of a member's message on its injection channel, in picoseconds.
-    fn slot(&self, network: &Network) -> u64 {
-        network.picoseconds(network.slot(self.packets)).max(1)
-    }
-
-    /// When the groups begin operations in a run.
-    fn timing(&self, setting: &Setting) -> Timing {
-        let network = &setting.network;
-        let GroupParams { window, .. } = network.group;
-        Timing {
-            seed: setting.seed,
-            injection: Injection::new(self.injection, self.load, self.slot(network)),
-            span: (network.picoseconds(setting.span.start), network.picoseconds(setting.span.end)),
-            late: self.late.clone(),
-            most: window.saturating_add(AHEAD) as usize,
-        }
     }
 }
 
@@ -200,6 +168,10 @@ impl Workload for GroupOperations {
 
     fn groups(&self) -> Vec<Vec<NodeId>> {
         self.ranks.groups()
+    }
+
+    fn operations(&self) -> Option<&OperationVolumes> {
+        self.ranks.operations()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {

@@ -18,6 +18,8 @@ pub(super) struct Tally {
     /// Operations that have ended, and begun at a time or later, in the order in which they were found.
     ended: Vec<Operation>,
     from: u64,
+    /// By group, how many have ended.
+    by_group: Vec<u64>,
 }
 
 /// An operation: times in picoseconds from its begin on.
@@ -43,9 +45,14 @@ pub(super) struct Ended {
 }
 
 impl Tally {
-    /// Nothing yet, of so many ranks.
-    pub fn new(ranks: u32) -> Self {
-        Self { seen: vec![0; ranks as usize], from: u64::MAX, ..Self::default() }
+    /// Nothing yet, of so many ranks and groups.
+    pub fn new(ranks: u32, groups: usize) -> Self {
+        Self { seen: vec![0; ranks as usize], from: u64::MAX, by_group: vec![0; groups], ..Self::default() }
+    }
+
+    /// By group, how many operations have ended.
+    pub fn by_group(&self) -> &[u64] {
+        &self.by_group
     }
 
     /// Keeps operations that begin at a time or later.
@@ -74,6 +81,7 @@ impl Tally {
             }
             let own = *own;
             self.open.remove(&(group, start));
+            self.by_group[group as usize] += 1;
             ended.count += 1;
             ended.time += own.end;
             if start >= self.from {

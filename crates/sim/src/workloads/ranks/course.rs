@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, MOST_TRACED, Progress, RankPlacement, Released};
 use topology::ChannelClass;
-use units::{Arithmetic, TaskId};
+use units::{Arithmetic, TaskId, Time};
 use workload::collectives::Fastest;
 use workload::program::Interval;
 
@@ -158,15 +158,18 @@ impl RanksCourse {
 
     /// Which rank waits for what.
     fn standstill(&self, machine: &dyn Machine) -> RunError {
-        let mut waits = Vec::new();
-        self.each_executor(machine, &mut |executor| waits.extend(executor.waits()));
+        let (mut waits, mut since) = (Vec::new(), self.start());
+        self.each_executor(machine, &mut |executor| {
+            waits.extend(executor.waits());
+            since = since.max(executor.last_end());
+        });
         waits.sort_unstable();
         let named = waits.iter().take(MOST_NAMED).map(|(rank, wait)| format!("rank {rank} waits for {wait}"));
         let mut named: Vec<String> = named.collect();
         if waits.len() > MOST_NAMED {
             named.push(format!("and {} more wait", waits.len() - MOST_NAMED));
         }
-        RunError::Standstill { at_ns: self.setting.network.picoseconds(self.now) / 1000, waits: named.join("; ") }
+        RunError::Standstill { since: Time(since), waits: named.join("; ") }
     }
 }
 

@@ -7,6 +7,7 @@ use workload::program::{Programs, Sizes};
 use workload::{PlacedPattern, Placement};
 
 use super::measured::{Measured, UnservedGroups};
+use super::operations::OperationVolumes;
 use super::processors::NodeProcessors;
 use crate::experiment::NicSpec;
 
@@ -25,6 +26,8 @@ pub(crate) struct Ranks {
     /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
     /// a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
+    /// What goes by the trees of groups, if routers carry operations out.
+    pub operations: Option<Arc<OperationVolumes>>,
     /// By way of which ranks of a node exchange messages, if it takes time.
     pub memory: Option<MemoryParams>,
     pub processors: NodeProcessors,

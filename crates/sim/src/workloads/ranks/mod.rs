@@ -4,6 +4,7 @@ mod course;
 mod described;
 mod interface;
 mod measured;
+mod operations;
 mod processors;
 mod volumes;
 
@@ -24,6 +25,7 @@ use course::RanksCourse;
 pub(crate) use course::{arithmetic, traffic_of};
 pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, HostCounts, Measured, Steps, UnservedGroups, of_groups};
+pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};
 
@@ -78,6 +80,10 @@ impl Workload for Ranks {
     fn groups(&self) -> Vec<Vec<NodeId>> {
         let nodes = |group: &ProgramGroup| group.ranks.iter().map(|&rank| self.placement.node(TaskId(rank))).collect();
         self.programs.groups().iter().map(nodes).collect()
+    }
+
+    fn operations(&self) -> Option<&OperationVolumes> {
+        self.operations.as_deref()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {

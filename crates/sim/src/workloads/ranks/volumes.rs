@@ -28,22 +28,42 @@ impl Pattern for Unlisted {
     }
 }
 
+/// The bytes that the ranks of each node send to other nodes, given their messages one by one: a rank, another, and the bytes.
+#[derive(Clone, Debug)]
+pub(super) struct SentBytes<'a> {
+    placement: &'a Placement,
+    pub by_node: Vec<u64>,
+}
+
+impl<'a> SentBytes<'a> {
+    /// Nothing yet.
+    pub fn new(placement: &'a Placement) -> Self {
+        Self { placement, by_node: vec![0; placement.nodes() as usize] }
+    }
+
+    /// Adds messages. One of no bytes is a packet of one.
+    pub fn add(&mut self, messages: &Messages) {
+        let [from, to] = [messages.from, messages.to].map(|rank| self.placement.node(TaskId(rank)));
+        let bytes = if from == to { 0 } else { messages.bytes.max(1).saturating_mul(messages.count) };
+        let own = &mut self.by_node[from.index()];
+        *own = own.saturating_add(bytes);
+    }
+}
+
 /// What ranks send on a flat network, from one look at their messages: how many of each size, and by node the bytes that its ranks send
 /// to other nodes, as a share of the most that one sends.
 pub(crate) fn volumes(programs: &dyn Programs, placement: &Placement) -> (Sizes, Arc<[f64]>) {
     let mut sizes = Sizes::default();
-    let mut bytes = vec![0_u64; placement.nodes() as usize];
+    let mut sent = SentBytes::new(placement);
     if programs.is_called_back() {
         // Nothing is known beforehand: all nodes are taken to send alike.
-        bytes.fill(1);
+        sent.by_node.fill(1);
     }
     programs.each_message(&mut |messages: Messages| {
         sizes.add(messages.bytes, messages.count);
-        let [from, to] = [messages.from, messages.to].map(|rank| placement.node(TaskId(rank)));
-        let own = &mut bytes[from.index()];
-        *own = own.saturating_add(if from == to { 0 } else { messages.bytes.max(1).saturating_mul(messages.count) });
+        sent.add(&messages);
     });
     sizes.settle();
-    let most = bytes.iter().copied().max().unwrap_or(0).max(1);
-    (sizes, bytes.into_iter().map(|bytes| bytes as f64 / most as f64).collect())
+    let most = sent.by_node.iter().copied().max().unwrap_or(0).max(1);
+    (sizes, sent.by_node.into_iter().map(|bytes| bytes as f64 / most as f64).collect())
 }

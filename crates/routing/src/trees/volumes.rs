@@ -1,0 +1,112 @@
+//! What the operations of a group put on the channels of its trees.
+
+use topology::{Channels, Endpoint, Topology};
+use units::{NodeId, PortId, RouterId};
+
+use super::tables::{Exit, Trees};
+
+/// What the members of a group send by a tree, in any unit of volume. By member means in the order of `Trees::members`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TreeVolumes {
+    /// What the switches combine of all members for all members: as much as each of them sends.
+    pub for_all: f64,
+    /// By member, what they combine of all others for that one,
+    pub for_one: Vec<f64>,
+    /// and what the member multicasts to all others.
+    pub copied: Vec<f64>,
+}
+
+impl TreeVolumes {
+    /// Nothing, of so many members.
+    pub fn none(members: usize) -> Self {
+        Self { for_all: 0.0, for_one: vec![0.0; members], copied: vec![0.0; members] }
+    }
+
+    /// Multiplies all of it.
+    pub fn scale(&mut self, factor: f64) {
+        self.for_all *= factor;
+        self.for_one.iter_mut().chain(&mut self.copied).for_each(|own| *own *= factor);
+    }
+
+    /// What a member sends.
+    pub fn sent(&self, member: usize) -> f64 {
+        self.for_all + self.for_one.iter().sum::<f64>() - self.for_one[member] + self.copied[member]
+    }
+}
+
+/// A way out of a router.
+type Output = (RouterId, PortId);
+
+/// A part of a tree: an entry and all below it.
+struct Branch {
+    entry: u32,
+    /// The branch above, the output of its router to this one, and the output of this one to it.
+    above: Option<(usize, Output, Output)>,
+    /// What is combined for members in it, and what they multicast.
+    for_one: f64,
+    copied: f64,
+}
+
+impl Trees {
+    /// Adds the volumes of a tree to the loads of channels (`Channels`), multiplied by a factor; `turns_at_top`: multicasts go up to the top
+    /// switch before they go down. Channels to combine units and from them are not counted.
+    ///
+    /// Switches combine where branches meet: of all members toward the top switch, from which the result goes down everywhere; for one member
+    /// toward that, so that each wire of the tree carries it once, one way or the other. The cost is that of the tree's exits.
+    pub fn add_volumes(
+        &self,
+        (topology, channels): (&dyn Topology, &Channels),
+        (tree, turns_at_top): (u32, bool),
+        (volumes, factor): (&TreeVolumes, f64),
+        load: &mut [f64],
+    ) {
+        let mut add = |(router, port), volume: f64| load[channels.output(router, port).index()] += factor * volume;
+        let members = self.members(tree);
+        let all_for_one: f64 = volumes.for_one.iter().sum();
+        let all_copied: f64 = volumes.copied.iter().sum();
+        let (mut branches, ends) = self.branches(topology, tree);
+        for &(branch, node, output) in &ends {
+            let Ok(member) = members.binary_search(&node) else { continue };
+            let (for_one, copied) = (volumes.for_one[member], volumes.copied[member]);
+            branches[branch].for_one += for_one;
+            branches[branch].copied += copied;
+            add(output, volumes.for_all + for_one + all_copied - copied);
+        }
+        for at in (1..branches.len()).rev() {
+            let Branch { above, for_one, copied, .. } = branches[at];
+            let Some((branch, down, up)) = above else { continue };
+            branches[branch].for_one += for_one;
+            branches[branch].copied += copied;
+            add(up, volumes.for_all + all_for_one - for_one + copied);
+            add(down, volumes.for_all + for_one + all_copied - if turns_at_top { 0.0 } else { copied });
+        }
+        for (member, &node) in members.iter().enumerate() {
+            load[channels.injection(node).index()] += factor * volumes.sent(member);
+        }
+    }
+
+    /// The branches of an undirected tree from the top switch on, each after the one above it, and the members with the branch and the output
+    /// that they are at.
+    fn branches(&self, topology: &dyn Topology, tree: u32) -> (Vec<Branch>, Vec<(usize, NodeId, Output)>) {
+        let mut branches = vec![Branch { entry: self.root(tree), above: None, for_one: 0.0, copied: 0.0 }];
+        let (mut ends, mut at) = (Vec::new(), 0);
+        while at < branches.len() {
+            let entry = branches[at].entry;
+            let router = self.entry(entry).router;
+            let up = self.up(entry).map(|exit| exit.port);
+            for exit in self.exits(entry).iter().filter(|exit| Some(exit.port) != up) {
+                let down = (router, exit.port);
+                match topology.endpoint(router, exit.port) {
+                    Endpoint::Node(node) => ends.push((at, node, down)),
+                    Endpoint::Router(far, port) if exit.next != Exit::NODE => {
+                        let above = Some((at, down, (far, port)));
+                        branches.push(Branch { entry: exit.next, above, for_one: 0.0, copied: 0.0 });
+                    }
+                    Endpoint::Router(..) | Endpoint::Unconnected => {}
+                }
+            }
+            at += 1;
+        }
+        (branches, ends)
+    }
+}

@@ -1,0 +1,94 @@
+//! What ranks send by the trees of their groups, for analyses.
+
+use host::{SegmentWork, group_items};
+use routing::trees::TreeVolumes;
+use units::{NodeId, TaskId};
+use workload::Placement;
+use workload::program::{GroupCall, ProgramGroup, Programs};
+
+use super::volumes::SentBytes;
+
+/// What ranks send that call operations in switches, as shares of what the node sends that sends most, or of one message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationVolumes {
+    /// By node, all that it sends.
+    pub sent: Vec<f64>,
+    /// What a node sends in messages whose weight in the pattern is 1.
+    pub messages: f64,
+    /// By group of the job, what goes by its trees; members in the order of their nodes.
+    pub groups: Vec<TreeVolumes>,
+    /// Whether that is all: what one member gets alone is acknowledged to the others by packets that are not counted, since how many there are
+    /// depends on when results come.
+    pub exact: bool,
+}
+
+impl OperationVolumes {
+    /// Those of programs of placed ranks; an item without bytes is a packet of `control` bytes. None if their switches carry out nothing.
+    pub(crate) fn of(programs: &dyn Programs, placement: &Placement, control: u64) -> Option<Self> {
+        if programs.groups().is_empty() || programs.is_called_back() {
+            return None;
+        }
+        let (own, most) = Self::counted(programs, placement, control);
+        (most > 0.0).then(|| own.relative_to(most))
+    }
+
+    /// Those of programs whose ranks call each operation once, as shares of a message of so many bytes.
+    pub(crate) fn of_one(programs: &dyn Programs, placement: &Placement, (control, message): (u64, u64)) -> Self {
+        Self::counted(programs, placement, control).0.relative_to(message.max(1) as f64)
+    }
+
+    fn relative_to(mut self, bytes: f64) -> Self {
+        self.sent.iter_mut().for_each(|own| *own /= bytes);
+        self.messages /= bytes;
+        self.groups.iter_mut().for_each(|own| own.scale(bytes.recip()));
+        self
+    }
+
+    /// Those of programs, in bytes, and what the node sends that sends most.
+    fn counted(programs: &dyn Programs, placement: &Placement, control: u64) -> (Self, f64) {
+        let groups = programs.groups();
+        let node = |rank: u32| placement.node(TaskId(rank));
+        let members: Vec<Vec<NodeId>> = groups.iter().map(|group| nodes_of(group, &node)).collect();
+        let mut volumes: Vec<TreeVolumes> = members.iter().map(|nodes| TreeVolumes::none(nodes.len())).collect();
+        let mut exact = true;
+        programs.each_group_call(&mut |place, call, count| {
+            let member = |rank: u32| members[place].binary_search(&node(rank)).unwrap_or(0);
+            exact &= add(&mut volumes[place], (call, &groups[place]), (count, control), &member);
+        });
+        let mut messages = SentBytes::new(placement);
+        programs.each_message(&mut |own| messages.add(&own));
+        let most_messages = messages.by_node.iter().copied().max().unwrap_or(0) as f64;
+        let mut sent: Vec<f64> = messages.by_node.iter().map(|&bytes| bytes as f64).collect();
+        for (nodes, volumes) in members.iter().zip(&volumes) {
+            nodes.iter().enumerate().for_each(|(member, node)| sent[node.index()] += volumes.sent(member));
+        }
+        let most = sent.iter().copied().fold(0.0, f64::max);
+        (Self { sent, messages: most_messages, groups: volumes, exact }, most)
+    }
+}
+
+/// The nodes of a group, in ascending order.
+fn nodes_of(group: &ProgramGroup, node: &dyn Fn(u32) -> NodeId) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = group.ranks.iter().map(|&rank| node(rank)).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+/// Adds so many calls; says whether all that they send is counted.
+fn add(
+    volumes: &mut TreeVolumes,
+    (call, group): (&GroupCall, &ProgramGroup),
+    (count, control): (u64, u64),
+    member: &dyn Fn(u32) -> usize,
+) -> bool {
+    let (work, items) = group_items(call, group);
+    for (rank, bytes) in items {
+        let bytes = count as f64 * if bytes == 0 { control } else { bytes } as f64;
+        match work {
+            SegmentWork::Copy => volumes.copied[member(rank)] += bytes,
+            SegmentWork::ForAll => volumes.for_all += bytes,
+            SegmentWork::ForOne => volumes.for_one[member(rank)] += bytes,
+        }
+    }
+    work != SegmentWork::ForOne
+}
