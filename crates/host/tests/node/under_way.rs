@@ -89,6 +89,6 @@ fn streams_have_a_limit_and_packets_of_their_own() {
     assert_eq!(run.world.switch.sent[2], 4 * (3 + 3 + 2));
     assert_eq!(waits(&run), 4);
     // Copies have whole packets, and are no streams.
-    let copied = at_once(&vec![call(Operation::Broadcast, 300); 2], group);
+    let copied = at_once(&[call(Operation::Broadcast, 300); 2], group);
     assert_eq!((copied.world.switch.sent[0], waits(&copied)), (6, 0));
 }
