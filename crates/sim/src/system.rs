@@ -198,10 +198,12 @@ impl System {
 
     /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
     fn check_timeline(&self) -> Result<(), SystemError> {
-        if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
+        let has_ranks = |job: &Job| job.workload.programs().is_some() && !job.workload.is_open();
+        if !self.spec.measure.timeline || self.jobs.iter().any(has_ranks) {
             return Ok(());
         }
-        let message = "there are no ranks: a timeline is of programs, benchmarks and message-driven applications";
+        let message =
+            "there are no ranks that end: a timeline is of programs, benchmarks and message-driven applications";
         Err(SystemError::new("measure.timeline", message))
     }
 

@@ -75,7 +75,10 @@ struct Found {
 impl OperationsCourse {
     /// A run that is about to begin.
     pub fn new(own: &GroupOperations, setting: &Setting) -> Self {
-        let timing = own.timing(setting);
+        // What ranks note of messages and of their time is of programs that end.
+        let mut setting = setting.clone();
+        (setting.measure.messages, setting.measure.timeline) = (false, false);
+        let timing = own.timing(&setting);
         let program = Arc::new(TimedGroups { set: Arc::clone(&own.set), timing: Some(timing.clone()) });
         let programs: Arc<dyn Programs> = Arc::<TimedGroups>::clone(&program);
         let groups = Groups::of(&*programs).with_elements(arithmetic(&setting.network));
@@ -100,7 +103,7 @@ impl OperationsCourse {
             saturated: false,
             now: 0,
             found: Found::default(),
-            setting: setting.clone(),
+            setting,
             program,
             timing,
         }
