@@ -3,8 +3,8 @@
 //! Two wheels, one geared to the other. In the near one a slot is one instant, and its events are handed out as they
 //! lie; it holds what comes next. A slot of the middle one, a *tooth*, is a span of instants, and is emptied into the
 //! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
-//! is sorted, whatever the grain of time. Where events are few and far between, as those of one message on a fine grain of time, the near
-//! wheel is empty, and they are handed out from their tooth.
+//! is sorted, whatever the grain of time. Where events are few, as those of one message that is under way alone, they lie in a list that is
+//! searched for the next one, and the wheels rest.
 //!
 //! An event has a *kind*, its phase within the instant, and within a kind of one instant the order is unspecified: what
 //! handles a kind must commute, or collect and order by ids. That is what keeps results independent of how events came
@@ -155,6 +155,10 @@ pub struct Wheel<const KINDS: usize> {
     far: BinaryHeap<Reverse<Later>>,
     /// The time of the first far event, or `u64::MAX`.
     first_far: u64,
+    /// While the wheels rest: all events but the far ones, in no order, `FEW` at the most. Both wheels are empty then, and `limit` is not
+    /// above `now`, so that every event comes to `insert_later`.
+    few: Vec<Later>,
+    rests: bool,
 }
 
 /// The most slots of the near wheel: 4 Ki of them are 64 KB.
@@ -166,8 +170,8 @@ const WORDS: usize = (MAX_SLOTS / 64) as usize;
 /// The teeth of the middle wheel: it reaches 128 times as far as the near one.
 const TEETH: usize = 1024;
 
-/// The most events of a tooth that are searched for the next instant, rather than moved to the near wheel.
-const FEW: usize = 16;
+/// The most events that are searched for the next instant, rather than put into the wheels.
+const FEW: usize = 32;
 
 /// Teeth that the near wheel is as long as.
 const TEETH_A_TURN: u64 = 8;
@@ -188,7 +192,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
             words: 0,
             mask: slots - 1,
             now: 0,
-            limit: slots,
+            limit: 0,
             tooth_bits: (slots / TEETH_A_TURN).trailing_zeros(),
             teeth: vec![Vec::new(); TEETH],
             spare: Vec::new(),
@@ -196,6 +200,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
             in_teeth: 0,
             far: BinaryHeap::new(),
             first_far: u64::MAX,
+            few: Vec::with_capacity(FEW),
+            rests: true,
         }
     }
 
@@ -237,10 +243,17 @@ impl<const KINDS: usize> Wheel<KINDS> {
         slot.0 += u32::from(holds);
     }
 
-    /// Adds an event beyond the near wheel.
+    /// Adds an event beyond the near wheel, or any while the wheels rest.
     #[inline(never)]
     fn insert_later(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         let event = (at, kind as u32, target, arg);
+        if self.rests {
+            if self.few.len() < FEW {
+                return self.few.push(event);
+            }
+            self.start();
+            return self.insert(at, kind, target, arg);
+        }
         if (at - self.limit) >> self.tooth_bits < TEETH as u64 {
             let tooth = (at >> self.tooth_bits) as usize % TEETH;
             let events = &mut self.teeth[tooth];
@@ -264,7 +277,10 @@ impl<const KINDS: usize> Wheel<KINDS> {
             kind.clear();
         }
         while self.now < until {
-            if self.words == 0
+            if self.words == 0 && self.in_teeth == 0 && !self.rests {
+                self.rest();
+            }
+            if self.rests
                 && let Some(found) = self.next_of_few(until, instant)
             {
                 return found;
@@ -291,40 +307,61 @@ impl<const KINDS: usize> Wheel<KINDS> {
         false
     }
 
-    /// Where the near wheel is empty and the first tooth has few events: moves to the next instant before `until` and hands its events out
-    /// from the tooth. None where that is not so.
+    /// While the wheels rest: moves to the next instant before `until` and hands its events out from the list. None if the wheels have to
+    /// start, since there are too many events.
     fn next_of_few(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
-        let tooth = self.next_tooth()? as usize % TEETH;
-        let events = &mut self.teeth[tooth];
-        let first = events.iter().map(|&(at, ..)| at).min().filter(|&at| events.len() <= FEW && at < self.first_far)?;
+        let mut first = self.few.iter().fold(u64::MAX, |first, event| first.min(event.0));
+        while self.first_far <= first && self.first_far < u64::MAX {
+            if self.few.len() == FEW {
+                self.start();
+                return None;
+            }
+            self.few.extend(self.far.pop().map(|Reverse(event)| event));
+            first = self.first_far;
+            self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
+        }
         self.now = first.min(until);
-        // All teeth before are empty. What is inserted from now on lies in this tooth or behind it.
-        self.limit = self.limit.max(self.now >> self.tooth_bits << self.tooth_bits);
         if first >= until {
             return Some(false);
         }
-        let before = events.len();
-        events.retain(|&(at, kind, target, arg)| {
+        let mut index = 0;
+        while let Some(&(at, kind, target, arg)) = self.few.get(index) {
             if at == first {
+                self.few.swap_remove(index);
                 instant.kinds[kind as usize].push(Event { target, arg });
+            } else {
+                index += 1;
             }
-            at != first
-        });
-        self.in_teeth -= before - events.len();
-        if events.is_empty() {
-            self.toothed[tooth / 64] &= !(1 << (tooth % 64));
-            let memory = std::mem::take(events);
-            self.spare.push(memory);
         }
         instant.now = first;
         Some(true)
+    }
+
+    /// Puts the events of the list into the wheels.
+    #[cold]
+    fn start(&mut self) {
+        self.rests = false;
+        self.limit = self.now >> self.tooth_bits << self.tooth_bits;
+        self.turn();
+        let mut few = std::mem::take(&mut self.few);
+        for (at, kind, target, arg) in few.drain(..) {
+            self.insert(at, kind as usize, target, arg);
+        }
+        self.few = few;
+    }
+
+    /// Has the wheels rest, which are empty: what comes is put into the list.
+    #[cold]
+    fn rest(&mut self) {
+        self.rests = true;
+        self.limit = 0;
     }
 
     /// Every event that waits, with its kind, in no order: for checks.
     pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
         let near = self.slots.iter().flat_map(|slots| slots.iter().enumerate());
         let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
-        let later = self.teeth.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event));
+        let later = self.teeth.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event)).chain(&self.few);
         near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))
     }
 

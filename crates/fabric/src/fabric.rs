@@ -63,6 +63,14 @@ pub(crate) struct Class {
     pub vcs_per_class: u8,
 }
 
+/// The time of the last packet on a class of channels that was not of the largest size: others of its size follow, and a division takes
+/// longer than all else that sending does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OddTime {
+    pub bytes: u32,
+    pub time: u64,
+}
+
 /// The classes of channels, as an array that an index of 8 bits cannot miss.
 pub(crate) type Classes = Box<[Class; 256]>;
 
@@ -111,6 +119,7 @@ pub struct Fabric {
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) inputs: Vec<InputPort>,
     pub(crate) classes: Classes,
+    pub(crate) odd_times: Box<[OddTime; 256]>,
     /// By output and job, bytes sent since the job's counts were cleared; empty if there is only one job.
     sent_by_job: Vec<u64>,
     jobs: usize,
@@ -235,10 +244,20 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn time_on(&self, class: ChannelClass, bytes: u32) -> u64 {
         if bytes == self.full_bytes {
-            self.classes[class.0 as usize].full
-        } else {
-            self.plan.serialization(class, bytes)
+            return self.classes[class.0 as usize].full;
         }
+        let odd = self.odd_times[class.0 as usize];
+        if odd.bytes == bytes { odd.time } else { self.plan.serialization(class, bytes) }
+    }
+
+    /// The same of a packet that is about to be sent, and is not of the largest size.
+    #[inline(never)]
+    pub(crate) fn odd_time_on(&mut self, class: ChannelClass, bytes: u32) -> u64 {
+        let known = &mut self.odd_times[class.0 as usize];
+        if known.bytes != bytes {
+            *known = OddTime { bytes, time: self.plan.serialization(class, bytes) };
+        }
+        known.time
     }
 
     /// Virtual channels of a class of them, on an output's channel.

@@ -9,7 +9,7 @@ use units::{ChannelId, PortId, RouterId};
 use super::marks::Marks;
 use super::sets::Sets;
 use super::split::Splitting;
-use super::{Class, Classes, Copies, Fabric, LocalRouter};
+use super::{Class, Classes, Copies, Fabric, LocalRouter, OddTime};
 use crate::catalogue::{CreditRule, RouterSpec};
 use crate::context::WorkerContext;
 use crate::footprint::{NetworkSize, bytes_of};
@@ -72,6 +72,7 @@ impl Fabric {
             outputs,
             rule,
             classes: classes(&plan),
+            odd_times: Box::new([OddTime::default(); 256]),
             has_simple_credits: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
             units_per_tick: plan.units_per_tick(),
             vc_shift: plan.vc_shift,

@@ -50,9 +50,9 @@ impl Fabric {
         if !PLAIN && !self.promised.is_empty() {
             self.keep_promise(output, packet);
         }
-        let port = &self.outputs[output];
-        let class = &self.classes[port.class.0 as usize];
-        let mut time = if bytes == self.full_bytes { class.full } else { self.plan.serialization(port.class, bytes) };
+        let channel = self.outputs[output].class;
+        let class = self.classes[channel.0 as usize];
+        let mut time = if bytes == self.full_bytes { class.full } else { self.odd_time_on(channel, bytes) };
         if !PLAIN && self.tracks_tails {
             let tail_in = self.tails[packet as usize].saturating_sub(now);
             time = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));

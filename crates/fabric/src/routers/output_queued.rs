@@ -13,6 +13,8 @@
 //! an otherwise empty row its credit returns with its last copy; the row counter returns it with the last copy in any case.
 //! `per-crosspoint`: the upstream output chooses the crosspoint too.
 
+use std::cmp::Ordering;
+
 use engine::Bits;
 
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
@@ -45,8 +47,28 @@ pub struct OutputQueued {
 struct Row {
     /// Bytes in all of them; under `row-counter` those of a multicast packet once.
     held: u64,
-    /// Bytes in the fullest crosspoint; for `row-minimum` only.
+    /// Bytes in the fullest crosspoint, and how many hold as many; for `row-minimum` only. Without the number every packet that leaves one
+    /// of them would have to look at the whole row.
     fullest: u32,
+    as_full: u32,
+}
+
+/// What the fullest of some crosspoints hold, and how many hold as much.
+#[derive(Clone, Copy, Default)]
+struct Fullest {
+    held: u32,
+    count: u32,
+}
+
+impl Fullest {
+    #[inline(always)]
+    fn and(self, held: u32) -> Self {
+        match held.cmp(&self.held) {
+            Ordering::Less => self,
+            Ordering::Equal => Self { count: self.count + 1, ..self },
+            Ordering::Greater => Self { held, count: 1 },
+        }
+    }
 }
 
 impl OutputQueued {
@@ -136,13 +158,14 @@ impl OutputQueued {
         crosspoint.held
     }
 
-    /// A packet takes `added` bytes in a row, and the crosspoints that it is in hold `held` at the most: returns the credit that it
+    /// A packet takes `added` bytes in a row, and of the crosspoints that it is in these are the fullest: returns the credit that it
     /// turns out not to have needed.
     #[inline(always)]
-    fn occupy(&mut self, fabric: &mut Fabric, input: usize, (held, bytes, added): (u32, u32, u64), now: u64) {
+    fn occupy(&mut self, fabric: &mut Fabric, input: usize, (own, bytes, added): (Fullest, u32, u64), now: u64) {
         let row = &mut self.rows[input];
         row.held += added;
-        let rise = held.saturating_sub(row.fullest);
+        let rise = own.held.saturating_sub(row.fullest);
+        row.as_full = if rise > 0 { 0 } else { row.as_full } + if own.held >= row.fullest { own.count } else { 0 };
         row.fullest += rise;
         if rise < bytes {
             fabric.return_credit(Space { input: input as u32, part: 0 }, bytes - rise, now);
@@ -197,14 +220,19 @@ impl Buffers for OutputQueued {
         if before < row.fullest {
             return 0;
         }
+        row.as_full -= 1;
+        if row.as_full > 0 {
+            return 0;
+        }
         // As a rule all that is left in the row is in this crosspoint.
-        let fullest = if row.held == u64::from(before - bytes) {
-            before - bytes
+        let left = if row.held == u64::from(before - bytes) {
+            Fullest::default().and(before - bytes)
         } else {
             let all = &self.crosspoints[input * self.row..(input + 1) * self.row];
-            all.iter().fold(0, |most, crosspoint| most.max(crosspoint.held))
+            all.iter().fold(Fullest::default(), |fullest, crosspoint| fullest.and(crosspoint.held))
         };
-        std::mem::replace(&mut row.fullest, fullest) - fullest
+        row.as_full = left.count;
+        std::mem::replace(&mut row.fullest, left.held) - left.held
     }
 }
 
@@ -221,7 +249,7 @@ impl Routers for OutputQueued {
         let held = self.insert::<PLAIN>(fabric, arrival, true);
         let (input, bytes) = (self.input_of(arrival), arrival.bytes);
         if self.rule == CreditRule::RowMinimum {
-            self.occupy(fabric, input, (held, bytes, u64::from(bytes)), now);
+            self.occupy(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
         } else if self.rule == CreditRule::RowCounter {
             self.rows[input].held += u64::from(bytes);
         }
@@ -237,18 +265,20 @@ impl Routers for OutputQueued {
             self.rows[input].held += u64::from(bytes);
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
         }
-        let (mut most, mut added) = (0, 0);
+        let (mut fullest, mut added) = (Fullest::default(), 0);
         // Those for one output on several classes are in the crosspoint once.
         for alike in copies.chunk_by(|one, other| one.out == other.out) {
+            let mut held = 0;
             for (number, copy) in alike.iter().enumerate() {
-                most = most.max(self.insert::<PLAIN>(fabric, copy, number == 0));
+                held = self.insert::<PLAIN>(fabric, copy, number == 0).max(held);
             }
+            fullest = fullest.and(held);
             if alike.len() > 1 {
                 fabric.share_space(alike.iter().map(|copy| copy.packet));
             }
             added += u64::from(bytes);
         }
-        self.occupy(fabric, input, (most, bytes, added), now);
+        self.occupy(fabric, input, (fullest, bytes, added), now);
     }
 
     #[inline(always)]

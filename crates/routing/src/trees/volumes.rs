@@ -28,6 +28,12 @@ impl TreeVolumes {
         self.for_one.iter_mut().chain(&mut self.copied).for_each(|own| *own *= factor);
     }
 
+    /// What arrives at all members together.
+    pub fn delivered(&self) -> f64 {
+        let (members, copied) = (self.copied.len() as f64, self.copied.iter().sum::<f64>());
+        members * self.for_all + self.for_one.iter().sum::<f64>() + (members - 1.0) * copied
+    }
+
     /// What a member sends.
     pub fn sent(&self, member: usize) -> f64 {
         self.for_all + self.for_one.iter().sum::<f64>() - self.for_one[member] + self.copied[member]

@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::results::{JobResult, PointResult, SeriesResult};
 use crate::series::{Sample, Series};
 use crate::system::{Job, System};
-use crate::workloads::{Totals, weights};
+use crate::workloads::{Totals, sent};
 
 /// The result of one of the jobs.
 pub(super) fn of(system: &System, job: &Job, slowdown: Option<f64>, point: PointResult) -> JobResult {
@@ -115,7 +115,7 @@ fn accepted(system: &System, loads: impl Iterator<Item = f64>) -> f64 {
     let nodes = system.network.topology.nodes();
     let (mut accepted, mut offered) = (0.0, 0.0);
     for (job, load) in system.jobs.iter().zip(loads) {
-        let weight = weights(&*job.workload, nodes).iter().sum::<f64>();
+        let weight = sent(&*job.workload, nodes);
         accepted += load * weight;
         offered += job.workload.load() * weight;
     }

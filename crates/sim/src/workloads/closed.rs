@@ -65,8 +65,8 @@ pub(super) struct Ending {
     pub finished: bool,
     /// Bytes a tick that a link takes,
     pub rate: f64,
-    /// and the weights of all that send, in what analyses take the workload for.
-    pub weights: f64,
+    /// and what arrives at all nodes while the one that sends most sends at full load, of what that sends.
+    pub offered: f64,
     /// The nodes that send.
     pub senders: usize,
     /// Packets of it that routers have sent.
@@ -80,7 +80,7 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
     let network = &setting.network;
     let Counted { counts, latency, channels, messages, series } = counted;
     let ticks = ending.time as f64 / network.plan.tick().0 as f64;
-    let capacity = ticks * ending.rate * ending.weights;
+    let capacity = ticks * ending.rate * ending.offered;
     let latency = Latencies::of(latency, network);
     let used = channels::utilization(network, channels, ticks.max(f64::MIN_POSITIVE));
     let ns = ending.time as f64 / 1e3;
@@ -106,7 +106,7 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
         wall_s: ending.wall_s,
         closed: Some(closed),
         messages: messages.as_ref().map(|messages| messages.result(ending.finished)),
-        series: series.result(network, ending.rate * ending.weights, ending.senders),
+        series: series.result(network, ending.rate * ending.offered, ending.senders),
         ..PointResult::of_channels(network, used)
     }
 }

@@ -267,6 +267,21 @@ pub trait Course {
     fn result(self: Box<Self>, totals: &Totals) -> PointResult;
 }
 
+/// What arrives at all nodes while the one that sends most sends one, and how many nodes send, of a workload as analyses take it.
+pub(crate) fn offered(workload: &dyn Workload, nodes: u32) -> (f64, usize) {
+    let senders = |sent: &[f64]| sent.iter().filter(|&&weight| weight > 0.0).count();
+    if let Some(own) = workload.operations() {
+        return (own.delivered, senders(&own.sent));
+    }
+    let weights = weights(workload, nodes);
+    (weights.iter().sum::<f64>() * workload.destinations(), senders(&weights))
+}
+
+/// What all nodes of a workload send while the one that sends most sends one.
+pub(crate) fn sent(workload: &dyn Workload, nodes: u32) -> f64 {
+    workload.operations().map_or_else(|| weights(workload, nodes).iter().sum(), |own| own.sent.iter().sum())
+}
+
 /// Each node's weight.
 pub(crate) fn weights(workload: &dyn Workload, nodes: u32) -> Vec<f64> {
     (0..nodes).map(|node| workload.weight(NodeId(node))).collect()

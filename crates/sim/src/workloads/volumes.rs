@@ -16,7 +16,7 @@ use workload::{PlacedPattern, Placement};
 use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
-use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, weights};
+use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, offered};
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::messages::Arrived;
@@ -393,11 +393,9 @@ impl Course for VolumesCourse {
             critical_path: None,
             timeline: None,
         };
-        let weights = weights(&volumes, network.topology.nodes());
-        let senders = weights.iter().filter(|&&weight| weight > 0.0).count();
-        let (weights, Totals { packet_hops, wall_s, .. }) =
-            (weights.iter().sum::<f64>() * volumes.destinations(), *totals);
-        let ending = Ending { time, finished, rate, weights, senders, packet_hops, wall_s };
+        let (offered, senders) = offered(&volumes, network.topology.nodes());
+        let Totals { packet_hops, wall_s, .. } = *totals;
+        let ending = Ending { time, finished, rate, offered, senders, packet_hops, wall_s };
         closed::result(&setting, &counted, &ending, closed)
     }
 }

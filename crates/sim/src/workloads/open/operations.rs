@@ -1,7 +1,5 @@
 //! The operations of multicasts: when each of their destinations, and the last of them, has the whole message.
 
-use std::collections::BTreeMap;
-
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
 
@@ -11,8 +9,8 @@ use crate::results::{CollectiveResult, Latencies};
 /// The measured operations that have begun to arrive.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    /// By source, generation time, in parts of a tick, and plane, what has arrived.
-    all: BTreeMap<(u32, u64, u8), Arrived>,
+    /// By source, what has arrived, in ascending order of `Arrived::key`.
+    all: Vec<Vec<Arrived>>,
     /// Latencies of whole messages to each destination, in parts of a tick.
     each: Histogram,
     /// Nodes that an operation is for, on average, as the file has it.
@@ -20,12 +18,17 @@ pub(super) struct Operations {
 }
 
 /// What has arrived of an operation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Arrived {
+    /// When it was generated, in parts of a tick, and the plane by which it goes: no two of a source are alike.
+    key: (u64, u8),
     copies: u32,
     /// The largest latency, in parts of a tick.
     last: u64,
 }
+
+/// Operations of a source that are searched first, from its last on: those whose copies are still to come are nearly always among them.
+const RECENT: usize = 16;
 
 impl Operations {
     /// None yet, of so many nodes on average.
@@ -36,7 +39,22 @@ impl Operations {
     /// A message has arrived as a whole at one of its destinations, after a latency in parts of a tick.
     pub fn record(&mut self, message: &ArrivedMessage, latency: u64) {
         self.each.record(latency);
-        let operation = self.all.entry((message.source.0, message.generated_at, message.plane.0)).or_default();
+        let source = message.source.index();
+        if self.all.len() <= source {
+            self.all.resize(source + 1, Vec::new());
+        }
+        let own = &mut self.all[source];
+        let key = (message.generated_at, message.plane.0);
+        let recent = own.len().saturating_sub(RECENT);
+        let from = if own.get(recent).is_some_and(|first| first.key <= key) { recent } else { 0 };
+        let place = match own[from..].binary_search_by_key(&key, |known| known.key) {
+            Ok(place) => from + place,
+            Err(place) => {
+                own.insert(from + place, Arrived { key, copies: 0, last: 0 });
+                from + place
+            }
+        };
+        let operation = &mut own[place];
         operation.copies += 1;
         operation.last = operation.last.max(latency);
     }
@@ -44,9 +62,12 @@ impl Operations {
     /// What has been measured; times only if all of it has arrived.
     pub fn result(&self, network: &Network, all_arrived: bool) -> CollectiveResult {
         let mut times = Histogram::default();
-        self.all.values().for_each(|operation| times.record(operation.last));
-        let copies: u64 = self.all.values().map(|operation| u64::from(operation.copies)).sum();
-        let operations = self.all.len() as u64;
+        let (mut operations, mut copies) = (0, 0);
+        for operation in self.all.iter().flatten() {
+            times.record(operation.last);
+            operations += 1;
+            copies += u64::from(operation.copies);
+        }
         let of =
             |histogram: &Histogram| if all_arrived { Latencies::of(histogram, network) } else { Latencies::default() };
         let (time, completion) = (of(&times), of(&self.each));

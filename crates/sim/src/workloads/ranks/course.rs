@@ -20,7 +20,7 @@ use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use crate::workloads::closed::{self, Counted, Ending};
-use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
+use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, offered};
 
 /// Waiting ranks that an error names.
 const MOST_NAMED: usize = 8;
@@ -343,13 +343,13 @@ impl Course for RanksCourse {
             critical_path,
             timeline,
         };
-        let weights = weights(&ranks, network.topology.nodes());
+        let (offered, senders) = offered(&ranks, network.topology.nodes());
         let ending = Ending {
             time,
             finished: last.is_some(),
             rate: f64::from(network.planes()) * f64::from(ranks.packet) / network.slot(ranks.packets()) as f64,
-            weights: weights.iter().sum(),
-            senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
+            offered,
+            senders,
             packet_hops: totals.packet_hops,
             wall_s: totals.wall_s,
         };

@@ -15,6 +15,8 @@ pub struct OperationVolumes {
     pub sent: Vec<f64>,
     /// What a node sends in messages whose weight in the pattern is 1.
     pub messages: f64,
+    /// What arrives at all nodes together.
+    pub delivered: f64,
     /// By group of the job, what goes by its trees; members in the order of their nodes.
     pub groups: Vec<TreeVolumes>,
     /// Whether that is all: what one member gets alone is acknowledged to the others by packets that are not counted, since how many there are
@@ -40,6 +42,7 @@ impl OperationVolumes {
     fn relative_to(mut self, bytes: f64) -> Self {
         self.sent.iter_mut().for_each(|own| *own /= bytes);
         self.messages /= bytes;
+        self.delivered /= bytes;
         self.groups.iter_mut().for_each(|own| own.scale(bytes.recip()));
         self
     }
@@ -50,7 +53,7 @@ impl OperationVolumes {
         let node = |rank: u32| placement.node(TaskId(rank));
         let members: Vec<Vec<NodeId>> = groups.iter().map(|group| nodes_of(group, &node)).collect();
         let mut volumes: Vec<TreeVolumes> = members.iter().map(|nodes| TreeVolumes::none(nodes.len())).collect();
-        let mut exact = true;
+        let (mut exact, mut delivered) = (true, 0.0);
         programs.each_group_call(&mut |place, call, count| {
             let member = |rank: u32| members[place].binary_search(&node(rank)).unwrap_or(0);
             exact &= add(&mut volumes[place], (call, &groups[place]), (count, control), &member);
@@ -58,12 +61,14 @@ impl OperationVolumes {
         let mut messages = SentBytes::new(placement);
         programs.each_message(&mut |own| messages.add(&own));
         let most_messages = messages.by_node.iter().copied().max().unwrap_or(0) as f64;
+        delivered += messages.by_node.iter().map(|&bytes| bytes as f64).sum::<f64>();
         let mut sent: Vec<f64> = messages.by_node.iter().map(|&bytes| bytes as f64).collect();
         for (nodes, volumes) in members.iter().zip(&volumes) {
             nodes.iter().enumerate().for_each(|(member, node)| sent[node.index()] += volumes.sent(member));
+            delivered += volumes.delivered();
         }
         let most = sent.iter().copied().fold(0.0, f64::max);
-        (Self { sent, messages: most_messages, groups: volumes, exact }, most)
+        (Self { sent, messages: most_messages, delivered, groups: volumes, exact }, most)
     }
 }
 
